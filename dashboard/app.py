@@ -10,8 +10,8 @@ from dash import Dash, dcc, html
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard.api import api, error_response
-from dashboard.pages import register_all
+from dashboard import api, pages
+from dashboard.api.answers import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
 from dashboard.view import VIEWS, look
@@ -43,7 +43,7 @@ def create_app(settings: Settings) -> Flask:
     logging.getLogger("dashboard").setLevel(settings.log_level.upper())
     server = Flask("clueline", static_folder=None)
     Service(server, settings)
-    server.register_blueprint(api)
+    server.register_blueprint(api.register_all())
     app = Dash(
         "dashboard",
         server=server,  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         compress=True,
         enable_mcp=False,
     )
-    register_all()
+    pages.register_all()
     app.layout = html.Div([dcc.Store(id="theme"), dash.page_container])
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)

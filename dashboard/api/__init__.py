@@ -1,0 +1,18 @@
+"""The JSON addresses, one module each; a new address is one new module here.
+
+Each is a thin wrapper: read the address, ask the query that the page asks, encode what it says.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from flask import Blueprint
+
+
+def register_all() -> Blueprint:
+    """Import every address, which hangs it on the blueprint."""
+    for found in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{found.name}")
+    return importlib.import_module(f"{__name__}.blueprint").api

@@ -1,0 +1,31 @@
+"""What the store holds."""
+
+from __future__ import annotations
+
+import msgspec
+from flask import Response
+
+from dashboard.api.answers import csv_response, json_response
+from dashboard.api.blueprint import api
+from dashboard.api.reading import no_keys
+from dashboard.service import service
+from queries.datasets import datasets
+
+
+@api.get("/api/v1/datasets")
+def get_datasets() -> Response:
+    """Every dataset."""
+    no_keys()
+    return json_response(service().ask(datasets))
+
+
+@api.get("/api/v1/datasets.csv")
+def get_datasets_csv() -> Response:
+    """Every dataset, as CSV."""
+    no_keys()
+    found = service().ask(datasets).datasets
+    header = list(msgspec.structs.asdict(found[0])) if found else []
+    rows = [
+        [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in msgspec.structs.astuple(row)] for row in found
+    ]
+    return csv_response(header, rows, "datasets")

@@ -1,0 +1,37 @@
+"""Reading the query string of an address; whatever it names and does not exist raises ``BadAddress``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import request
+
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.selection import BadAddress
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Keys and values of this request, in order."""
+    return list(request.args.items(multi=True))
+
+
+def no_keys() -> None:
+    """Refuse every key."""
+    for key in request.args:
+        raise BadAddress("unknown_key", f"There is no key {key!r} here; this address takes none.", key)
+
+
+def metrics_of(named: Sequence[str]) -> tuple[Metric, ...]:
+    """The metrics of a ``metrics=a,b`` key; all of them where it is absent."""
+    keys = [key for part in named for key in part.split(",")]
+    for key in keys:
+        if key not in CATALOGUE:
+            raise BadAddress("unknown_value", f"There is no metric {key!r}.", "metrics", list(CATALOGUE))
+    return tuple(CATALOGUE[key] for key in dict.fromkeys(keys)) if named else METRICS
+
+
+def single(extra: dict[str, list[str]], key: str) -> str | None:
+    """The value of a key of the address's own that may be given once."""
+    if len(extra[key]) > 1:
+        raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
+    return extra[key][0] if extra[key] else None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, BINS, select_sql
 from data.store import Snapshot
 from queries.metrics import Conventions, Metric
-from queries.metrics.kernels import mass_bins
+from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import Pairs, Sums
 from queries.selection import Selection
 

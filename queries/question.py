@@ -11,7 +11,7 @@ from data.lifetable import best_guess, survivors
 from data.store import Snapshot
 from queries.evidence import chosen, gather, kept_responses
 from queries.metrics import CATALOGUE, HUMAN, METRICS
-from queries.metrics.kernels import buzz_mass
+from queries.metrics.kernels.questions import buzz_mass
 from queries.plain import number
 from queries.selection import BadAddress, Selection
 

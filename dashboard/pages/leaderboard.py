@@ -19,11 +19,17 @@ from dashboard.figures.gap import gap_figure
 from dashboard.service import service
 from dashboard.view import Looking, View, page, register
 from queries.leaderboard import Cell, Leaderboard, Row, leaderboard
-from queries.metrics import METRICS, Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.selection import BadAddress
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
-SHOWN = tuple(metric for metric in METRICS if metric.shown)
+SHOWN = tuple(
+    CATALOGUE[key]
+    for key in (
+        "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "calscore", "accuracy", "mean_confidence", "overconfidence",
+        "hard_easy_slope", "pct_rounded",
+    )
+)  # fmt: skip
 
 
 def draw(looking: Looking) -> Sequence[Component | None]:

@@ -78,7 +78,6 @@ class Metric:
             order of questions and clues; then ``value`` is not asked.
         monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
         single: whether one question by itself can have it; False for what compares questions.
-        shown: whether the leaderboard page has a column for it; the API gives every metric.
     """
 
     key: str
@@ -103,7 +102,6 @@ class Metric:
     pairs: Pairs | None = None
     monotone: bool = False
     single: bool = True
-    shown: bool = False
 
     def human_curve(self, conventions: Conventions) -> str | None:
         """The human curve in use, None where none enters."""

@@ -13,7 +13,7 @@ from data.statistics import BIN_COLUMNS, COLUMNS, ITEM_SUMS
 from queries.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import sums_of
+from queries.metrics.kernels.items import sums_of
 from queries.selection import Selection
 
 RELAY = Selection("relay")

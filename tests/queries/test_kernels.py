@@ -16,7 +16,8 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from data.statistics import BIN_COLUMNS
 from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics import kernels as k
+from queries.metrics.kernels import bins, items, questions
+from queries.metrics.kernels import pairs as of_pairs
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
 SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
@@ -36,9 +37,9 @@ def value(metric, pairs, conventions=STANDARD):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     if metric.pairs:
         return metric.pairs(confidence, correct)
-    sums = k.sums_of(confidence, correct)
+    sums = items.sums_of(confidence, correct)
     if conventions.mass_bins:
-        sums |= dict(zip(BIN_COLUMNS, k.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
+        sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
     return float(metric.value(sums, conventions))
 
 
@@ -103,13 +104,13 @@ def test_scikit_learn_agrees(seed):
     [(0.0, 0), (0.1, 1), (0.3, 3), (0.1 + 0.2, 3), (math.nextafter(0.3, 0), 2), (0.6, 6), (0.7, 7), (0.9, 9), (1.0, 10)],
 )  # fmt: skip
 def test_an_edge_belongs_to_the_bin_above_it(confidence, place):
-    assert k.bin_of([confidence])[0] == place
+    assert bins.bin_of([confidence])[0] == place
 
 
 @pytest.mark.parametrize("binning, last", [("width10", [5.0]), ("width10+1", [2.0, 3.0])])
 def test_confidence_1_has_a_bin_of_its_own_only_where_the_binning_says_so(binning, last):
-    bins = k.fold_bins(k.sums_of([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
-    assert bins.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, *last]
+    folded = bins.fold_bins(items.sums_of([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
+    assert folded.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, *last]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_confidence_1_has_a_bin_of_its_own_only_where_the_binning_says_so(binnin
 )
 def test_bins_of_equal_mass_differ_by_one_at_most(items, count, sizes):
     confidence = np.linspace(1, 0, items)
-    size, total, right = k.mass_bins(confidence, np.ones(items), count)
+    size, total, right = bins.mass_bins(confidence, np.ones(items), count)
     ends = np.cumsum([0, *sizes])
     assert size.tolist() == sizes
     assert right.tolist() == sizes
@@ -129,16 +130,16 @@ def test_bins_of_equal_mass_differ_by_one_at_most(items, count, sizes):
 @given(parts=st.lists(st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=9), max_size=6), count=st.integers(1, 12))
 def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
     confidence, correct = np.array([pair for part in parts for pair in part], float).reshape(-1, 2).T
-    found = k.mass_bins(confidence, correct, count, [len(part) for part in parts])
-    for name, bins in zip(BIN_COLUMNS, found, strict=True):
-        assert bins.shape == (len(parts), count), name
+    found = bins.mass_bins(confidence, correct, count, [len(part) for part in parts])
+    for name, totals in zip(BIN_COLUMNS, found, strict=True):
+        assert totals.shape == (len(parts), count), name
     for index, part in enumerate(parts):
-        alone = k.mass_bins(*np.array(part, float).reshape(-1, 2).T, count)
-        assert [bins[index].tolist() for bins in found] == [bins.tolist() for bins in alone]
+        alone = bins.mass_bins(*np.array(part, float).reshape(-1, 2).T, count)
+        assert [totals[index].tolist() for totals in found] == [totals.tolist() for totals in alone]
 
 
 def test_items_of_equal_confidence_stay_in_their_order_in_bins_of_equal_mass():
-    _, _, right = k.mass_bins(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), 2)
+    _, _, right = bins.mass_bins(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), 2)
     assert right.tolist() == [2, 0]
 
 
@@ -226,11 +227,11 @@ def test_degenerate_items(metric, case):
 
 @pytest.mark.parametrize("beta, expected", [(1, 0.48), (2, 5 * 0.24 / (1.6 + 0.6)), (0.5, 1.25 * 0.24 / (0.1 + 0.6))])
 def test_beta_moves_hmr_towards_the_reward_against_underconfidence(beta, expected):
-    assert k.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
+    assert items.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
 
 
 def test_kernels_take_replicates_of_totals_along():
-    sums = [k.sums_of([0.2, 0.9], [0, 1]), k.sums_of([0.5, 1.0], [1, 0])]
+    sums = [items.sums_of([0.2, 0.9], [0, 1]), items.sums_of([0.5, 1.0], [1, 0])]
     stacked = {name: np.stack([each[name] for each in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not metric.pairs):
         one_by_one = [float(metric.value(each, Conventions())) for each in sums]
@@ -271,7 +272,7 @@ WEIGHTED = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, m
 def test_isotonic_is_that_of_scikit_learn(weighted):
     means, weights = np.array(weighted).T
     expected = IsotonicRegression().fit_transform(np.arange(len(means)), means, sample_weight=weights)
-    assert k.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
+    assert of_pairs.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_isotonic_is_that_of_scikit_learn(weighted):
     ],
 )
 def test_isotonic(totals, weights, expected):
-    assert k.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
+    assert of_pairs.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -297,14 +298,14 @@ def test_corp_recalibrates_like_scikit_learn(seed, digits):
     confidence = chance.random(400).round(digits)  # ties, many or none
     correct = (chance.random(400) < confidence**2).astype(float)
     fit = IsotonicRegression().fit(confidence, correct).predict(confidence)
-    mcb, dsc = k.corp(confidence, correct)
+    mcb, dsc = of_pairs.corp(confidence, correct)
     assert mcb == pytest.approx(brier_score_loss(correct, confidence) - brier_score_loss(correct, fit), abs=1e-12)
     assert dsc == pytest.approx(correct.var() - brier_score_loss(correct, fit), abs=1e-12)
 
 
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5: its square would be lost in the difference of two scores.
-    assert k.corp(np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
+    assert of_pairs.corp(np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
 
 
 # -- ECE, debiased -----------------------------------------------------------------------------------------------------
@@ -321,8 +322,8 @@ def test_ece_debiased_takes_away_the_bias_that_monte_carlo_finds():
     items, confidence, correct = calibrated(chance, 40)
     seen = correct / items
     again = seen + np.sqrt(seen * (1 - seen) / items) * chance.standard_normal((100_000, 8))
-    bias = np.abs(confidence / items - again).mean(axis=1) - k.ece(items, confidence, correct)
-    found = k.ece(items, confidence, correct) - k.ece_debiased(items, confidence, correct)
+    bias = np.abs(confidence / items - again).mean(axis=1) - bins.ece(items, confidence, correct)
+    found = bins.ece(items, confidence, correct) - bins.ece_debiased(items, confidence, correct)
     assert found > 0.005
     assert abs(found - bias.mean()) < 4 * bias.std() / math.sqrt(len(bias))
 
@@ -332,7 +333,7 @@ def test_where_a_model_is_calibrated_debiasing_leaves_59_percent_of_its_ece(item
     # E|g| for g ~ N(0, s^2) is s sqrt(2 / pi); with the noise drawn once more, sqrt(2) times that: 2 - sqrt(2) are left.
     chance = np.random.default_rng(2)
     sets = [np.stack(parts) for parts in zip(*(calibrated(chance, items) for _ in range(4000)), strict=True)]
-    ece, debiased = k.ece(*sets), k.ece_debiased(*sets)
+    ece, debiased = bins.ece(*sets), bins.ece_debiased(*sets)
     off = debiased - (2 - math.sqrt(2)) * ece
     assert abs(off.mean()) < 3 * off.std() / math.sqrt(4000) + 0.05 * ece.mean()
     assert (debiased < 0).any() and (debiased <= ece).all()
@@ -342,9 +343,9 @@ def test_where_a_model_is_calibrated_debiasing_leaves_59_percent_of_its_ece(item
 
 def test_debiasing_is_exact_where_the_gap_is_wide():
     # The noise never reaches over to the other side of the gap, so that there is no bias.
-    sums = k.sums_of(np.full(1000, 0.95), np.repeat([0.0, 1.0], 500))
+    sums = items.sums_of(np.full(1000, 0.95), np.repeat([0.0, 1.0], 500))
     assert value(CATALOGUE["ece_debiased"], [(0.95, 0)] * 500 + [(0.95, 1)] * 500) == pytest.approx(0.45, abs=1e-12)
-    assert k.ece(*(sums[name] for name in BIN_COLUMNS)) == pytest.approx(0.45, abs=1e-12)
+    assert bins.ece(*(sums[name] for name in BIN_COLUMNS)) == pytest.approx(0.45, abs=1e-12)
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
     chance = np.random.default_rng(seed)
     confidence = chance.random(300).round(digits)
     correct = (chance.random(300) < confidence).astype(float)
-    assert k.auroc(confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
+    assert of_pairs.auroc(confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
 
 
 @MANY
@@ -365,8 +366,8 @@ def test_auroc_turns_round_with_confidence(pairs):
     confidence, correct = np.array(pairs).T
     # 1 - c would make equal what is not; the rank of c keeps its order.
     rank = np.unique(confidence, return_inverse=True)[1].astype(float)
-    assert k.auroc(rank, correct) == pytest.approx(k.auroc(confidence, correct), abs=1e-12, nan_ok=True)
-    assert k.auroc(-rank, correct) == pytest.approx(1 - k.auroc(confidence, correct), abs=1e-12, nan_ok=True)
+    assert of_pairs.auroc(rank, correct) == pytest.approx(of_pairs.auroc(confidence, correct), abs=1e-12, nan_ok=True)
+    assert of_pairs.auroc(-rank, correct) == pytest.approx(1 - of_pairs.auroc(confidence, correct), abs=1e-12, nan_ok=True)
 
 
 @MANY
@@ -374,16 +375,16 @@ def test_auroc_turns_round_with_confidence(pairs):
 def test_ks_has_no_order_and_is_never_above_that_in_order(pairs, chance):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     order = np.array(chance.sample(range(len(pairs)), len(pairs)), int)
-    together = pytest.approx(k.ks(confidence, correct), abs=1e-14, nan_ok=True)
-    assert k.ks(confidence[order], correct[order]) == together
-    assert not k.ks(confidence, correct) > k.ks(confidence[order], correct[order], sequential=True) + 1e-14
+    together = pytest.approx(of_pairs.ks(confidence, correct), abs=1e-14, nan_ok=True)
+    assert of_pairs.ks(confidence[order], correct[order]) == together
+    assert not of_pairs.ks(confidence, correct) > of_pairs.ks(confidence[order], correct[order], sequential=True) + 1e-14
 
 
 def test_ks_in_order_keeps_the_order_of_ties():
     confidence = np.full(4, 0.5)
-    assert k.ks(confidence, np.array([1.0, 1, 0, 0]), sequential=True) == 0.25
-    assert k.ks(confidence, np.array([1.0, 0, 1, 0]), sequential=True) == 0.125
-    assert k.ks(confidence, np.array([1.0, 1, 0, 0])) == 0
+    assert of_pairs.ks(confidence, np.array([1.0, 1, 0, 0]), sequential=True) == 0.25
+    assert of_pairs.ks(confidence, np.array([1.0, 0, 1, 0]), sequential=True) == 0.125
+    assert of_pairs.ks(confidence, np.array([1.0, 1, 0, 0])) == 0
 
 
 @MANY
@@ -391,8 +392,8 @@ def test_ks_in_order_keeps_the_order_of_ties():
 def test_there_is_no_correlation_where_confidence_or_correctness_does_not_vary(pairs):
     confidence, correct = np.array(pairs).T
     for constant in (0.0, 1.0, 0.1, 0.7, 1 / 3):
-        assert math.isnan(k.correlation(np.full(len(pairs), constant), correct))
-        assert math.isnan(k.correlation(confidence, np.full(len(pairs), constant)))
+        assert math.isnan(of_pairs.correlation(np.full(len(pairs), constant), correct))
+        assert math.isnan(of_pairs.correlation(confidence, np.full(len(pairs), constant)))
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-7, 1e-11, 2**-50])
@@ -400,7 +401,7 @@ def test_correlation_of_confidences_that_lie_close_together(step):
     confidence = 0.875 + step * np.array([0, 1, 2, 3] * 50)
     correct = np.array([0.0, 1, 0, 1] * 50)
     exact = slow.correlation([slow.Asked([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD)
-    assert k.correlation(confidence, correct) == pytest.approx(exact, abs=1e-12)
+    assert of_pairs.correlation(confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
 
 
@@ -408,7 +409,7 @@ def test_correlation_of_confidences_that_lie_close_together(step):
 def test_correlation_is_that_of_numpy(seed):
     chance = np.random.default_rng(seed)
     confidence, correct = chance.random(200), chance.random(200)
-    assert k.correlation(confidence, correct) == pytest.approx(np.corrcoef(confidence, correct)[0, 1], abs=1e-12)
+    assert of_pairs.correlation(confidence, correct) == pytest.approx(np.corrcoef(confidence, correct)[0, 1], abs=1e-12)
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------
@@ -416,13 +417,13 @@ def test_correlation_is_that_of_numpy(seed):
 
 @pytest.mark.parametrize("x, expected", [(-1, 0), (0, 0.5), (1, 1)])
 def test_r_maps_its_ends_exactly(x, expected):
-    assert k.unit_logistic(x) == expected
+    assert questions.unit_logistic(x) == expected
 
 
 @MANY
 @given(x=st.floats(-1, 1))
 def test_r_is_the_logistic_function_stretched_to_its_ends(x):
-    assert k.unit_logistic(x) == pytest.approx(slow.r(x), abs=1e-12)
+    assert questions.unit_logistic(x) == pytest.approx(slow.r(x), abs=1e-12)
 
 
 @MANY
@@ -434,9 +435,9 @@ def test_calscore_and_its_relatives(clues):
     sign_confidence = np.array(sum((2 * y - 1) * c for c, y, _ in clues))
     items = np.array(float(len(clues)))
     scores = {
-        slow.calscore: k.calscore(weighted, items),
-        slow.calscore_weighted: k.calscore_weighted(weighted, weight),
-        slow.grace_mce: k.grace_mce(sign_confidence, items),
+        slow.calscore: questions.calscore(weighted, items),
+        slow.calscore_weighted: questions.calscore_weighted(weighted, weight),
+        slow.grace_mce: questions.grace_mce(sign_confidence, items),
     }
     for definition, score in scores.items():
         if definition == slow.calscore_weighted and weight < 1e-6:
@@ -460,13 +461,13 @@ def test_calscore_and_its_relatives(clues):
     ],
 )
 def test_calscore_with_normalised_weights_is_missing_where_they_are_0(weighted, weight, expected):
-    assert k.calscore_weighted(np.array(weighted), np.array(weight)) == pytest.approx(expected, abs=0, nan_ok=True)
+    assert questions.calscore_weighted(np.array(weighted), np.array(weight)) == pytest.approx(expected, abs=0, nan_ok=True)
 
 
 @MANY
 @given(confidence=st.lists(CONFIDENCE, min_size=1, max_size=12))
 def test_buzz_mass_is_the_chance_of_buzzing_first_at_each_clue(confidence):
-    mass = k.buzz_mass(confidence)
+    mass = questions.buzz_mass(confidence)
     forced = [*confidence[:-1], 1.0]
     assert mass == pytest.approx([c * math.prod(1 - before for before in forced[:t]) for t, c in enumerate(forced)])
     assert mass.sum() == pytest.approx(1)
@@ -479,14 +480,14 @@ def test_buzz_mass_is_the_chance_of_buzzing_first_at_each_clue(confidence):
 )
 def test_slope_is_that_of_least_squares(points):
     x, y = np.array(points, float).T / [[100], [1]]
-    found = k.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
+    found = questions.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
     assert found == pytest.approx(linear_regression(x.tolist(), y.tolist()).slope, abs=1e-9)
 
 
 @pytest.mark.parametrize("x", [[], [0.3], [0.1, 0.1, 0.1], [0.7] * 50], ids=str)
 def test_there_is_no_slope_where_difficulty_does_not_vary(x):
     x = np.array(x, float)
-    assert math.isnan(k.slope(np.array(float(len(x))), x.sum(), x.sum(), (x * x).sum(), (x * x).sum()))
+    assert math.isnan(questions.slope(np.array(float(len(x))), x.sum(), x.sum(), (x * x).sum(), (x * x).sum()))
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,21 @@ import slow_metrics as slow
 from data.statistics import BIN_COLUMNS, select_sql
 from data.store import create_schema
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics import kernels as k
+from queries.metrics.kernels import bins, items, questions
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 
 
 def test_grace_table_6_with_the_mean_of_equation_1():
     # The four values (1 - h_t) g_t c_t add up to -0.61; their mean is -0.1525.
-    assert k.unit_logistic(-0.61 / 4) == pytest.approx(0.4177, abs=5e-5)
-    assert k.calscore(np.array(-0.61), np.array(4.0)) == pytest.approx(0.5823, abs=5e-5)
+    assert questions.unit_logistic(-0.61 / 4) == pytest.approx(0.4177, abs=5e-5)
+    assert questions.calscore(np.array(-0.61), np.array(4.0)) == pytest.approx(0.5823, abs=5e-5)
 
 
 def test_grace_table_6_as_printed_takes_r_of_the_sum():
-    assert k.unit_logistic(-0.61) == pytest.approx(0.1799, abs=5e-5)
-    assert round(float(k.unit_logistic(-0.61)), 2) == 0.18
-    assert round(1 - float(k.unit_logistic(-0.61)), 2) == 0.82
+    assert questions.unit_logistic(-0.61) == pytest.approx(0.1799, abs=5e-5)
+    assert round(float(questions.unit_logistic(-0.61)), 2) == 0.18
+    assert round(1 - float(questions.unit_logistic(-0.61)), 2) == 0.82
 
 
 # -- GRACE app. M, table 7 ---------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ HUMAN_STEPS = (0.1, 0.1, 0.2, 0.3)
 
 
 def test_grace_table_7_buzz_mass():
-    assert k.buzz_mass(CONFIDENCE) == pytest.approx([0.1, 0.63, 0.216, 0.054], abs=1e-12)
+    assert questions.buzz_mass(CONFIDENCE) == pytest.approx([0.1, 0.63, 0.216, 0.054], abs=1e-12)
 
 
 def test_grace_table_7_reward():
@@ -70,7 +70,7 @@ def test_grace_table_7_by_definition():
 
 def metrics_of(pairs, binning):
     confidence, correct = np.array(pairs, float).T
-    sums = k.sums_of(confidence, correct) | dict(zip(BIN_COLUMNS, k.mass_bins(confidence, correct, 3), strict=True))
+    sums = items.sums_of(confidence, correct) | dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, 3), strict=True))
     return {
         key: float(CATALOGUE[key].value(sums, Conventions(binning)))
         for key in ("hmr", "r_over", "r_under", "ece", "max_ce", "brier")

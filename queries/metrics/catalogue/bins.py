@@ -1,0 +1,145 @@
+"""Metrics of bins of confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from data.statistics import BIN_COLUMNS
+from queries.metrics.catalogue.shared import Part, columns
+from queries.metrics.kernels import bins, items
+from queries.metrics.metric import Conventions, Floats, Metric, Sums, Value
+
+
+def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:
+    """The value of a kernel of items, confidence and correctness per bin."""
+
+    def value(totals: Sums, conventions: Conventions) -> Floats:
+        parts = [totals[name] for name in BIN_COLUMNS]
+        if not conventions.mass_bins:
+            parts = [bins.fold_bins(part, conventions.binning) for part in parts]
+        return kernel(*parts)
+
+    return value
+
+
+def _murphy_part(part: int) -> Value:
+    return binned(lambda items, confidence, correct: bins.murphy(items, confidence, correct)[part])
+
+
+def _residual(totals: Sums, conventions: Conventions) -> Floats:
+    """What is left of the Brier score when the parts over bins are taken away."""
+    reliability, resolution, uncertainty = (_murphy_part(part)(totals, conventions) for part in range(3))
+    score = items.brier(totals["items"], totals["confidence_sq"], totals["confidence_correct"], totals["correct"])
+    return score - (reliability - resolution + uncertainty)
+
+
+MURPHY: tuple[Part, ...] = (
+    (
+        "reliability", "Reliability", "REL", r"\mathrm{REL}", "lower", r"\sum_b \frac{n_b}{N} (\bar c_b - \bar y_b)^2",
+        "Mean squared distance of confidence and accuracy over bins: the part of the Brier score that calibration is about.",
+    ),
+    (
+        "resolution", "Resolution", "RES", r"\mathrm{RES}", "higher", r"\sum_b \frac{n_b}{N} (\bar y_b - \bar y)^2",
+        "How much the accuracy of bins differs from the accuracy of all: what confidence tells apart.",
+    ),
+    (
+        "uncertainty", "Uncertainty", "UNC", r"\mathrm{UNC}", "none", r"\bar y (1 - \bar y)",
+        "The Brier score of always stating the accuracy: a matter of the questions as much as of the model.",
+    ),
+)  # fmt: skip
+
+
+BINS = (
+    Metric(
+        key="ece",
+        name="Expected calibration error",
+        label="ECE",
+        symbol=r"\mathrm{ECE}",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"\sum_b \frac{n_b}{N}\,\lvert \bar c_b - \bar y_b \rvert",
+        words="Mean distance of confidence and accuracy over bins of confidence, weighted by their items.",
+        source="GRACE app. G; LifeEval eq. 9; Sakai eq. 1",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS),
+        value=binned(bins.ece),
+        binned=True,
+        caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items.",
+    ),
+    Metric(
+        key="ece_debiased",
+        name="ECE, debiased",
+        label="ECE deb.",
+        symbol=r"\widehat{\mathrm{ECE}}",
+        direction="lower",
+        low=-1,
+        high=1,
+        formula=r"\mathrm{ECE} - \sum_b \frac{n_b}{N}\left(\mathbb{E}\,\lvert \bar c_b - \bar y_b + \varepsilon_b \rvert"
+        r" - \lvert \bar c_b - \bar y_b \rvert\right)",
+        words="ECE minus an estimate of the bias that binomial noise in the accuracy of each bin gives it.",
+        source="Kumar, Liang & Ma 2019, sec. 5",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS),
+        value=binned(bins.ece_debiased),
+        binned=True,
+        caveat="Takes away a part of the bias only, about 40 % of it for a calibrated model and nothing in bins that are all "
+        "correct or all incorrect; still it can fall below 0. Where correctness is a probability, it takes away more than "
+        "there is.",
+    ),
+    Metric(
+        key="max_ce",
+        name="Maximum calibration error",
+        label="max CE",
+        symbol=r"\mathrm{max\,CE}",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"\max_b \lvert \bar c_b - \bar y_b \rvert",
+        words="The largest distance of confidence and accuracy in any bin that has items.",
+        source="Naeini et al. 2015; Sakai eq. 1",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS),
+        value=binned(bins.max_ce),
+        binned=True,
+        caveat="Called MCE in two papers, a name that GRACE uses for something else. One bin with a single item can decide it.",
+    ),
+    *(
+        Metric(
+            key=key,
+            name=name,
+            label=label,
+            symbol=symbol,
+            direction=direction,
+            low=0,
+            high=1,
+            formula=formula,
+            words=words,
+            source="Murphy 1973",
+            needs=("correctness", "confidence"),
+            reads=columns(*BIN_COLUMNS),
+            value=_murphy_part(part),
+            binned=True,
+            caveat="Over bins, so that it depends on the binning; the residual says how much.",
+        )
+        for part, (key, name, label, symbol, direction, formula, words) in enumerate(MURPHY)
+    ),
+    Metric(
+        key="residual",
+        name="Residual within bins",
+        label="Residual",
+        symbol=r"\mathrm{RES}_w",
+        direction="none",
+        low=-1,
+        high=1,
+        formula=r"\mathrm{BS} - (\mathrm{REL} - \mathrm{RES} + \mathrm{UNC})",
+        words="What the three parts over bins leave of the Brier score: how confidence and correctness vary together "
+        "within bins.",
+        source="Stephenson, Coelho & Jolliffe 2008",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS, "items", "confidence_sq", "confidence_correct", "correct"),
+        value=_residual,
+        binned=True,
+        caveat="Reported so that the parts add up to the Brier score exactly; it is not ranked.",
+    ),
+)

@@ -1,0 +1,145 @@
+"""Metrics that are averaged over questions, or fitted to them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from queries.metrics.catalogue.shared import columns, mean, mean_over_questions
+from queries.metrics.kernels import arrays, questions
+from queries.metrics.metric import Conventions, Metric, Sums
+
+CALSCORE_CURVE = "buzz_share"  # unless the analyst chooses another
+
+
+def _calscore_column(conventions: Conventions) -> str:
+    return f"{conventions.human or CALSCORE_CURVE}_sign_confidence"
+
+
+def _calscore(sums: Sums, conventions: Conventions) -> Sums:
+    return mean_over_questions(questions.calscore(sums[_calscore_column(conventions)], sums["items"]))
+
+
+def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
+    h = conventions.human or CALSCORE_CURVE
+    return mean_over_questions(questions.calscore_weighted(sums[f"{h}_sign_confidence"], sums[f"{h}_weight"]))
+
+
+def _calscore2_column(conventions: Conventions) -> str:
+    """Eq. 2 needs a monotone curve, which ``buzz_share`` is not."""
+    return "survival_reward" if conventions.human == "survival" else "team_share_reward"
+
+
+def _overconfidence_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
+    gap = arrays.ratio(sums["confidence"] - sums["correct"], sums["items"])
+    known = np.isfinite(sums["difficulty"]) & np.isfinite(gap)
+    x, y = np.where(known, sums["difficulty"], 0.0), np.where(known, gap, 0.0)
+    return {"questions": known.astype(float), "x": x, "y": y, "xx": x * x, "xy": x * y}
+
+
+QUESTIONS = (
+    Metric(
+        key="calscore",
+        name="CalScore",
+        label="CalScore",
+        symbol=r"\mathrm{CalScore}",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t (1 - h_t)\, g_t c_t\right)",
+        words="Being confidently wrong counts most before people know the answer; a mean over questions.",
+        source="GRACE (Sung et al. 2025) eq. 1",
+        needs=("correctness", "confidence", "human buzzes"),
+        reads=lambda conventions: ("items", _calscore_column(conventions)),
+        contributions=_calscore,
+        value=mean,
+        level="question",
+        human=CALSCORE_CURVE,
+        undefined="no human team heard any of these questions",
+        caveat="Its weights 1 - h_t are not normalised: where people know early, every model is near 0.5. "
+        "The paper's tables fit a normalised variant better.",
+    ),
+    Metric(
+        key="calscore_weighted",
+        name="CalScore, normalised weights",
+        label="CalScore w.",
+        symbol=r"\mathrm{CalScore}_w",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"1 - r\!\left(\frac{\sum_t (1 - h_t)\, g_t c_t}{\sum_t (1 - h_t)}\right)",
+        words="CalScore with its weights divided by their sum, so that questions which people know early count as much.",
+        source="variant of GRACE eq. 1",
+        needs=("correctness", "confidence", "human buzzes"),
+        reads=lambda c: (_calscore_column(c), f"{c.human or CALSCORE_CURVE}_weight"),
+        contributions=_calscore_weighted,
+        value=mean,
+        level="question",
+        human=CALSCORE_CURVE,
+        undefined="no human team heard these questions, or people knew them at every clue",
+        caveat="Not the paper's definition, but nearer to its tables, which have CalScore above MCE for nearly every model.",
+    ),
+    Metric(
+        key="calscore2",
+        name="CalScore squared",
+        label="CalScore\u00b2",
+        symbol=r"\mathrm{CalScore}^2",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"1 - \left[\sum_t m_t \sum_{e \le t} b_e y_e + \left(1 - \sum_t m_t\right) \sum_t b_t y_t\right]",
+        words="One minus the chance of answering right before a human buzz, where the model buzzes with its confidence "
+        "as chance.",
+        source="GRACE eq. 2, app. M",
+        needs=("correctness", "confidence", "human buzzes"),
+        reads=lambda c: (_calscore2_column(c),),
+        contributions=lambda sums, c: mean_over_questions(arrays.clip(1 - sums[_calscore2_column(c)])),
+        value=mean,
+        level="question",
+        human="team_share",
+        monotone=True,
+        undefined="no human team heard any of these questions",
+        caveat="Needs a monotone human curve: under the share of buzzes it stays with the share of teams. The paper's text calls "
+        "the increments of h cumulative and prints another reward than its numbers give.",
+    ),
+    Metric(
+        key="grace_mce",
+        name="GRACE's mean calibration error",
+        label="GRACE MCE",
+        symbol=r"\mathrm{MCE}_{\text{GRACE}}",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"1 - r\!\left(\tfrac{1}{T}\textstyle\sum_t g_t c_t\right)",
+        words="CalScore without people: being confidently wrong counts at every clue alike; a mean over questions.",
+        source="GRACE sec. 4.2",
+        needs=("correctness", "confidence"),
+        reads=columns("items", "sign_confidence"),
+        contributions=lambda sums, _: mean_over_questions(questions.grace_mce(sums["sign_confidence"], sums["items"])),
+        value=mean,
+        level="question",
+        caveat="The paper calls it MCE, which elsewhere means the maximum calibration error. Rewards accuracy as much as "
+        "calibration.",
+    ),
+    Metric(
+        key="hard_easy_slope",
+        name="Hard-easy effect",
+        label="Hard-easy",
+        symbol=r"\beta_{\text{hard-easy}}",
+        direction="zero",
+        low=-math.inf,
+        high=math.inf,
+        formula=r"\arg\min_\beta \sum_q \left(\bar c_q - \bar y_q - \alpha - \beta d_q\right)^2",
+        words="Least-squares slope of overconfidence on difficulty over questions; above 0: most overconfident on the hardest.",
+        source="LifeEval sec. 4; Lichtenstein & Fischhoff 1977",
+        needs=("correctness", "confidence", "difficulty"),
+        reads=columns("items", "confidence", "correct", "difficulty"),
+        contributions=_overconfidence_on_difficulty,
+        value=lambda t, _: questions.slope(t["questions"], t["x"], t["y"], t["xx"], t["xy"]),
+        level="question",
+        single=False,
+        undefined="the difficulty of these questions is unknown or does not vary",
+        caveat="Where difficulty comes from the same answers, part of the slope is regression to the mean.",
+    ),
+)

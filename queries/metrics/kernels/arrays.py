@@ -1,0 +1,23 @@
+"""Arithmetic that the other kernels share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+FLAT = 1e-12  # a spread below this share of the sum of squares is rounding; so is a sum of weights below it
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """numerator / denominator, NaN where the denominator is 0."""
+    above, below = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
+    found = np.full(above.shape, np.nan)
+    np.divide(above, below, out=found, where=below != 0)
+    return found
+
+
+def clip(values: Floats) -> Floats:
+    """Values in [0, 1], NaN kept: where sums nearly cancel, rounding can carry them a few ulp or more past an end."""
+    clipped: Floats = np.clip(values, 0.0, 1.0)
+    return clipped

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,16 @@ from data.statistics import BIN_COLUMNS, BINS, select_sql
 from data.store import Snapshot
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
-from queries.metrics.metric import Pairs, Sums
+from queries.metrics.metric import Sums, as_they_are
+from queries.resampling import (
+    MOST_CLUSTERS,
+    REPLICATES,
+    clusters,
+    draw,
+    mass_bins_replicates,
+    pairs_replicates,
+    pairs_value,
+)
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -40,7 +49,9 @@ class Evidence:
         runs: the runs of the selection that answered any of its questions, in order of import.
         starts: index of each run's first row, shape (runs,).
         questions: question id of each row.
-        sums: the statistics, each of shape (rows,) or (rows, bins).
+        places: place of each row's question among those of the selection, from 0.
+        selected: questions of the selection, answered or not.
+        sums: the statistics, each of shape (rows,) or (rows, ...).
         item_pairs: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
             the rows and of their clues, each of shape (items,): what is no sum is computed anew for whatever is looked at.
         conventions: under which it was gathered.
@@ -49,12 +60,20 @@ class Evidence:
     runs: tuple[Run, ...]
     starts: NDArray[np.int64]
     questions: NDArray[Any]
+    places: NDArray[np.int64]
+    selected: int
     sums: dict[str, Floats]
     item_pairs: tuple[Floats, Floats] | None
     conventions: Conventions
+    _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Index past each run's last row, shape (runs,)."""
+        return np.append(self.starts, len(self.questions))[1:]
 
     def totals(self, contributions: Sums) -> dict[str, Floats]:
-        """Sums over each run's questions, shape (runs,) or (runs, bins)."""
+        """Sums over each run's questions, shape (runs,) or (runs, ...)."""
         if not self.runs:
             return {name: np.zeros((0, *values.shape[1:])) for name, values in contributions.items()}
         return {name: np.add.reduceat(values, self.starts, axis=0) for name, values in contributions.items()}
@@ -62,16 +81,38 @@ class Evidence:
     def values(self, metric: Metric) -> Floats:
         """The metric of each run, shape (runs,), NaN where undefined."""
         if metric.pairs is not None:
-            return self._from_pairs(metric.pairs, self.starts)
+            return self._from_pairs(metric, self.starts)
         totals = self.totals(self._contributions(metric))
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
 
     def per_question(self, metric: Metric) -> Floats:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
         if metric.pairs is not None:
-            return self._from_pairs(metric.pairs, np.arange(len(self.questions)))
+            return self._from_pairs(metric, np.arange(len(self.questions)))
         each = dict(self._contributions(metric))
         return metric.value(each | self._mass(metric, np.arange(len(self.questions))), self.conventions)
+
+    def replicates(self, metric: Metric) -> Floats:
+        """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
+
+        Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
+        """
+        if metric.pairs is not None:
+            return self._by_run(lambda run: pairs_replicates(metric, *run))
+        contributions = self._contributions(metric)
+        mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
+        plain = metric.contributions is as_they_are
+        totals = {
+            name: self._drawn(values, name if plain else None) for name, values in contributions.items() if name not in mass
+        }
+        totals |= mass
+        return metric.value(totals, self.conventions)
+
+    def items_of(self, run: int) -> tuple[Floats, Floats]:
+        """Confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
+        confidence, correct = self._pairs()
+        start, end = self._cuts(self.starts)[run : run + 2]
+        return confidence[start:end], correct[start:end]
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
@@ -80,8 +121,66 @@ class Evidence:
             each = self._contributions(metric)["questions"]
         return self.totals({"questions": each})["questions"].astype(int)
 
+    def keep(self, rows: NDArray[np.bool_]) -> Evidence:
+        """Only some rows, from the same selection; runs that have none of them are left out."""
+        run = np.repeat(np.arange(len(self.runs)), self.ends - self.starts)[rows]
+        left, starts = np.unique(run, return_index=True)
+        pairs = self.item_pairs
+        if pairs is not None:
+            items = np.repeat(rows, self.sums["items"].astype(np.int64))
+            pairs = pairs[0][items], pairs[1][items]
+        return Evidence(
+            runs=tuple(self.runs[index] for index in left),
+            starts=starts.astype(np.int64),
+            questions=self.questions[rows],
+            places=self.places[rows],
+            selected=self.selected,
+            sums={name: values[rows] for name, values in self.sums.items()},
+            item_pairs=pairs,
+            conventions=self.conventions,
+        )
+
     def _contributions(self, metric: Metric) -> Sums:
         return metric.contributions({name: self.sums[name] for name in metric.reads(self.conventions)}, self.conventions)
+
+    def _drawn(self, values: Floats, name: str | None) -> Floats:
+        """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
+
+        Args:
+            values: the column.
+            name: under which it is kept for the next metric that needs it; None where it is the metric's own.
+        """
+        if name is None or name not in self._resampled:
+            drawn = draw(self._clusters(), self._run_of_rows(), len(self.runs), self._drawn_from(), values)
+            if name is None:
+                return drawn
+            self._resampled[name] = drawn
+        return self._resampled[name]
+
+    def _mass_drawn(self, count: int) -> dict[str, Floats]:
+        """Totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
+        if BIN_COLUMNS[0] not in self._resampled:
+            bins = np.moveaxis(self._by_run(lambda run: mass_bins_replicates(*run, count)), 2, 0)
+            self._resampled.update(zip(BIN_COLUMNS, bins, strict=True))
+        return {name: self._resampled[name] for name in BIN_COLUMNS}
+
+    def _by_run(self, replicates: Callable[[tuple[Floats, Floats, NDArray[np.int64], int]], Floats]) -> Floats:
+        """Replicates of what needs the items of one run after the other, stacked along the second axis."""
+        confidence, correct = self._pairs()
+        cuts = self._cuts(self.starts).tolist()
+        cluster = np.repeat(self._clusters(), self.sums["items"].astype(np.int64))
+        runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from())) for a, b in pairwise(cuts)]
+        return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0))
+
+    def _clusters(self) -> NDArray[np.int64]:
+        return clusters(self.selected)[self.places]
+
+    def _drawn_from(self) -> int:
+        """Number of clusters that replicates draw from."""
+        return min(self.selected, MOST_CLUSTERS)
+
+    def _run_of_rows(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
 
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
         """Totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
@@ -91,10 +190,11 @@ class Evidence:
         bins = mass_bins(*self._pairs(), count, np.diff(self._cuts(firsts)))
         return dict(zip(BIN_COLUMNS, bins, strict=True))
 
-    def _from_pairs(self, kernel: Pairs, firsts: NDArray[np.int64]) -> Floats:
-        """A kernel of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
+    def _from_pairs(self, metric: Metric, firsts: NDArray[np.int64]) -> Floats:
+        """A metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
         confidence, correct = self._pairs()
-        return np.array([kernel(confidence[a:b], correct[a:b]) for a, b in pairwise(self._cuts(firsts).tolist())], dtype=float)
+        cuts = self._cuts(firsts).tolist()
+        return np.array([pairs_value(metric, confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
 
     def _pairs(self) -> tuple[Floats, Floats]:
         assert self.item_pairs is not None, "gathered for metrics that need no pairs"
@@ -114,10 +214,11 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) 
     """
     needed = sorted({name for metric in metrics for name in metric.reads(selection.conventions)} - {"difficulty"} | {"items"})
     with_clauses, parameters = chosen(selection)
+    selected = snapshot.rows(f"{with_clauses} select count(*) from chosen_questions", parameters)[0][0]
     source = f"({select_sql(kept_responses(selection, parameters))})" if selection.revealed else "statistics"
     rows = snapshot.frame(
         f"""{with_clauses}
-        select r.run, r.model, r.elicitation, s.question_id, q.difficulty, {", ".join(f"s.{name}" for name in needed)}
+        select r.run, r.model, r.elicitation, s.question_id, q.difficulty, q.place, {", ".join(f"s.{name}" for name in needed)}
         from chosen_runs r join {source} s on s.run = r.run join chosen_questions q on q.question_id = s.question_id
         order by r.position, q.position""",
         parameters,
@@ -129,6 +230,8 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) 
         runs=tuple(Run(*row) for row in firsts.select("run", "model", "elicitation").iter_rows()),
         starts=firsts["row"].to_numpy().astype(np.int64),
         questions=rows["question_id"].to_numpy(),
+        places=rows["place"].to_numpy().astype(np.int64),
+        selected=selected,
         sums={name: _numbers(rows[name]) for name in [*needed, "difficulty"]},
         item_pairs=_item_pairs(snapshot, selection) if pairs else None,
         conventions=selection.conventions,
@@ -140,7 +243,10 @@ def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
     clauses = f"""with chosen_runs as (select run, model, elicitation, position from runs r where {runs}),
-        chosen_questions as (select question_id, position, difficulty from questions q where {questions})"""
+        chosen_questions as (
+            select question_id, position, difficulty, row_number() over (order by position) - 1 as place
+            from questions q where {questions}
+        )"""
     return clauses, run_parameters | question_parameters
 
 

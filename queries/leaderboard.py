@@ -13,14 +13,21 @@ from data.store import Snapshot
 from queries.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.plain import number, selection_keys
+from queries.resampling import TIED, interval, p_value
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
-TIED = 1e-12  # values this near are the same: numbers added up in another order differ in the last digit
+DIFFERENT = 0.05  # p below which two runs are not tied
 
 
 class Cell(msgspec.Struct):
-    """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank."""
+    """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank.
+
+    Where intervals are asked for, ``low`` and ``high`` are the 95 % percentile interval over ``replicates``, those of the
+    bootstrap in which the value is defined; ``rank_low`` and ``rank_high`` the same of its rank; ``tied`` the groups that it
+    belongs to: in a group, no run differs from another (two-sided p >= 0.05, not adjusted). They are None without intervals, and
+    over a single question, whose resampling says nothing.
+    """
 
     value: float | None
     missing: str | None
@@ -30,6 +37,8 @@ class Cell(msgspec.Struct):
     high: float | None = None
     rank_low: float | None = None
     rank_high: float | None = None
+    replicates: int | None = None
+    tied: list[int] | None = None
 
 
 class Row(msgspec.Struct):
@@ -52,45 +61,91 @@ class Leaderboard(msgspec.Struct):
     rows: list[Row]
 
 
-def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Leaderboard:
-    """Metrics of every run of a selection that answered any of its questions."""
+def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
+    """Metrics of every run of a selection that answered any of its questions, with intervals if asked for."""
     evidence = gather(snapshot, selection, metrics)
-    cells = {metric.key: _cells(metric, evidence, selection) for metric in metrics}
-    questions = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
-    condition, parameters = selection.question_filter()
     return Leaderboard(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        questions=snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0],
-        rows=[
-            Row(
-                run=run.run,
-                model=run.model,
-                elicitation=run.elicitation,
-                questions=int(questions["questions"][index]),
-                items=int(questions["items"][index]),
-                metrics={metric.key: cells[metric.key][index] for metric in metrics},
-            )
-            for index, run in enumerate(evidence.runs)
-        ],
+        questions=evidence.selected,
+        rows=rows_of(evidence, metrics, intervals),
     )
 
 
-def _cells(metric: Metric, evidence: Evidence, selection: Selection) -> list[Cell]:
-    values = evidence.values(metric)
-    used = evidence.questions_with(metric)
+def rows_of(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = False) -> list[Row]:
+    """One row per run."""
+    cells = {metric.key: cells_of(metric, evidence, intervals) for metric in metrics}
+    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
     return [
-        Cell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
-        for value, count, rank in zip(values, used, ranks(metric.badness(values)), strict=True)
+        Row(
+            run=run.run,
+            model=run.model,
+            elicitation=run.elicitation,
+            questions=int(answered["questions"][index]),
+            items=int(answered["items"][index]),
+            metrics={metric.key: cells[metric.key][index] for metric in metrics},
+        )
+        for index, run in enumerate(evidence.runs)
     ]
 
 
+def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> list[Cell]:
+    """A metric of each run, with its rank among them."""
+    values = evidence.values(metric)
+    cells = [
+        Cell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
+        for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.badness(values)), strict=True)
+    ]
+    if intervals and evidence.selected > 1:
+        _add_intervals(cells, metric, evidence.replicates(metric))
+    return cells
+
+
+def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> None:
+    badness = metric.badness(replicates)
+    ends = zip(*interval(replicates), *interval(ranks(badness))[:2], strict=True)
+    groups = tied_groups(np.array([cell.rank if cell.rank is not None else np.nan for cell in cells]), badness)
+    for cell, (low, high, count, rank_low, rank_high), tied in zip(cells, ends, groups, strict=True):
+        if cell.value is not None:
+            cell.low, cell.high, cell.replicates = number(low), number(high), int(count)
+            cell.rank_low, cell.rank_high = number(rank_low), number(rank_high)
+            cell.tied = tied
+
+
 def ranks(badness: Floats) -> Floats:
-    """Ranks from 1 by ascending badness, ties sharing the mean rank, NaN where badness is NaN. Shape (runs,) in and out."""
-    found = np.full(len(badness), np.nan)
-    known = np.flatnonzero(np.isfinite(badness))
-    best_first = known[np.argsort(badness[known], kind="stable")]
-    ordered = badness[best_first]
-    tie = np.cumsum(np.diff(ordered, prepend=ordered[:1]) > TIED)
-    found[best_first] = (np.bincount(tie, weights=np.arange(1, len(tie) + 1)) / np.bincount(tie))[tie]
+    """Ranks from 1 by ascending badness, ties sharing the mean rank, NaN where badness is NaN. Shape (..., runs) in and out."""
+    found = np.where(np.isfinite(badness), 1.0, np.nan)
+    for run in range(badness.shape[-1]):
+        ahead = badness - badness[..., run, None]  # how much worse each is than this one
+        found += np.where(ahead > TIED, 1.0, np.where(np.abs(ahead) <= TIED, 0.5, 0.0))
+        found[..., run] -= 0.5  # itself
     return found
+
+
+def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
+    """Groups of runs that follow each other in rank and of which no two differ (two-sided bootstrap p < 0.05).
+
+    As the bars of a critical difference diagram: a run may be in several groups, which are numbered from the best; a run that
+    differs from all others is in none.
+
+    Args:
+        rank: shape (runs,), NaN for a run without one.
+        badness: in each replicate, shape (REPLICATES, runs).
+    """
+    groups: list[list[int]] = [[] for _ in rank]
+    known = np.flatnonzero(np.isfinite(rank))
+    order = known[np.argsort(rank[known], kind="stable")]
+    last, number_of = -1, 0
+    for first in range(len(order)):
+        end = first
+        while end + 1 < len(order):
+            against = badness[:, order[end + 1], None] - badness[:, order[first : end + 1]]
+            if (p_value(against) < DIFFERENT).any():
+                break
+            end += 1
+        if end > first and end > last:
+            number_of += 1
+            for run in order[first : end + 1]:
+                groups[run].append(number_of)
+        last = max(last, end)
+    return groups

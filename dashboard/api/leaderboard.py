@@ -6,19 +6,20 @@ from flask import Response
 
 from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
-from dashboard.api.reading import metrics_of, pairs
+from dashboard.api.reading import choice, metrics_of, pairs
 from dashboard.service import service
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import Metric
-from queries.selection import BadAddress
+
+PLAIN = ("value", "rank")
+WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high")
 
 
-def _leaderboard() -> tuple[Leaderboard, tuple[Metric, ...]]:
+def _leaderboard() -> tuple[Leaderboard, tuple[Metric, ...], bool]:
     selection, _, extra = service().parse(pairs(), also=("metrics", "intervals"))
-    if extra["intervals"] not in ([], ["0"]):
-        raise BadAddress("unknown_value", "This version computes no intervals.", "intervals", ["0"])
+    intervals = choice(extra, "intervals", ("0", "1")) == "1"
     metrics = metrics_of(extra["metrics"])
-    return service().ask(leaderboard, selection, metrics), metrics
+    return service().ask(leaderboard, selection, metrics, intervals), metrics, intervals
 
 
 @api.get("/api/v1/leaderboard")
@@ -29,13 +30,14 @@ def get_leaderboard() -> Response:
 
 @api.get("/api/v1/leaderboard.csv")
 def get_leaderboard_csv() -> Response:
-    """The same as CSV: a row per run; per metric its value and its rank."""
-    board, metrics = _leaderboard()
+    """The same as CSV: a row per run; per metric its value and its rank, with their intervals if asked for."""
+    board, metrics, intervals = _leaderboard()
+    parts = WITH_INTERVALS if intervals else PLAIN
     header = ["run", "model", "elicitation", "questions", "items"]
-    header += [name for metric in metrics for name in (metric.key, f"{metric.key}_rank")]
+    header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
         [row.run, row.model, row.elicitation, row.questions, row.items]
-        + [value for metric in metrics for value in (row.metrics[metric.key].value, row.metrics[metric.key].rank)]
+        + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in board.rows
     ]
     return csv_response(header, rows, "leaderboard")

@@ -35,3 +35,11 @@ def single(extra: dict[str, list[str]], key: str) -> str | None:
     if len(extra[key]) > 1:
         raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
     return extra[key][0] if extra[key] else None
+
+
+def choice(extra: dict[str, list[str]], key: str, allowed: Sequence[str]) -> str:
+    """The value of a key of the address's own that is one of a few; the first of them where it is absent."""
+    value = single(extra, key)
+    if value is not None and value not in allowed:
+        raise BadAddress("unknown_value", f"{key!r} cannot be {value!r}.", key, allowed)
+    return allowed[0] if value is None else value

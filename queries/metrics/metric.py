@@ -40,7 +40,7 @@ class Conventions:
 
 Contributions = Callable[[Sums, Conventions], Sums]
 Value = Callable[[Sums, Conventions], Floats]
-Pairs = Callable[[Floats, Floats], float]
+Pairs = Callable[[Floats, Floats, Floats], Floats]
 Reads = Callable[[Conventions], tuple[str, ...]]
 
 
@@ -74,8 +74,9 @@ class Metric:
         level: ``item`` pools all items, ``question`` averages over questions.
         human: its default human curve, None where no human curve enters.
         binned: computed from bins, so that the binning matters.
-        pairs: for a metric that is no function of sums: its value from the confidence and correctness of each item, in the
-            order of questions and clues; then ``value`` is not asked.
+        pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
+            confidence; then ``value`` is not asked.
+        ordered: it depends on the order of items of equal confidence, that of questions and clues.
         monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
         single: whether one question by itself can have it; False for what compares questions.
     """
@@ -100,6 +101,7 @@ class Metric:
     human: str | None = None
     binned: bool = False
     pairs: Pairs | None = None
+    ordered: bool = False
     monotone: bool = False
     single: bool = True
 

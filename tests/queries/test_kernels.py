@@ -18,6 +18,7 @@ from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
+from queries.resampling import pairs_value
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
 SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
@@ -36,7 +37,7 @@ EACH_ITEM_METRIC = pytest.mark.parametrize("metric", ITEM_METRICS, ids=lambda me
 def value(metric, pairs, conventions=STANDARD):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     if metric.pairs:
-        return metric.pairs(confidence, correct)
+        return pairs_value(metric, confidence, correct)
     sums = items.sums_of(confidence, correct)
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
@@ -141,6 +142,12 @@ def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
 def test_items_of_equal_confidence_stay_in_their_order_in_bins_of_equal_mass():
     _, _, right = bins.mass_bins(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), 2)
     assert right.tolist() == [2, 0]
+
+
+def plain(kernel, confidence, correct):
+    """A kernel of pairs on items as they come."""
+    order = np.argsort(confidence, kind="stable")
+    return kernel(confidence[order], correct[order], np.ones(len(order)))
 
 
 def wrong_or_right_only(score):
@@ -298,14 +305,14 @@ def test_corp_recalibrates_like_scikit_learn(seed, digits):
     confidence = chance.random(400).round(digits)  # ties, many or none
     correct = (chance.random(400) < confidence**2).astype(float)
     fit = IsotonicRegression().fit(confidence, correct).predict(confidence)
-    mcb, dsc = of_pairs.corp(confidence, correct)
+    mcb, dsc = plain(of_pairs.corp, confidence, correct)
     assert mcb == pytest.approx(brier_score_loss(correct, confidence) - brier_score_loss(correct, fit), abs=1e-12)
     assert dsc == pytest.approx(correct.var() - brier_score_loss(correct, fit), abs=1e-12)
 
 
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5: its square would be lost in the difference of two scores.
-    assert of_pairs.corp(np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
+    assert plain(of_pairs.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
 
 
 # -- ECE, debiased -----------------------------------------------------------------------------------------------------
@@ -357,7 +364,7 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
     chance = np.random.default_rng(seed)
     confidence = chance.random(300).round(digits)
     correct = (chance.random(300) < confidence).astype(float)
-    assert of_pairs.auroc(confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
+    assert plain(of_pairs.auroc, confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
 
 
 @MANY
@@ -366,8 +373,9 @@ def test_auroc_turns_round_with_confidence(pairs):
     confidence, correct = np.array(pairs).T
     # 1 - c would make equal what is not; the rank of c keeps its order.
     rank = np.unique(confidence, return_inverse=True)[1].astype(float)
-    assert of_pairs.auroc(rank, correct) == pytest.approx(of_pairs.auroc(confidence, correct), abs=1e-12, nan_ok=True)
-    assert of_pairs.auroc(-rank, correct) == pytest.approx(1 - of_pairs.auroc(confidence, correct), abs=1e-12, nan_ok=True)
+    of_confidence = plain(of_pairs.auroc, confidence, correct)
+    assert plain(of_pairs.auroc, rank, correct) == pytest.approx(of_confidence, abs=1e-12, nan_ok=True)
+    assert plain(of_pairs.auroc, -rank, correct) == pytest.approx(1 - of_confidence, abs=1e-12, nan_ok=True)
 
 
 @MANY
@@ -375,16 +383,16 @@ def test_auroc_turns_round_with_confidence(pairs):
 def test_ks_has_no_order_and_is_never_above_that_in_order(pairs, chance):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     order = np.array(chance.sample(range(len(pairs)), len(pairs)), int)
-    together = pytest.approx(of_pairs.ks(confidence, correct), abs=1e-14, nan_ok=True)
-    assert of_pairs.ks(confidence[order], correct[order]) == together
-    assert not of_pairs.ks(confidence, correct) > of_pairs.ks(confidence[order], correct[order], sequential=True) + 1e-14
+    together = pytest.approx(plain(of_pairs.ks, confidence, correct), abs=1e-14, nan_ok=True)
+    assert plain(of_pairs.ks, confidence[order], correct[order]) == together
+    assert not plain(of_pairs.ks, confidence, correct) > plain(of_pairs.ks_sequential, confidence[order], correct[order]) + 1e-14
 
 
 def test_ks_in_order_keeps_the_order_of_ties():
     confidence = np.full(4, 0.5)
-    assert of_pairs.ks(confidence, np.array([1.0, 1, 0, 0]), sequential=True) == 0.25
-    assert of_pairs.ks(confidence, np.array([1.0, 0, 1, 0]), sequential=True) == 0.125
-    assert of_pairs.ks(confidence, np.array([1.0, 1, 0, 0])) == 0
+    assert plain(of_pairs.ks_sequential, confidence, np.array([1.0, 1, 0, 0])) == 0.25
+    assert plain(of_pairs.ks_sequential, confidence, np.array([1.0, 0, 1, 0])) == 0.125
+    assert plain(of_pairs.ks, confidence, np.array([1.0, 1, 0, 0])) == 0
 
 
 @MANY
@@ -392,8 +400,8 @@ def test_ks_in_order_keeps_the_order_of_ties():
 def test_there_is_no_correlation_where_confidence_or_correctness_does_not_vary(pairs):
     confidence, correct = np.array(pairs).T
     for constant in (0.0, 1.0, 0.1, 0.7, 1 / 3):
-        assert math.isnan(of_pairs.correlation(np.full(len(pairs), constant), correct))
-        assert math.isnan(of_pairs.correlation(confidence, np.full(len(pairs), constant)))
+        assert math.isnan(plain(of_pairs.correlation, np.full(len(pairs), constant), correct))
+        assert math.isnan(plain(of_pairs.correlation, confidence, np.full(len(pairs), constant)))
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-7, 1e-11, 2**-50])
@@ -401,7 +409,7 @@ def test_correlation_of_confidences_that_lie_close_together(step):
     confidence = 0.875 + step * np.array([0, 1, 2, 3] * 50)
     correct = np.array([0.0, 1, 0, 1] * 50)
     exact = slow.correlation([slow.Asked([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD)
-    assert of_pairs.correlation(confidence, correct) == pytest.approx(exact, abs=1e-12)
+    assert plain(of_pairs.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
 
 
@@ -409,7 +417,7 @@ def test_correlation_of_confidences_that_lie_close_together(step):
 def test_correlation_is_that_of_numpy(seed):
     chance = np.random.default_rng(seed)
     confidence, correct = chance.random(200), chance.random(200)
-    assert of_pairs.correlation(confidence, correct) == pytest.approx(np.corrcoef(confidence, correct)[0, 1], abs=1e-12)
+    assert plain(of_pairs.correlation, confidence, correct) == pytest.approx(np.corrcoef(confidence, correct)[0, 1], abs=1e-12)
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------

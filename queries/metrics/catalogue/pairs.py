@@ -13,8 +13,8 @@ def _from_pairs(totals: Sums, conventions: Conventions) -> Floats:
     raise TypeError("this metric is no function of sums: it has ``pairs``")
 
 
-def _corp_part(part: int, confidence: Floats, correct: Floats) -> float:
-    return pairs.corp(confidence, correct)[part]
+def _corp_part(part: int, confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+    return pairs.corp(confidence, correct, weights)[part]
 
 
 CORP: tuple[Part, ...] = (
@@ -62,7 +62,8 @@ PAIRS = (
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=_from_pairs,
-        pairs=partial(pairs.ks, sequential=True),
+        pairs=pairs.ks_sequential,
+        ordered=True,
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
     ),
     Metric(

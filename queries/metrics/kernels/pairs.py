@@ -1,83 +1,111 @@
-"""Kernels of confidence and correctness item by item, for metrics that are no function of sums."""
+"""Kernels of confidence and correctness item by item, for metrics that are no function of sums.
+
+Each takes items sorted by confidence, ascending, with the weights of many replicates at once: ``confidence`` and ``correct`` of
+shape (n,), ``weights`` of shape (..., n), how often each item counts, ones for the data themselves. They give shape (...,), NaN
+where a metric is undefined. Items with the same confidence and correctness may come as one of more weight.
+"""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
-from queries.metrics.kernels.arrays import Floats
-
-
-def ks(confidence: Floats, correct: Floats, *, sequential: bool = False) -> float:
-    """max_j abs(cumsum(c - y)_j) / N over the items sorted by confidence. In [0, 1]. Sakai eq. 4.
-
-    Args:
-        confidence: shape (n,).
-        correct: shape (n,).
-        sequential: walk items of equal confidence one by one, in the order given, as the paper does; otherwise they are taken
-            together, so that the order does not matter.
-    """
-    if not len(confidence):
-        return math.nan
-    order = np.argsort(confidence, kind="stable")
-    walked = np.abs(np.cumsum((confidence - correct)[order]))
-    if not sequential:
-        walked = walked[_last_of_ties(confidence[order])]
-    return float(walked.max() / len(confidence))
+from queries.metrics.kernels.arrays import FLAT, Floats, ratio
 
 
-def auroc(confidence: Floats, correct: Floats) -> float:
+def ks(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+    """max_j abs(cumsum(c - y)_j) / N, items of equal confidence taken together. In [0, 1]. Gupta et al. 2021; Sakai eq. 4."""
+    return _largest(_walk(confidence, correct, weights)[..., _last_of_ties(confidence)], weights)
+
+
+def ks_sequential(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+    """The same walked item by item, those of equal confidence in the order given, as the paper does. In [0, 1]. Sakai eq. 4."""
+    return _largest(_walk(confidence, correct, weights), weights)
+
+
+def auroc(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
     """Probability that a correct item has a higher confidence than an incorrect one, ties 1/2; NaN if either are none.
 
     Where y is a probability, an item counts as correct with weight y and as incorrect with 1 - y. In [0, 1].
     """
-    if not correct.any() or (correct == 1).all():
-        return math.nan
-    _, right, wrong = _by_confidence(confidence, correct, 1 - correct)
-    right, wrong = right / right.sum(), wrong / wrong.sum()
-    below = np.append(0.0, np.cumsum(wrong)[:-1])
-    return min(float((right * (below + wrong / 2)).sum()), 1.0)
+    right, wrong = _by_confidence(confidence, weights * correct, weights * (1 - correct))
+    below = np.cumsum(wrong, axis=-1) - wrong
+    pairs = right.sum(axis=-1) * wrong.sum(axis=-1)
+    return np.minimum(ratio((right * (below + wrong / 2)).sum(axis=-1), pairs), 1.0)
 
 
-def correlation(confidence: Floats, correct: Floats) -> float:
-    """Pearson's correlation; NaN where either does not vary. In [-1, 1].
+def correlation(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+    """Pearson's correlation; NaN where either does not vary. In [-1, 1]. LifeEval table 2.
 
-    From the pairs: sums of squares cancel where the confidences of a model lie close together.
+    From the pairs: sums of squares cancel where the confidences of a model lie close together. Centred on all items first, so
+    that little is left to cancel in a replicate.
     """
     x, y = _centred(confidence), _centred(correct)
-    scale = math.sqrt(x @ x) * math.sqrt(y @ y)
-    return float(np.clip(x @ y / scale, -1.0, 1.0)) if scale > 0 else math.nan
+    moments = weights @ np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
+    items, of_x, of_y, of_xx, of_yy, of_xy = np.moveaxis(moments, -1, 0)
+    mean_x, mean_y = ratio(of_x, items), ratio(of_y, items)
+    spread_x, spread_y = _spread(of_xx, items, mean_x), _spread(of_yy, items, mean_y)
+    scale = np.sqrt(spread_x) * np.sqrt(spread_y)
+    return np.clip(ratio(of_xy - items * mean_x * mean_y, scale), -1.0, 1.0)
 
 
-def corp(confidence: Floats, correct: Floats) -> tuple[float, float]:
+def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Each in [0, 1].
 
     The reference is the isotonic (PAV) recalibration p of the confidences. Dimitriadis, Gneiting & Jordan 2021. Within a
     block, p is the mean of what is right, so that brier(mean y) - brier(p) is the mean of (p - mean y)^2; likewise
     brier(c) - brier(p) is written with distances, which do not cancel as the scores do.
     """
-    if not len(confidence):
-        return math.nan, math.nan
-    stated, right, items = _by_confidence(confidence, correct, np.ones_like(correct))
+    stated = confidence[_first_of_ties(confidence)]
+    right, items = _by_confidence(confidence, weights * correct, weights * np.ones_like(correct))
     p = isotonic(right, items)
     off = stated - p
-    miscalibration = (items * off**2 + 2 * off * (items * p - right)).sum() / items.sum()
-    discrimination = (items * (p - right.sum() / items.sum()) ** 2).sum() / items.sum()
-    return max(float(miscalibration), 0.0), float(discrimination)
+    count = items.sum(axis=-1)
+    miscalibration = ratio((items * off**2 + 2 * off * (items * p - right)).sum(axis=-1), count)
+    base = ratio(right.sum(axis=-1), count)
+    discrimination = ratio((items * (p - base[..., None]) ** 2).sum(axis=-1), count)
+    return np.maximum(miscalibration, 0.0), discrimination
+
+
+def corp_curve(confidence: Floats, correct: Floats) -> list[tuple[float, float, float, int, float]]:
+    """The isotonic recalibration as blocks: lowest and highest confidence, accuracy in their place, items, mean confidence.
+
+    Args:
+        confidence, correct: of each item, shape (n,), in any order.
+    """
+    order = np.argsort(confidence, kind="stable")
+    ascending = confidence[order]
+    right, items = _by_confidence(ascending, correct[order], np.ones_like(ascending))
+    stated = ascending[_first_of_ties(ascending)]
+    p = isotonic(right, items)
+    firsts = _first_of_ties(p)
+    lasts = np.append(firsts, len(p))[1:] - 1
+    count, total = (np.add.reduceat(each, firsts) if len(p) else each for each in (items, items * stated))
+    columns = (stated[firsts], stated[lasts], p[firsts])
+    return list(zip(*(column.tolist() for column in columns), count.astype(int).tolist(), (total / count).tolist(), strict=True))
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:
-    """Weighted least-squares fit to totals / weights that never decreases: pool adjacent violators. Shape (n,) in and out."""
-    blocks: list[tuple[float, float, int]] = []  # total, weight and length of each
-    for total, weight in zip(totals.tolist(), weights.tolist(), strict=True):
-        block = total, weight, 1
-        while blocks and blocks[-1][0] / blocks[-1][1] >= block[0] / block[1]:
-            before = blocks.pop()
-            block = before[0] + block[0], before[1] + block[1], before[2] + block[2]
-        blocks.append(block)
-    return np.repeat([total / weight for total, weight, _ in blocks], [length for _, _, length in blocks])
+    """Weighted least-squares fits to totals / weights that never decrease (PAV) along the last axis. Shape (..., n) in and out.
+
+    Places of weight 0 take no part; they are given the value before them, 0 where there is none.
+    """
+    found = np.zeros_like(totals)
+    for row in np.ndindex(totals.shape[:-1]):
+        kept = weights[row] > 0
+        if kept.any():
+            fit = isotonic_regression(totals[row][kept] / weights[row][kept], weights=weights[row][kept]).x
+            found[row] = np.append(0.0, fit)[np.cumsum(kept)]
+    return found
+
+
+def _walk(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+    return np.abs(np.cumsum(weights * (confidence - correct), axis=-1))
+
+
+def _largest(walked: Floats, weights: Floats) -> Floats:
+    return ratio(walked.max(axis=-1, initial=0.0), weights.sum(axis=-1))
 
 
 def _centred(values: Floats) -> Floats:
@@ -88,14 +116,25 @@ def _centred(values: Floats) -> Floats:
     return above - above.mean() if len(above) else above
 
 
+def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:
+    """Sum of squared distances from the mean, exactly 0 where it is rounding: a replicate may hold one value only."""
+    spread = squares - items * mean * mean
+    return np.where(spread > FLAT * squares, spread, 0.0)
+
+
+def _first_of_ties(ascending: Floats) -> NDArray[np.int64]:
+    """Index of the first of each run of equal values."""
+    return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
+
+
 def _last_of_ties(ascending: Floats) -> NDArray[np.int64]:
     """Index of the last of each run of equal values."""
-    return np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True))
+    return np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)[: len(ascending)])
 
 
-def _by_confidence(confidence: Floats, *values: Floats) -> tuple[Floats, ...]:
-    """Distinct confidences, ascending, and the sum of each of ``values`` over the items that have them."""
-    order = np.argsort(confidence, kind="stable")
-    ascending = confidence[order]
-    firsts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-    return ascending[firsts], *(np.add.reduceat(each[order], firsts) for each in values)
+def _by_confidence(ascending: Floats, *values: Floats) -> tuple[Floats, ...]:
+    """The sum of each of ``values``, shape (..., n), over the items of each distinct confidence."""
+    firsts = _first_of_ties(ascending)
+    if len(firsts) == len(ascending):
+        return values
+    return tuple(np.add.reduceat(each, firsts, axis=-1) for each in values)

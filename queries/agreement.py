@@ -1,0 +1,69 @@
+"""How far metrics agree on which runs are better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from scipy.stats import kendalltau
+
+from data.store import Snapshot
+from queries.evidence import gather
+from queries.leaderboard import ranks
+from queries.metrics import Metric
+from queries.plain import number, selection_keys
+from queries.selection import Selection
+
+FEWEST = 2  # runs
+
+
+class Tau(msgspec.Struct):
+    """Kendall's tau-b between two metrics' rankings of the ``runs`` that have both; None where ``missing`` says why."""
+
+    a: str
+    b: str
+    tau: float | None
+    missing: str | None
+    runs: int
+
+
+class Agreement(msgspec.Struct):
+    """Answer of ``/api/v1/agreement``: every two of ``metrics``, those that rank runs; ``left_out`` are those that do not."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    metrics: list[str]
+    left_out: list[str]
+    pairs: list[Tau]
+
+
+def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Agreement:
+    """Kendall's tau-b between each two metrics' rankings of the runs of a selection, best first in both.
+
+    1: they order the runs alike; -1: the other way round. Kendall 1945.
+    """
+    evidence = gather(snapshot, selection, metrics)
+    ranked = [metric for metric in metrics if metric.direction != "none"]
+    orders = {metric.key: ranks(metric.badness(evidence.values(metric))) for metric in ranked}
+    return Agreement(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        metrics=[metric.key for metric in ranked],
+        left_out=[metric.key for metric in metrics if metric.direction == "none"],
+        pairs=[
+            _tau(first.key, second.key, orders[first.key], orders[second.key])
+            for index, first in enumerate(ranked)
+            for second in ranked[index + 1 :]
+        ],
+    )
+
+
+def _tau(a: str, b: str, of_a: np.ndarray, of_b: np.ndarray) -> Tau:
+    both = np.isfinite(of_a) & np.isfinite(of_b)
+    runs = int(both.sum())
+    if runs < FEWEST:
+        return Tau(a, b, None, f"fewer than {FEWEST} runs have both", runs)
+    if len(set(of_a[both])) == 1 or len(set(of_b[both])) == 1:
+        return Tau(a, b, None, "one of them ranks all runs the same", runs)
+    return Tau(a, b, number(kendalltau(of_a[both], of_b[both], variant="b").statistic), None, runs)

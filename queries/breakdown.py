@@ -1,0 +1,63 @@
+"""Metrics of every run within parts of a selection: by radius, category, difficulty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.evidence import gather
+from queries.leaderboard import Row, rows_of
+from queries.metrics import Metric
+from queries.plain import selection_keys
+from queries.selection import Selection, format_range
+
+BY = ("category", "subcategory", "radius", "difficulty")
+STEPS = 10  # of difficulty, from 0 to 1
+
+
+class Part(msgspec.Struct):
+    """Questions that have ``value`` in common, None where the dataset says nothing; a range of difficulty is [lo, hi).
+
+    ``rows`` are the runs that answered any of them; intervals and ranks are within the part.
+    """
+
+    value: str | None
+    questions: int
+    rows: list[Row]
+
+
+class Breakdown(msgspec.Struct):
+    """Answer of ``/api/v1/breakdown``; parts in ascending order, those without a value last."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    by: str
+    parts: list[Part]
+
+
+def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
+    """Metrics of every run within each part of a selection; ``by`` is one of ``BY``."""
+    condition, parameters = selection.question_filter()
+    facts = snapshot.frame(f"select q.question_id, q.{by} as value from questions q where {condition}", parameters)
+    evidence = gather(snapshot, selection, metrics)
+    if by == "difficulty":
+        steps = [None if value is None else min(math.floor(value * STEPS), STEPS - 1) for value in facts["value"]]
+        facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
+    parts = []
+    for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
+        rows = np.isin(evidence.questions.astype(str), group["question_id"].to_numpy().astype(str))
+        parts.append(Part(_name(by, value), len(group), rows_of(evidence.keep(rows), metrics, intervals)))
+    return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+
+
+def _name(by: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if by == "difficulty" and isinstance(value, int):
+        return format_range((value / STEPS, (value + 1) / STEPS))
+    return str(value)

@@ -1,0 +1,133 @@
+"""Reliability diagrams: accuracy against confidence, bin by bin, and the isotonic (CORP) curve that needs no bins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+
+from data.store import Snapshot
+from queries.evidence import Evidence, gather
+from queries.metrics import CATALOGUE
+from queries.metrics.catalogue.bins import binned
+from queries.metrics.kernels.arrays import Floats, ratio
+from queries.metrics.kernels.pairs import corp_curve
+from queries.plain import number, selection_keys
+from queries.resampling import interval
+from queries.selection import Selection
+
+# What bins hold, as metrics of sums, so that they are added up and resampled as any other.
+TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
+ACCURACY = replace(CATALOGUE["ece"], value=binned(lambda items, confidence, correct: ratio(correct, items)))
+
+
+class Bin(msgspec.Struct):
+    """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None where it is empty.
+
+    ``low`` and ``high``: 95 % interval of the accuracy (bootstrap over questions), None where it is empty or over one question.
+    Bins of equal mass have the lowest and highest confidence in them as ends, and intervals of the bin with the same number in
+    each replicate, whose ends move.
+    """
+
+    lower: float | None
+    upper: float | None
+    items: int
+    mean_confidence: float | None
+    accuracy: float | None
+    low: float | None
+    high: float | None
+
+
+class Block(msgspec.Struct):
+    """Stated confidences from ``lower`` to ``upper`` in whose place isotonic regression puts one accuracy, ``calibrated``."""
+
+    lower: float
+    upper: float
+    calibrated: float
+    items: int
+    mean_confidence: float
+
+
+class Diagram(msgspec.Struct):
+    """The reliability diagram of one run."""
+
+    run: str
+    model: str
+    elicitation: str
+    questions: int
+    items: int
+    bins: list[Bin]
+    corp: list[Block]
+
+
+class Reliability(msgspec.Struct):
+    """Answer of ``/api/v1/reliability``."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    binning: str
+    runs: list[Diagram]
+
+
+def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
+    """The reliability diagram of every run of a selection, under its binning."""
+    evidence = gather(snapshot, selection, [TOTALS, CATALOGUE["corp_mcb"]])
+    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
+    totals = evidence.values(TOTALS)
+    ends = _intervals(evidence, totals.shape[1:2])
+    return Reliability(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        binning=selection.conventions.binning,
+        runs=[
+            Diagram(
+                run=run.run,
+                model=run.model,
+                elicitation=run.elicitation,
+                questions=int(answered["questions"][index]),
+                items=int(answered["items"][index]),
+                bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
+                corp=[Block(*block) for block in corp_curve(*evidence.items_of(index))],
+            )
+            for index, run in enumerate(evidence.runs)
+        ],
+    )
+
+
+def _intervals(evidence: Evidence, bins: tuple[int, ...]) -> Floats:
+    """Ends of the interval of each bin's accuracy, shape (2, runs, bins)."""
+    shape = (2, len(evidence.runs), *bins)
+    if evidence.selected < 2 or not evidence.runs:
+        return np.full(shape, np.nan)
+    replicates = evidence.replicates(ACCURACY)
+    return np.stack(interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
+
+
+def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
+    """Lower and upper end of each bin."""
+    count = evidence.conventions.mass_bins
+    if count is None:
+        edges = [edge / 10 for edge in range(11)]
+        return [*pairwise(edges), *([(1.0, 1.0)] if evidence.conventions.binning == "width10+1" else [])]
+    ascending = np.sort(evidence.items_of(run)[0])
+    return [(part[0], part[-1]) if len(part) else (np.nan, np.nan) for part in np.array_split(ascending, count)]
+
+
+def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[Bin]:
+    found = []
+    for (items, confidence, correct), (lower, upper), (low, high) in zip(totals, edges, ends.T, strict=True):
+        filled = items > 0
+        found.append(
+            Bin(
+                lower=number(lower),
+                upper=number(upper),
+                items=int(items),
+                mean_confidence=number(confidence / items) if filled else None,
+                accuracy=number(correct / items) if filled else None,
+                low=number(low) if filled else None,
+                high=number(high) if filled else None,
+            )
+        )
+    return found

@@ -28,8 +28,6 @@ from queries.resampling import (
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
-RESPONSES = """select * from responses
-    where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
 
 
 @dataclass(frozen=True)
@@ -206,16 +204,23 @@ class Evidence:
         return before[np.append(firsts, len(self.questions)).astype(np.int64)]
 
 
-def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Evidence:
+def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: str | None = None) -> Evidence:
     """Read what the metrics need for a selection.
 
     Whole questions come from the statistics kept at ingest; where clues are filtered, the same statistics are computed from the
     responses that remain. An equal-mass binning needs the responses themselves.
+
+    Args:
+        snapshot: the store.
+        selection: what is looked at.
+        metrics: what will be asked of the evidence.
+        responses: table to read in place of the store's responses, and then of the statistics kept of them.
     """
     needed = sorted({name for metric in metrics for name in metric.reads(selection.conventions)} - {"difficulty"} | {"items"})
     with_clauses, parameters = chosen(selection)
     selected = snapshot.rows(f"{with_clauses} select count(*) from chosen_questions", parameters)[0][0]
-    source = f"({select_sql(kept_responses(selection, parameters))})" if selection.revealed else "statistics"
+    anew = bool(selection.revealed or responses)
+    source = f"({select_sql(kept_responses(selection, parameters, responses))})" if anew else "statistics"
     rows = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, s.question_id, q.difficulty, q.place, {", ".join(f"s.{name}" for name in needed)}
@@ -233,7 +238,7 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) 
         places=rows["place"].to_numpy().astype(np.int64),
         selected=selected,
         sums={name: _numbers(rows[name]) for name in [*needed, "difficulty"]},
-        item_pairs=_item_pairs(snapshot, selection) if pairs else None,
+        item_pairs=_item_pairs(snapshot, selection, responses) if pairs else None,
         conventions=selection.conventions,
     )
 
@@ -250,21 +255,23 @@ def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
     return clauses, run_parameters | question_parameters
 
 
-def kept_responses(selection: Selection, parameters: dict[str, Any]) -> str:
+def kept_responses(selection: Selection, parameters: dict[str, Any], responses: str | None = None) -> str:
     """SQL for the responses to the clues of a selection, after the clauses of ``chosen``; adds to the parameters."""
+    kept = f"""select * from {responses or "responses"}
+        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
     if not selection.revealed:
-        return RESPONSES
+        return kept
     parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
-    return f"""select * from ({RESPONSES}) semi join
+    return f"""select * from ({kept}) semi join
         (select * from clues where revealed between $s_from and $s_to) using (dataset, question_id, clue)"""
 
 
-def _item_pairs(snapshot: Snapshot, selection: Selection) -> tuple[Floats, Floats]:
+def _item_pairs(snapshot: Snapshot, selection: Selection, responses: str | None) -> tuple[Floats, Floats]:
     """Confidence and correctness of each item of a selection, by run, question and clue."""
     with_clauses, parameters = chosen(selection)
     found = snapshot.frame(
         f"""{with_clauses}
-        select p.confidence, p.correct from ({kept_responses(selection, parameters)}) p
+        select p.confidence, p.correct from ({kept_responses(selection, parameters, responses)}) p
         join chosen_runs r using (run) join chosen_questions q using (question_id) order by r.position, q.position, p.clue""",
         parameters,
     )

@@ -1,0 +1,120 @@
+"""Kernels of recalibration: maps of confidence that are fitted to what was correct.
+
+Each fit takes items grouped by stated confidence: distinct confidences of shape (n,), how many items stated each and how many of
+these were correct (probabilities add up as such), and gives a map of confidences of any shape onto [0, 1] that never decreases
+but for Platt scaling with a negative slope.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.pairs import isotonic
+
+Map = Callable[[Floats], Floats]
+SURE = 1e-6  # confidences are taken as this far from 0 and 1 at least: their log-odds would be infinite
+COLDEST, HOTTEST = 1e-3, 1e3  # temperatures
+STEPS = 100  # of Newton's method, which takes about six
+
+
+def log_odds(confidence: Floats) -> Floats:
+    """log(c / (1 - c)), confidences of 0 and 1 pulled in by ``SURE``. Any shape."""
+    return np.asarray(logit(np.clip(confidence, SURE, 1 - SURE)), float)
+
+
+def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
+    """c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, on one confidence instead of a distribution.
+
+    The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: where all that is confident is correct, it has no lower bound,
+    and where confidence says nothing or less, no upper one.
+    """
+    odds = log_odds(confidence)
+
+    def steepness(inverse: float) -> float:
+        return float(odds @ (correct - items * expit(inverse * odds)))
+
+    lowest, highest = 1 / HOTTEST, 1 / COLDEST
+    if steepness(lowest) <= 0:
+        inverse = lowest
+    elif steepness(highest) >= 0:
+        inverse = highest
+    else:
+        inverse = float(brentq(steepness, lowest, highest, xtol=1e-14, rtol=1e-14))
+    return lambda stated: np.asarray(expit(inverse * log_odds(stated)), float)
+
+
+def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
+    """c -> s(a log-odds(c) + b), a and b of maximum likelihood against smoothed targets. Platt 1999.
+
+    Correct items aim at (n_1 + 1) / (n_1 + 2) and incorrect ones at 1 / (n_0 + 2), so that the fit is finite where confidence
+    tells them apart without fail. Where all confidences are the same, one of many equal fits is taken.
+    """
+    odds = log_odds(confidence)
+    right = float(correct.sum())
+    wrong = float(items.sum()) - right
+    aim = correct * (right + 1) / (right + 2) + (items - correct) / (wrong + 2)
+    columns = np.stack([odds, np.ones_like(odds)])
+    found = np.zeros(2)
+    for _ in range(STEPS):
+        p = expit(found @ columns)
+        slope = columns @ (aim - items * p)
+        curvature = (columns * (items * p * (1 - p))) @ columns.T
+        step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+        # A full step may pass the top where the sigmoid is flat: half it until the likelihood rises.
+        before = _likelihood(found @ columns, items, aim)
+        while _likelihood((found + step) @ columns, items, aim) < before and np.abs(step).max() > SURE:
+            step = step / 2
+        found = found + step
+        if np.abs(step).max() < 1e-12:
+            break
+    a, b = found
+    return lambda stated: np.asarray(expit(a * log_odds(stated) + b), float)
+
+
+def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
+    """The least-squares map that never decreases, straight between confidences seen, flat beyond. Zadrozny & Elkan 2002."""
+    order = np.argsort(confidence)
+    fit = isotonic(correct[order], items[order])
+    return lambda stated: np.interp(stated, confidence[order], fit)
+
+
+def _likelihood(x: Floats, items: Floats, aim: Floats) -> float:
+    """Logarithm of the likelihood of log-odds x."""
+    return math.fsum((aim * x - items * np.logaddexp(0, x)).tolist())
+
+
+METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
+    "temperature": temperature,
+    "platt": platt,
+    "isotonic": isotonic_map,
+}
+
+
+def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats, folds: int) -> Floats:
+    """Recalibrated confidences, each by a map that was fitted without the items of its fold. Shape (n,).
+
+    Args:
+        method: one of ``METHODS``.
+        confidence, correct: in [0, 1], shape (n,).
+        fold: of each item, from 0, shape (n,); all clues of a question share one.
+        folds: number of folds; there must be items outside each that has any.
+    """
+    stated, place = np.unique(confidence, return_inverse=True)
+    where = fold.astype(np.int64) * len(stated) + place
+    shape = (folds, len(stated))
+    items = np.bincount(where, minlength=folds * len(stated)).astype(float).reshape(shape)
+    right = np.bincount(where, correct, folds * len(stated)).reshape(shape)
+    found = np.empty_like(confidence)
+    for held_out in np.flatnonzero(items.sum(axis=1)):
+        others = np.arange(folds) != held_out
+        seen = items[others].sum(axis=0) > 0
+        fitted = METHODS[method](stated[seen], items[others].sum(axis=0)[seen], right[others].sum(axis=0)[seen])
+        mine = fold == held_out
+        found[mine] = fitted(stated)[place[mine]]
+    return found

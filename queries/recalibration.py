@@ -1,0 +1,177 @@
+"""What if a run's confidences were recalibrated: every metric before and after, and what it does to single items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.evidence import Run, chosen, gather, kept_responses
+from queries.metrics import Metric
+from queries.metrics.kernels.recalibration import METHODS, cross_fitted
+from queries.metrics.metric import Floats
+from queries.plain import number, selection_keys
+from queries.resampling import SEED
+from queries.selection import Selection
+
+FOLDS = 5
+HISTOGRAM = np.linspace(-1, 1, 41)
+MOST_ITEMS = 20  # listed of those that lose most
+
+
+class Change(msgspec.Struct):
+    """A metric before and after; None where ``missing`` says why."""
+
+    before: float | None
+    after: float | None
+    missing: str | None
+
+
+class Item(msgspec.Struct):
+    """One item whose confidence the map moved; ``correct`` is in [0, 1]."""
+
+    question_id: str
+    clue: int
+    correct: float
+    before: float
+    after: float
+
+
+class Recalibrated(msgspec.Struct):
+    """One run. ``changes`` counts items by abs(c' - y) - abs(c - y), in bins between ``edges``: below 0, an item gains by it.
+
+    ``well_calibrated`` items were within 0.1 of what they should be; ``sacrificed`` are those of them that no longer are.
+    ``losers`` are the items that lose most.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    missing: str | None
+    metrics: dict[str, Change]
+    edges: list[float]
+    changes: list[int]
+    improved: int
+    worsened: int
+    well_calibrated: int
+    sacrificed: int
+    losers: list[Item]
+
+
+class Recalibration(msgspec.Struct):
+    """Answer of ``/api/v1/recalibration``."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    method: str
+    folds: int
+    runs: list[Recalibrated]
+
+
+WELL = 0.1
+TOO_FEW = "fitting and judging need two questions"
+SAME = 1e-9  # a change below this is rounding
+
+
+def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics: Sequence[Metric]) -> Recalibration:
+    """Recalibrate every run of a selection on its own items, cross-fitted by question, and measure again.
+
+    Questions are put into five folds by lot, the same for all runs; the confidences of a fold are mapped by what was fitted to
+    the other four, so that nothing is judged by items that it was fitted to.
+
+    Args:
+        snapshot: the store.
+        selection: what to look at; fits see nothing else.
+        method: temperature, platt or isotonic.
+        metrics: what to measure.
+    """
+    assert method in METHODS
+    before = gather(snapshot, selection, metrics)
+    items = _items(snapshot, selection)
+    fold = _folds(before.selected)[items["place"].to_numpy()]
+    parts = items.with_columns(fold=fold).partition_by("run", as_dict=True)
+    mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
+    kept = [part for part in mapped.values() if part is not None]
+    values_before = {metric.key: before.values(metric) for metric in metrics}
+    index_after, values_after = {}, {}
+    if kept:
+        held = pl.concat(kept).select("run", "dataset", "question_id", "clue", confidence="after", correct="correct")
+        with snapshot.holding(held) as table:
+            after = gather(snapshot, selection, metrics, table)
+        index_after = {run.run: index for index, run in enumerate(after.runs)}
+        values_after = {metric.key: after.values(metric) for metric in metrics}
+    found = []
+    for index, run in enumerate(before.runs):
+        part, changes = mapped[run.run], {}
+        for metric in metrics:
+            was = values_before[metric.key][index]
+            now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
+            changes[metric.key] = _change(metric, was, now, part is None)
+        found.append(_recalibrated(run, changes, part))
+    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, found)
+
+
+def _items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+    with_clauses, parameters = chosen(selection)
+    return snapshot.frame(
+        f"""{with_clauses}
+        select p.run, p.dataset, p.question_id, p.clue, p.confidence, p.correct, q.place
+        from ({kept_responses(selection, parameters)}) p join chosen_questions q using (question_id)
+        order by p.run, q.place, p.clue""",
+        parameters,
+    )
+
+
+def _folds(questions: int) -> np.ndarray:
+    """Fold of each question of a selection in its order, by lot, of sizes that differ by one at most."""
+    return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
+
+
+def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
+    """The items of one run with their confidence ``after``, None where all are in one fold."""
+    fold = part["fold"].to_numpy()
+    if len(np.unique(part["place"].to_numpy())) < 2:
+        return None
+    if len(np.unique(fold)) < 2:  # few questions, all in one fold by chance: each is its own
+        fold = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
+    after = cross_fitted(method, part["confidence"].to_numpy(), part["correct"].to_numpy(), fold, int(fold.max()) + 1)
+    return part.with_columns(after=pl.Series(after))
+
+
+def _change(metric: Metric, before: float, after: float, too_few: bool) -> Change:
+    undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
+    return Change(number(before), number(after), TOO_FEW if too_few else undefined)
+
+
+def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | None) -> Recalibrated:
+    off_before, off_after = _off(part, "confidence"), _off(part, "after")
+    moved = off_after - off_before
+    well = off_before <= WELL
+    losers = np.argsort(-moved, kind="stable")[:MOST_ITEMS]
+    return Recalibrated(
+        run=run.run,
+        model=run.model,
+        elicitation=run.elicitation,
+        missing=TOO_FEW if part is None else None,
+        metrics=changes,
+        edges=HISTOGRAM.tolist(),
+        changes=np.histogram(np.clip(moved, -1, 1), HISTOGRAM)[0].tolist(),
+        improved=int((moved < -SAME).sum()),
+        worsened=int((moved > SAME).sum()),
+        well_calibrated=int(well.sum()),
+        sacrificed=int((well & (off_after > WELL)).sum()),
+        losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
+    )
+
+
+def _off(part: pl.DataFrame | None, column: str) -> Floats:
+    """abs(c - y) of each item."""
+    return np.zeros(0) if part is None else (part[column] - part["correct"]).abs().to_numpy()
+
+
+def _item(part: pl.DataFrame, row: int) -> Item:
+    question_id, clue, correct, before, after = part.select("question_id", "clue", "correct", "confidence", "after").row(row)
+    return Item(question_id, clue, correct, before, after)

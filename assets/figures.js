@@ -15,7 +15,51 @@
         return value;
     }
     clueline.resolved = (value) => resolved(value, window.getComputedStyle(document.documentElement));
-    clueline.paint = (spec) => (spec ? clueline.resolved(spec) : window.dash_clientside.no_update);
+    clueline.paint = function (spec) {
+        if (!spec) return [window.dash_clientside.no_update, window.dash_clientside.no_update];
+        const figure = clueline.resolved(spec);
+        const meta = figure.layout.meta || {};
+        if (meta.panels) {
+            const found = arranged(meta, document.getElementById("content").clientWidth);
+            for (const [axis, domain] of Object.entries(found.domains)) figure.layout[axis].domain = domain;
+            figure.layout.height = found.height;
+        }
+        return [figure, { height: figure.layout.height + "px" }];
+    };
+
+    // Small multiples: where each panel's axes lie, for the columns that fit into so many pixels.
+    const GAP = { x: 44, y: 54 };
+    function arranged(meta, width) {
+        const inside = Math.max(width - 28 - 44, 200);
+        const columns = Math.max(1, Math.min(meta.panels, Math.floor((inside + GAP.x) / (meta.width + GAP.x))));
+        const rows = Math.ceil(meta.panels / columns);
+        const wide = (inside - GAP.x * (columns - 1)) / columns;
+        const across = Math.min(wide, 1.35 * meta.width);
+        const down = rows * meta.height + (rows - 1) * GAP.y;
+        const domains = {};
+        for (let panel = 0; panel < meta.panels; panel++) {
+            const name = panel === 0 ? "" : String(panel + 1);
+            const left = (panel % columns) * (across + GAP.x);
+            const top = Math.floor(panel / columns) * (meta.height + GAP.y);
+            domains["xaxis" + name] = [left / inside, Math.min((left + across) / inside, 1)];
+            domains["yaxis" + name] = [Math.max(1 - (top + meta.height) / down, 0), 1 - top / down];
+        }
+        return { domains: domains, height: down + 52 };
+    }
+    let resizing;
+    window.addEventListener("resize", function () {
+        window.clearTimeout(resizing);
+        resizing = window.setTimeout(function () {
+            for (const plot of document.querySelectorAll("#content .js-plotly-plot")) {
+                const meta = (plot.layout || {}).meta || {};
+                if (!meta.panels) continue;
+                const found = arranged(meta, document.getElementById("content").clientWidth);
+                const changes = Object.fromEntries(Object.entries(found.domains).map(([axis, domain]) => [axis + ".domain", domain]));
+                window.dash_clientside.set_props({ role: "figure", figure: meta.figure }, { style: { height: found.height + "px" } });
+                window.Plotly.relayout(plot, Object.assign(changes, { height: found.height }));
+            }
+        }, 150);
+    });
 
     clueline.theme = function (clicks, current) {
         const root = document.documentElement;

@@ -14,6 +14,7 @@ from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
 from queries.plain import number, selection_keys
+from queries.reliability import NEEDED, Diagram, diagrams
 from queries.resampling import SEED
 from queries.selection import Selection
 
@@ -44,7 +45,7 @@ class Recalibrated(msgspec.Struct):
     """One run. ``changes`` counts items by abs(c' - y) - abs(c - y), in bins between ``edges``: below 0, an item gains by it.
 
     ``well_calibrated`` items were within 0.1 of what they should be; ``sacrificed`` are those of them that no longer are.
-    ``losers`` are the items that lose most.
+    ``losers`` are the items that lose most; ``after`` is the reliability diagram of the recalibrated confidences.
     """
 
     run: str
@@ -59,6 +60,7 @@ class Recalibrated(msgspec.Struct):
     well_calibrated: int
     sacrificed: int
     losers: list[Item]
+    after: Diagram | None
 
 
 class Recalibration(msgspec.Struct):
@@ -96,13 +98,14 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
     kept = [part for part in mapped.values() if part is not None]
     values_before = {metric.key: before.values(metric) for metric in metrics}
-    index_after, values_after = {}, {}
+    index_after, values_after, drawn = {}, {}, {}
     if kept:
         held = pl.concat(kept).select("run", "dataset", "question_id", "clue", confidence="after", correct="correct")
         with snapshot.holding(held) as table:
-            after = gather(snapshot, selection, metrics, table)
+            after = gather(snapshot, selection, [*metrics, *NEEDED], table)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
+        drawn = {diagram.run: diagram for diagram in diagrams(after, uncertain=False)}
     found = []
     for index, run in enumerate(before.runs):
         part, changes = mapped[run.run], {}
@@ -110,7 +113,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             was = values_before[metric.key][index]
             now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
             changes[metric.key] = _change(metric, was, now, part is None)
-        found.append(_recalibrated(run, changes, part))
+        found.append(_recalibrated(run, changes, part, drawn.get(run.run)))
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, found)
 
 
@@ -146,7 +149,7 @@ def _change(metric: Metric, before: float, after: float, too_few: bool) -> Chang
     return Change(number(before), number(after), TOO_FEW if too_few else undefined)
 
 
-def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | None) -> Recalibrated:
+def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | None, after: Diagram | None) -> Recalibrated:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = off_after - off_before
     well = off_before <= WELL
@@ -164,6 +167,7 @@ def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | Non
         well_calibrated=int(well.sum()),
         sacrificed=int((well & (off_after > WELL)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
+        after=after,
     )
 
 

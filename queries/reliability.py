@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from data.statistics import ROUNDING
 from data.store import Snapshot
 from queries.evidence import Evidence, gather
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.pairs import corp_curve
+from queries.metrics.kernels.pairs import consistency_band, corp_curve
 from queries.plain import number, selection_keys
-from queries.resampling import interval
+from queries.resampling import SEED, interval
 from queries.selection import Selection
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.
@@ -50,8 +52,20 @@ class Block(msgspec.Struct):
     mean_confidence: float
 
 
+class Band(msgspec.Struct):
+    """Where the isotonic curve of a calibrated run with the same confidences would lie: 5 % to 95 % of simulated ones."""
+
+    confidence: list[float]
+    low: list[float]
+    high: list[float]
+
+
 class Diagram(msgspec.Struct):
-    """The reliability diagram of one run."""
+    """The reliability diagram of one run.
+
+    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` those of them that are a multiple of
+    5 %. ``band`` is None where correctness is a probability, to which no binomial noise belongs.
+    """
 
     run: str
     model: str
@@ -60,6 +74,9 @@ class Diagram(msgspec.Struct):
     items: int
     bins: list[Bin]
     corp: list[Block]
+    band: Band | None
+    histogram: list[int]
+    rounded: list[int]
 
 
 class Reliability(msgspec.Struct):
@@ -71,35 +88,57 @@ class Reliability(msgspec.Struct):
     runs: list[Diagram]
 
 
+NEEDED = (TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
+
+
 def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
     """The reliability diagram of every run of a selection, under its binning."""
-    evidence = gather(snapshot, selection, [TOTALS, CATALOGUE["corp_mcb"]])
-    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
-    totals = evidence.values(TOTALS)
-    ends = _intervals(evidence, totals.shape[1:2])
+    evidence = gather(snapshot, selection, NEEDED)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         binning=selection.conventions.binning,
-        runs=[
-            Diagram(
-                run=run.run,
-                model=run.model,
-                elicitation=run.elicitation,
-                questions=int(answered["questions"][index]),
-                items=int(answered["items"][index]),
-                bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
-                corp=[Block(*block) for block in corp_curve(*evidence.items_of(index))],
-            )
-            for index, run in enumerate(evidence.runs)
-        ],
+        runs=diagrams(evidence),
     )
 
 
-def _intervals(evidence: Evidence, bins: tuple[int, ...]) -> Floats:
+def diagrams(evidence: Evidence, uncertain: bool = True) -> list[Diagram]:
+    """The reliability diagram of each run, with intervals and bands if ``uncertain``."""
+    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
+    totals = evidence.values(TOTALS)
+    ends = _intervals(evidence, totals.shape[1:2], uncertain)
+    return [
+        Diagram(
+            run=run.run,
+            model=run.model,
+            elicitation=run.elicitation,
+            questions=int(answered["questions"][index]),
+            items=int(answered["items"][index]),
+            bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
+            **_curve(*evidence.items_of(index), uncertain),
+        )
+        for index, run in enumerate(evidence.runs)
+    ]
+
+
+def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, Any]:
+    """What of a diagram needs no bins."""
+    percent = np.round(confidence * 100).astype(np.int64)
+    rounded = np.abs(confidence * 20 - np.round(confidence * 20)) <= 20 * ROUNDING
+    graded = bool(np.isin(correct, (0.0, 1.0)).all())
+    band = consistency_band(confidence, SEED) if uncertain and graded and len(confidence) else None
+    return {
+        "corp": [Block(*block) for block in corp_curve(confidence, correct)],
+        "band": Band(*(part.tolist() for part in band)) if band else None,
+        "histogram": np.bincount(percent, minlength=101).tolist(),
+        "rounded": np.bincount(percent[rounded], minlength=101).tolist(),
+    }
+
+
+def _intervals(evidence: Evidence, bins: tuple[int, ...], uncertain: bool) -> Floats:
     """Ends of the interval of each bin's accuracy, shape (2, runs, bins)."""
     shape = (2, len(evidence.runs), *bins)
-    if evidence.selected < 2 or not evidence.runs:
+    if not uncertain or evidence.selected < 2 or not evidence.runs:
         return np.full(shape, np.nan)
     replicates = evidence.replicates(ACCURACY)
     return np.stack(interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)

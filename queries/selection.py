@@ -237,9 +237,9 @@ def parse(
         elicitation=several("elicitation"),
         category=several("category"),
         subcategory=several("subcategory"),
-        difficulty=_range("difficulty", single("difficulty")),
+        difficulty=parse_range("difficulty", single("difficulty")),
         radius=tuple(int(radius) for radius in several("radius")),
-        revealed=_range("revealed", single("revealed")),
+        revealed=parse_range("revealed", single("revealed")),
         q=single("q") or "",
         conventions=_conventions(single("binning"), single("human"), single("beta")),
     )
@@ -266,7 +266,8 @@ def _number(key: str, text: str) -> float:
     return float(text)
 
 
-def _range(key: str, text: str | None) -> Range | None:
+def parse_range(key: str, text: str | None) -> Range | None:
+    """A range lo..hi within 0..1; None where there is none or it is all of that. Raises ``BadAddress``."""
     if text is None:
         return None
     low, dots, high = text.partition("..")

@@ -43,3 +43,13 @@ def choice(extra: dict[str, list[str]], key: str, allowed: Sequence[str]) -> str
     if value is not None and value not in allowed:
         raise BadAddress("unknown_value", f"{key!r} cannot be {value!r}.", key, allowed)
     return allowed[0] if value is None else value
+
+
+def whole(extra: dict[str, list[str]], key: str, default: int, most: int) -> int:
+    """The value of a key of the address's own that is a whole number from 1."""
+    text = single(extra, key)
+    if text is None:
+        return default
+    if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= most:
+        raise BadAddress("bad_value", f"{key} must be a whole number from 1 to {most}, not {text!r}.", key)
+    return int(text)

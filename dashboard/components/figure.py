@@ -27,6 +27,7 @@ def figure(name: str, spec: dict[str, Any], title: str, text: Component | None =
         text: the same as a table, shown on demand.
     """
     height = spec["layout"].get("height", 360)
+    spec["layout"].setdefault("meta", {})["figure"] = name
     return html.Figure(
         [
             html.Figcaption(title),
@@ -41,6 +42,7 @@ def figure(name: str, spec: dict[str, Any], title: str, text: Component | None =
 clientside_callback(
     ClientsideFunction("clueline", "paint"),
     Output({"role": "figure", "figure": MATCH}, "figure"),
+    Output({"role": "figure", "figure": MATCH}, "style"),
     Input({"role": "spec", "figure": MATCH}, "data"),
     Input("theme", "data"),
 )

@@ -53,7 +53,8 @@ def menu(key: str, label: str, options: dict[str, str], chosen: str) -> Componen
     return _labelled(label, inner, key)
 
 
-def _between(key: str, label: str, chosen: tuple[float, float] | None) -> Component:
+def between(key: str, label: str, chosen: tuple[float, float] | None) -> Component:
+    """A range within 0..1; the full one is left out of the address."""
     slider = dcc.RangeSlider(
         min=0, max=1, step=0.01, value=list(chosen or (0, 1)), id=control(key, "range"), marks=None,
         allow_direct_input=True, updatemode="mouseup", allowCross=False, className="slider",
@@ -107,8 +108,8 @@ CONTROLS: dict[str, Callable[[Facets, Selection], Component | None]] = {
     "category": lambda f, s: _choices("category", "Category", f.categories, s.category),
     "subcategory": lambda f, s: _choices("subcategory", "Subcategory", f.subcategories, s.subcategory),
     "radius": lambda f, s: _choices("radius", "Radius, years", f.radii, s.radius),
-    "difficulty": lambda f, s: _between("difficulty", "Difficulty", s.difficulty) if f.difficulty else None,
-    "revealed": lambda f, s: _between("revealed", "Revealed", s.revealed) if f.longest > 1 else None,
+    "difficulty": lambda f, s: between("difficulty", "Difficulty", s.difficulty) if f.difficulty else None,
+    "revealed": lambda f, s: between("revealed", "Revealed", s.revealed) if f.longest > 1 else None,
     "human": lambda f, s: (
         menu("human", "Human curve", {"": "By metric", **CURVES}, s.conventions.human or "") if f.human_teams else None
     ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from dash import html
 
 from dashboard.components.attributes import aria
@@ -29,6 +32,24 @@ def colours(facets: Facets, selection: Selection) -> dict[str, str]:
     if len(runs) > COLOURS:
         return {}
     return {run: f"var(--run-{index + 1})" for index, run in enumerate(runs)}
+
+
+class Named(Protocol):
+    """Whatever tells of a run."""
+
+    @property
+    def run(self) -> str: ...  # noqa: D102
+    @property
+    def model(self) -> str: ...  # noqa: D102
+    @property
+    def elicitation(self) -> str: ...  # noqa: D102
+
+
+def run_names(runs: Iterable[Named]) -> dict[str, str]:
+    """Run id to what it is called on a page: its model, with its elicitation where there are several."""
+    runs = list(runs)
+    several = len({run.elicitation for run in runs}) > 1
+    return {run.run: f"{run.model} · {run.elicitation}" if several else run.model for run in runs}
 
 
 def swatch(colour: str | None) -> html.Span:

@@ -10,7 +10,7 @@ from dashboard.components.attributes import aria
 from queries.datasets import Dataset
 from queries.selection import KEYS
 
-NAVIGATION = (("/", "Leaderboard"), ("/questions", "Questions"), ("/datasets", "Datasets"))
+NAVIGATION = (("/", "Leaderboard"), ("/reliability", "Reliability"), ("/questions", "Questions"), ("/datasets", "Datasets"))
 
 
 def header(datasets: list[Dataset], chosen: str | None, path: str, pairs: list[tuple[str, str]]) -> html.Header:

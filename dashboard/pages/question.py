@@ -14,7 +14,7 @@ from dashboard.components.cluetext import clue_text
 from dashboard.components.figure import figure
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, short
-from dashboard.components.runs import colours
+from dashboard.components.runs import colours, run_names
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
@@ -37,8 +37,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
     found = service().ask(question, looking.selection, looking.item)
     shades = colours(looking.facets, looking.selection)
-    several = len({run.elicitation for run in found.runs}) > 1
-    names = {run.run: f"{run.model} · {run.elicitation}" if several else run.model for run in found.runs}
+    names = run_names(found.runs)
     cursor = _cursor(looking, found)
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in found.runs)]
     return [

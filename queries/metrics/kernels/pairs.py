@@ -86,6 +86,30 @@ def corp_curve(confidence: Floats, correct: Floats) -> list[tuple[float, float, 
     return list(zip(*(column.tolist() for column in columns), count.astype(int).tolist(), (total / count).tolist(), strict=True))
 
 
+def consistency_band(confidence: Floats, seed: int, replicates: int = 400, level: float = 0.9) -> tuple[Floats, Floats, Floats]:
+    """Where the isotonic curve of a calibrated run that states these confidences would lie, pointwise.
+
+    Correctness is drawn anew with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
+    bands.
+
+    Args:
+        confidence: of each item, shape (n,).
+        seed: of the draws.
+        replicates: how many times.
+        level: share of the curves within the band.
+
+    Returns:
+        Confidences, at most 201 of those stated, and the lower and upper end of the band there, each of shape (k,).
+    """
+    stated, items = np.unique(confidence, return_counts=True)
+    kept = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
+    random = np.random.default_rng(seed)
+    drawn = random.binomial(items, stated, size=(replicates, len(stated))).astype(float)
+    curves = isotonic(drawn, np.broadcast_to(items.astype(float), drawn.shape))[:, kept]
+    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return stated[kept], low, high
+
+
 def isotonic(totals: Floats, weights: Floats) -> Floats:
     """Weighted least-squares fits to totals / weights that never decrease (PAV) along the last axis. Shape (..., n) in and out.
 

@@ -1,0 +1,54 @@
+"""Small multiples: several panels on common axes in one figure, which the browser lays out to fit the width it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dashboard.figures.style import INK, axis, layout, plain
+
+HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
+MOST = 60  # panels of one figure; a browser takes seconds to draw more
+
+
+def panel_axes(number: int) -> dict[str, str]:
+    """The axes of a trace in a panel, counted from 0."""
+    suffix = "" if number == 0 else str(number + 1)
+    return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def panels(
+    data: Sequence[dict[str, Any]], titles: Sequence[str], x: dict[str, Any], y: dict[str, Any], height: int = HEIGHT, **more: Any
+) -> dict[str, Any]:
+    """A figure of one panel per title.
+
+    Args:
+        data: traces, each with the axes of its panel.
+        titles: one line above each panel.
+        x, y: the axes that all have in common.
+        height: of a panel, in pixels.
+        more: of the layout; shapes and annotations may refer to panels' axes.
+    """
+    axes: dict[str, Any] = {}
+    annotations: list[dict[str, Any]] = []
+    for number, title in enumerate(titles):
+        suffix = "" if number == 0 else str(number + 1)
+        axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
+        axes[f"yaxis{suffix}"] = axis(**y, anchor=f"x{suffix}", automargin=False)
+        annotations.append({
+            "text": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
+            "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
+            "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
+        })  # fmt: skip
+    # ``meta`` tells assets/figures.js to set the panels' domains and the figure's height for the columns that fit.
+    return {
+        "data": list(data),
+        "layout": layout(
+            height,
+            margin={"l": 34, "r": 10, "t": 26, "b": 26},
+            **axes,
+            annotations=[*annotations, *more.pop("annotations", [])],
+            meta={"panels": len(titles), "width": WIDTH, "height": height},
+            **more,
+        ),
+    }

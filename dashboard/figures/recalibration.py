@@ -1,0 +1,33 @@
+"""What recalibration does to single items: who gains by it and who pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.style import FAINT, OTHERS
+from queries.recalibration import Recalibration
+
+
+def changes_figure(found: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A panel per run: how many items come nearer to their correctness (left of 0) and how many go further (right of it)."""
+    shown = [run for run in found.runs if run.missing is None]
+    data = []
+    for number, run in enumerate(shown):
+        total = sum(run.changes) or 1
+        data.append({
+            "type": "bar", "x": [(low + high) / 2 for low, high in pairwise(run.edges)], "width": run.edges[1] - run.edges[0],
+            "y": [count / total for count in run.changes], "customdata": run.changes, **panel_axes(number),
+            "marker": {"color": colours.get(run.run, OTHERS), "line": {"color": FAINT, "width": 0}},
+            "hovertemplate": "change %{x:.3f}: %{customdata:,} items (%{y:.1%})<extra></extra>",
+        })  # fmt: skip
+    return panels(
+        data,
+        [names[run.run] for run in shown],
+        x={"title": "", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
+        y={"title": "", "rangemode": "tozero", "tickformat": ".0%"},
+        height=150,
+        bargap=0,
+    )

@@ -1,0 +1,113 @@
+"""Reliability diagrams: accuracy against confidence, one panel per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
+from queries.reliability import Diagram
+
+FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
+
+
+def reliability_figure(
+    diagrams: Sequence[Diagram], names: Mapping[str, str], colours: Mapping[str, str], after: Mapping[str, Diagram] | None = None
+) -> dict[str, Any]:
+    """A panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency band, the
+    diagonal; below 0, how often each confidence was stated, multiples of 5 % darker.
+
+    Args:
+        diagrams: one per run.
+        names: run id to what it is called.
+        colours: run id to colour.
+        after: diagrams of the same runs after recalibration, drawn as open dots.
+    """
+    data: list[dict[str, Any]] = []
+    for number, diagram in enumerate(diagrams):
+        axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
+        data += _band(diagram, axes)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        data += _histogram(diagram, axes)
+        data.append(_corp(diagram, axes, colour))
+        data.append(_bins(diagram, axes, colour, open_dots=False))
+        if after and diagram.run in after:
+            data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
+    return panels(
+        data,
+        [plain(names[diagram.run]) for diagram in diagrams],
+        x={"title": "", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": "", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        barmode="overlay",
+        bargap=0,
+    )
+
+
+def _bins(diagram: Diagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:
+    filled = [each for each in diagram.bins if each.items]
+    bounds = [(each.low, each.high) for each in filled]
+    whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
+    most = max((each.items for each in filled), default=1)
+    accuracy = [each.accuracy or 0.0 for each in filled]
+    return {
+        "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", "meta": diagram.run, **axes,
+        "x": [each.mean_confidence for each in filled], "y": accuracy,
+        "marker": {
+            "size": [5 + 7 * (each.items / most) ** 0.5 for each in filled],
+            "color": "rgba(0,0,0,0)" if open_dots else colour, "line": {"color": colour, "width": 1.5 if open_dots else 0},
+        },
+        "error_y": {
+            "type": "data", "symmetric": False, "color": colour, "thickness": 1.2, "width": 0, "visible": whiskers,
+            "array": [(high or 0.0) - value for (_, high), value in zip(bounds, accuracy, strict=True)],
+            "arrayminus": [value - (low or 0.0) for (low, _), value in zip(bounds, accuracy, strict=True)],
+        },
+        "customdata": [[f"{each.lower:g} to {each.upper:g}", each.items, _interval(each.low, each.high)] for each in filled],
+        "hovertemplate": (
+            "confidence %{x:.3f} (bin %{customdata[0]})<br>accuracy %{y:.3f} %{customdata[2]}<br>"
+            "%{customdata[1]:,} items<extra></extra>"
+        ),
+        "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _corp(diagram: Diagram, axes: dict[str, str], colour: str) -> dict[str, Any]:
+    x = [end for block in diagram.corp for end in (block.lower, block.upper)]
+    y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
+    return {
+        "type": "scatter", "mode": "lines", "name": "CORP", "x": x, "y": y, "line": {"color": colour, "width": 1.5},
+        "opacity": 0.75, "hovertemplate": "isotonic: stated %{x:.3f} → %{y:.3f}<extra></extra>", **axes,
+    }  # fmt: skip
+
+
+def _band(diagram: Diagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+    if diagram.band is None:
+        return []
+    shared = {"type": "scatter", "mode": "lines", "line": {"width": 0, "color": FAINT}, "hoverinfo": "skip", **axes}
+    return [
+        {**shared, "x": diagram.band.confidence, "y": diagram.band.low},
+        {**shared, "x": diagram.band.confidence, "y": diagram.band.high, "fill": "tonexty", "fillcolor": "var(--band)"},
+    ]
+
+
+def _histogram(diagram: Diagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+    most = max(diagram.histogram, default=0) or 1
+    scale = (FLOOR - 0.02) / most
+    found = []
+    for colour, counts, said in (
+        (FAINT, diagram.histogram, "items"),
+        (MUTED, diagram.rounded, "items at a multiple of 5 %"),
+    ):
+        stated = [percent for percent, count in enumerate(counts) if count]
+        found.append({
+            "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
+            "width": 0.009, "marker": {"color": colour, "line": {"width": 0, "color": INK}},
+            "customdata": [counts[percent] for percent in stated],
+            "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {said}<extra></extra>", **axes,
+        })  # fmt: skip
+    return found

@@ -1,0 +1,208 @@
+"""Reliability: what each run's confidence is worth, bin by bin, and what recalibration would make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria
+from dashboard.components.figure import figure
+from dashboard.components.filters import between, menu
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.runs import colours, run_names, swatch
+from dashboard.figures.recalibration import changes_figure
+from dashboard.figures.reliability import reliability_figure
+from dashboard.service import service
+from dashboard.view import Looking, View, page, question_path, register
+from queries.items import Items, Said, items
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.recalibration import METHODS
+from queries.recalibration import Recalibration, recalibration
+from queries.reliability import Diagram, reliability
+from queries.selection import BadAddress, parse_range
+
+PATH = "/reliability"
+ITEMS_SHOWN = 40
+METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
+MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
+    found = service().ask(reliability, looking.selection)
+    if not found.runs:
+        return [nothing_selected(PATH, looking.selection, "answers")]
+    shades = colours(looking.facets, looking.selection)
+    names = run_names(found.runs)
+    method = _method(looking)
+    what_if = service().ask(recalibration, looking.selection, method, MEASURED) if method else None
+    after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
+    return [
+        html.Div(
+            [
+                html.H1("Reliability"),
+                html.P(f"{looking.facets.title}: accuracy against confidence, {count(len(found.runs), 'run')}", className="lead"),
+                menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
+            ],
+            className="heading",
+        ),
+        figure(
+            "reliability",
+            reliability_figure(found.runs, names, shades, after),
+            "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
+            "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker",
+            _bins_table(found.runs, names),
+        ),
+        _what_if(what_if, names, shades) if what_if else None,
+        _items(looking, found.runs, names),
+    ]
+
+
+def check(looking: Looking) -> None:
+    """Its own keys name what there is."""
+    _method(looking)
+    parse_range("confidence", looking.single("confidence") or None)
+    _focus(looking, [run for run, _, _ in looking.facets.runs])
+
+
+def _method(looking: Looking) -> str | None:
+    method = looking.single("method")
+    if method and method not in METHODS:
+        raise BadAddress("unknown_value", f"There is no recalibration {method!r}.", "method", tuple(METHODS))
+    return method or None
+
+
+def _focus(looking: Looking, runs: Sequence[str]) -> str:
+    """The run whose items are listed: the one that the address names, else the first."""
+    focus = looking.single("focus")
+    if focus and focus not in runs:
+        raise BadAddress("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
+    return focus or (runs[0] if runs else "")
+
+
+def _choices(runs: Sequence[Diagram], names: dict[str, str]) -> dict[str, str]:
+    """Value to name of each run; the first one is what an address without the key means."""
+    return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
+
+
+def _bins_table(runs: Sequence[Diagram], names: dict[str, str]) -> Component:
+    head = ["Run", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
+    rows = [
+        html.Tr(
+            [
+                html.Th(names[run.run], scope="row"),
+                html.Td(f"{each.lower:g} to {each.upper:g}"),
+                html.Td(f"{each.items:,}", className="number"),
+                html.Td(short(each.mean_confidence), className="number"),
+                html.Td(short(each.accuracy), className="number"),
+                html.Td(f"{short(each.low)} to {short(each.high)}" if each.low is not None else DASH, className="number"),
+            ]
+        )
+        for run in runs
+        for each in run.bins
+        if each.items
+    ]
+    return _table(head, rows, "Bins")
+
+
+def _table(head: Sequence[str], rows: Sequence[html.Tr], label: str) -> html.Div:
+    inside = html.Table([html.Thead(html.Tr([html.Th(name, scope="col") for name in head])), html.Tbody(list(rows))])
+    return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
+
+
+def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]) -> html.Section:
+    """Before and after of each metric, and the distribution of what items gain and lose."""
+    shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in found.runs)]
+    head = ["Run", *(f"{metric.label} before → after" for metric in shown), "Nearer", "Further", "Sacrificed"]
+    rows = []
+    for run in found.runs:
+        cells: list[Component] = [
+            html.Th([swatch(shades.get(run.run)), html.Span(names[run.run], className="name")], scope="row")
+        ]
+        for metric in shown:
+            change = run.metrics[metric.key]
+            said = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH
+            cells.append(html.Td(said, className="number", title=change.missing or metric.name))
+        cells += [html.Td(f"{run.improved:,}", className="number"), html.Td(f"{run.worsened:,}", className="number")]
+        sacrificed = f"{run.sacrificed:,} of {run.well_calibrated:,}"
+        cells.append(html.Td(sacrificed, className="number", title="Items within 0.1 of their correctness that no longer are"))
+        rows.append(html.Tr(cells))
+    return html.Section(
+        [
+            html.H2(f"{METHOD_NAMES[found.method]} recalibration, cross-fitted by question in {found.folds} folds"),
+            _table(head, rows, "Metrics before and after"),
+            figure(
+                "changes",
+                changes_figure(found, names, shades),
+                "Change of each item's distance from its correctness: left of 0 it comes nearer, right of 0 it goes further",
+            ),
+        ],
+        className="what-if",
+    )
+
+
+def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> html.Section:
+    """The items of one run in a range of confidence, furthest off first."""
+    focus = _focus(looking, [run.run for run in runs])
+    chosen = parse_range("confidence", looking.single("confidence") or None)
+    only = looking.selection.but(run=(focus,), model=(), elicitation=())
+    found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
+    low, high = chosen or (0.0, 1.0)
+
+    def link(said: Said) -> dcc.Link:
+        path = question_path(looking.selection.dataset, said.question_id)
+        return dcc.Link(said.question_id, href=looking.link(path, clue=str(said.clue), dataset=None))
+
+    listed = [
+        html.Tr(
+            [
+                html.Th(link(said), scope="row"),
+                html.Td(said.clue + 1, className="number"),
+                html.Td(said.guess or "no answer", className="guess"),
+                html.Td((said.answer or DASH).partition(" [")[0], className="guess", title=said.answer or ""),
+                html.Td(short(said.confidence), className="number"),
+                html.Td(short(said.correct, 2), className="number"),
+            ]
+        )
+        for said in found.items
+    ]
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2("Items, furthest off first"),
+                    menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus),
+                    between("confidence", "Confidence", chosen),
+                ],
+                className="heading",
+            ),
+            html.P(
+                f"{count(found.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
+                + (f", the first {len(found.items)} of them" if found.total > len(found.items) else ""),
+                className="note",
+            ),
+            _table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),
+        ],
+        className="items",
+    )
+
+
+VIEW = register(
+    View(
+        name="reliability", path=PATH, title="Reliability", draw=draw, check=check, keys=("method", "focus", "confidence"),
+        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "binning"),
+    )
+)  # fmt: skip
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

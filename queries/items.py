@@ -1,0 +1,58 @@
+"""Single items of a run: what it said, how sure it was, and whether it was right."""
+
+from __future__ import annotations
+
+import msgspec
+
+from data.store import Snapshot
+from queries.evidence import chosen, kept_responses
+from queries.selection import Range, Selection
+
+MOST = 1000
+
+
+class Said(msgspec.Struct):
+    """One answer of a run; ``off`` is abs(confidence - correct)."""
+
+    run: str
+    question_id: str
+    clue: int
+    category: str | None
+    guess: str | None
+    answer: str | None
+    confidence: float
+    correct: float
+    off: float
+
+
+class Items(msgspec.Struct):
+    """Answer of ``/api/v1/items``: the ``total`` number there are, and the first of them, furthest off first."""
+
+    total: int
+    items: list[Said]
+
+
+def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100) -> Items:
+    """The items of a selection whose confidence lies in a range, both ends included, furthest off first.
+
+    Args:
+        snapshot: the store.
+        selection: whose runs, which questions and clues.
+        confidence: the range, None for all.
+        limit: how many to give, at most 1000.
+    """
+    with_clauses, parameters = chosen(selection)
+    responses = kept_responses(selection, parameters)
+    low, high = confidence or (0.0, 1.0)
+    found = snapshot.frame(
+        f"""{with_clauses}
+        select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
+            abs(p.confidence - p.correct) as off, count(*) over () as total
+        from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
+        join questions w on w.dataset = $dataset and w.question_id = p.question_id
+        where p.confidence between $i_low and $i_high
+        order by off desc, q.position, p.clue, r.position limit $i_limit""",
+        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST)},
+    )
+    total = int(found["total"][0]) if len(found) else 0
+    return Items(total, [Said(**row) for row in found.drop("total").to_dicts()])

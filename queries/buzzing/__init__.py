@@ -1,0 +1,32 @@
+"""Buzzing: when runs and people answer, and what that is worth. Only for questions that are read clue by clue.
+
+``buzz`` answers all of it; each part is a query of its own. What the data cannot tell is missing, with its reason.
+
+Of a selection, the filters on questions apply to runs and people alike. ``revealed`` leaves runs only the clues within it,
+so that their buzzpoint is the first of those above the threshold; people are taken as they played.
+"""
+
+from queries.buzzing.answers import Buzz, BuzzCurves, Explorer, FractionAccuracy, Habits
+from queries.buzzing.conditional import habits
+from queries.buzzing.cumulative import buzz_curves
+from queries.buzzing.fractions import accuracy_by_fraction
+from queries.buzzing.overall import buzz
+from queries.buzzing.rules import CURVES, SCALES, Rules, parse_rules
+from queries.buzzing.thresholds import explorer
+
+__all__ = [
+    "CURVES",
+    "SCALES",
+    "Buzz",
+    "BuzzCurves",
+    "Explorer",
+    "FractionAccuracy",
+    "Habits",
+    "Rules",
+    "accuracy_by_fraction",
+    "buzz",
+    "buzz_curves",
+    "explorer",
+    "habits",
+    "parse_rules",
+]

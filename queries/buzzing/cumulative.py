@@ -1,0 +1,79 @@
+"""Cumulative buzzes along the question: people in quartiles, models that played as teams, and runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.buzzing.answers import BuzzCurve, BuzzCurves
+from queries.buzzing.board import Board
+from queries.buzzing.play import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
+from queries.buzzing.rules import Rules
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.rooms import quartiles, up_to
+from queries.selection import Selection
+
+GRID = np.arange(51) / 50  # fractions of the question
+
+
+def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzCurves:
+    """Correct and incorrect buzzes by each fraction of the question, per question heard.
+
+    A team's buzz at word w comes when w + 1 words have been heard, one after the end when all have; a run's comes at the end of
+    its clue. A group of teams is pooled: its buzzes over the questions that its teams heard. Quartiles are cut at the
+    percentiles of the teams' correct buzzes on the questions of the selection.
+    """
+    return of_play(play(snapshot, selection, rules))
+
+
+def of_play(found: Play) -> BuzzCurves:
+    """The same, of what is read already."""
+    if found.missing:
+        return BuzzCurves(found.missing, GRID.tolist(), [])
+    curves = [*_people(found.board), *_model_teams(found.board), *(_run(said) for said in found.runs)]
+    return BuzzCurves(None, GRID.tolist(), curves)
+
+
+def _people(board: Board) -> list[BuzzCurve]:
+    teams = board.teams.filter(team_kind="human")
+    total = teams.group_by("team").agg(pl.col("correct").cast(pl.Int64).sum()).sort("team")
+    group = total.with_columns(pl.Series("quartile", quartiles(total["correct"].to_numpy())))
+    quartile = teams.join(group.select("team", "quartile"), on="team", how="left", maintain_order="left")["quartile"]
+    parts = [(f"Q{number}", teams.filter(quartile == number)) for number in (1, 2, 3, 4)]
+    return [
+        _teams(board, name, "human", part, NO_PEOPLE if teams.is_empty() else "no team is in this quartile")
+        for name, part in [("people", teams), *parts]
+    ]
+
+
+def _model_teams(board: Board) -> list[BuzzCurve]:
+    models = board.teams.filter(team_kind="model").partition_by("team", as_dict=True)
+    return [_teams(board, str(name), "model", models[(name,)], "") for (name,) in sorted(models)]
+
+
+def _teams(board: Board, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
+    buzzes = teams.filter(pl.col("word").is_not_null())
+    right = buzzes["correct"].to_numpy().astype(float)
+    return _curve(name, kind, teams["team"].n_unique(), len(teams), revealed_at(board, buzzes), right, if_none)
+
+
+def revealed_at(board: Board, buzzes: pl.DataFrame) -> Floats:
+    """Fraction of the question heard at each buzz of a team, in (0, 1]."""
+    words = board.words[buzzes["question"].to_numpy()]
+    return np.minimum(buzzes["word"].to_numpy() + 1, words) / words
+
+
+def _run(said: Said) -> BuzzCurve:
+    if said.buzzes is None:
+        reason = NO_PEOPLE if said.scored else NO_LOGPROBS
+        return BuzzCurve(said.run.run, "run", 1, len(said.questions), None, None, f"no threshold: {reason}")
+    revealed = said.board.revealed[said.at[said.buzzes]]
+    return _curve(said.run.run, "run", 1, len(said.questions), revealed, said.correct[said.buzzes], "")
+
+
+def _curve(name: str, kind: str, teams: int, heard: int, revealed: Floats, correct: Floats, if_none: str) -> BuzzCurve:
+    if not heard:
+        return BuzzCurve(name, kind, teams, heard, None, None, if_none)
+    right, wrong = up_to(revealed, correct, GRID) / heard, up_to(revealed, 1 - correct, GRID) / heard
+    return BuzzCurve(name, kind, teams, heard, right.tolist(), wrong.tolist(), None)

@@ -1,0 +1,79 @@
+"""Accuracy by fraction of the question revealed, runs beside people."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.buzzing.answers import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
+from queries.buzzing.board import Board
+from queries.buzzing.cumulative import revealed_at
+from queries.buzzing.play import NO_PEOPLE, Play, Said, play
+from queries.buzzing.rules import Rules
+from queries.metrics.kernels.buzzing import in_force
+from queries.selection import Selection
+
+MARKS = [k / 5 for k in range(1, 6)]
+
+
+def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAccuracy:
+    """Accuracy of the last clue whose end is <= 20, 40, 60, 80, 100 % of the question.
+
+    It is the last of the clues that the run answered and the selection keeps: an answer stands until there is another one.
+    Questions with no such clue are left out and counted. People have no guess at every clue: beside the runs stands the share
+    of teams that have answered correctly by then, on the questions that a team heard.
+    """
+    return of_play(play(snapshot, selection, Rules()))
+
+
+def of_play(found: Play) -> FractionAccuracy:
+    """The same, of what is read already."""
+    if found.missing:
+        return FractionAccuracy(found.missing, [], [])
+    teams = found.board.teams
+    models = teams.filter(team_kind="model").partition_by("team", as_dict=True)
+    groups = [("people", "human", teams.filter(team_kind="human"))]
+    groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
+    return FractionAccuracy(
+        None,
+        [RunAccuracy(said.run.run, said.run.model, said.run.elicitation, _run(said)) for said in found.runs],
+        [TeamsAccuracy(name, kind, _teams(found.board, part)) for name, kind, part in groups],
+    )
+
+
+def _run(said: Said) -> list[AtFraction]:
+    revealed = said.board.revealed[said.at]
+    marks = []
+    for mark in MARKS:
+        rows = in_force(said.question, revealed, mark)
+        accuracy = float(said.correct[rows].mean()) if len(rows) else None
+        reason = None if len(rows) else "no answered clue of these questions ends by then"
+        marks.append(AtFraction(mark, accuracy, len(rows), len(said.questions) - len(rows), reason))
+    return marks
+
+
+def _teams(board: Board, teams: pl.DataFrame) -> list[PeopleAtFraction]:
+    buzzes = teams.filter(pl.col("word").is_not_null())
+    question, at = buzzes["question"].to_numpy(), revealed_at(board, buzzes)
+    correct = buzzes["correct"].to_numpy().astype(float)
+    heard = np.bincount(teams["question"].to_numpy(), minlength=len(board.first))
+    some = heard > 0
+    marks = []
+    for mark in MARKS:
+        by_then = at <= mark
+        right = np.bincount(question[by_then], correct[by_then], len(board.first))
+        count = int(by_then.sum())
+        marks.append(
+            PeopleAtFraction(
+                revealed=mark,
+                right=float((right[some] / heard[some]).mean()) if some.any() else None,
+                questions=int(some.sum()),
+                left_out=int((~some).sum()),
+                buzz_accuracy=float(correct[by_then].mean()) if count else None,
+                buzzes=count,
+                missing=({} if some.any() else {"right": NO_PEOPLE})
+                | ({} if count else {"buzz_accuracy": "nobody has buzzed by then"}),
+            )
+        )
+    return marks

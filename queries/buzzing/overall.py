@@ -1,0 +1,26 @@
+"""All of buzzing at once, read once."""
+
+from __future__ import annotations
+
+from data.store import Snapshot
+from queries.buzzing import conditional, cumulative, fractions, thresholds
+from queries.buzzing.answers import Buzz
+from queries.buzzing.play import play
+from queries.buzzing.rules import Rules
+from queries.plain import selection_keys
+from queries.selection import Selection
+
+
+def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
+    """The threshold explorer, the buzz curves, accuracy by fraction and the habits of a selection."""
+    found = play(snapshot, selection, rules)
+    return Buzz(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        questions=found.questions,
+        missing=found.missing,
+        explorer=thresholds.of_play(found, selection, rules),
+        curves=cumulative.of_play(found),
+        accuracy=fractions.of_play(found),
+        habits=conditional.of_play(found),
+    )

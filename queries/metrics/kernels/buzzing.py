@@ -1,0 +1,175 @@
+"""Kernels of buzzing: at which clue a player whose confidence passes a threshold buzzes, and what that is worth.
+
+Answers come as rows sorted by question and clue; ``question`` is the number of each row's question, never falling.
+A threshold tau makes a player buzz at the first clue whose score is above it, strictly; the score is a confidence in [0, 1]
+or the sum of the guess's token log-probabilities, at most 0 (GRACE app. E.3: -0.03 for GPT, -0.05 for Mistral).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queries.metrics.kernels.arrays import Floats, ratio
+
+Ints = NDArray[np.int64]
+TIED = 1e-12  # values nearer than this to the greatest one are as great, but for rounding
+
+
+def not_answered(revealed: ArrayLike) -> Floats:
+    """pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3: the chance that the opponent has not answered by the fraction t in [0, 1].
+
+    1 at t = 0, 0.3875 at t = 1. GRACE app. E.3, which leaves out the constant 1 and is negative as printed.
+    """
+    t = np.asarray(revealed, float)
+    pi: Floats = 1 + t * (0.0775 + t * (-1.278 + t * 0.588))
+    return pi
+
+
+class Passing(NamedTuple):
+    """The rows at which some threshold makes a player buzz: at ``rows[i]`` for low[i] <= tau < high[i], and for no other tau.
+
+    Each of shape (n,); ``low`` is -inf where no score comes before it in its question. Intervals of a question never overlap.
+    """
+
+    rows: Ints
+    low: Floats
+    high: Floats
+
+
+def passing(question: Ints, score: Floats) -> Passing:
+    """Every possible buzzpoint with the thresholds that lead to it: a row can be one if its score is above all before it.
+
+    Args:
+        question: shape (n,), never falling.
+        score: shape (n,), NaN where there is none: it passes no threshold.
+    """
+    known = ~np.isnan(score)
+    values, ranks = np.unique(score[known], return_inverse=True)
+    rank = np.zeros(len(score), np.int64)  # from 1; 0 for none
+    rank[known] = ranks + 1
+    # Stacked above the ranks of the question before, so that one running maximum serves all questions.
+    base = question * (len(values) + 1)
+    before = np.concatenate([[0], np.maximum.accumulate(base + rank)[:-1]]) if len(rank) else rank
+    highest = np.maximum(before - base, 0)  # among the rows before it in its question, 0 for none
+    rows = np.flatnonzero(rank > highest)
+    ends = np.concatenate([[-np.inf], values])
+    return Passing(rows, ends[highest[rows]], ends[rank[rows]])
+
+
+def buzzpoints(found: Passing, threshold: float) -> Ints:
+    """The rows at which a player buzzes at a threshold, at most one per question, ascending."""
+    return found.rows[(found.low <= threshold) & (threshold < found.high)]
+
+
+class Steps(NamedTuple):
+    """Totals as a function of the threshold: ``totals[i]`` for thresholds[i] <= tau < thresholds[i + 1].
+
+    The last one holds for all above. ``thresholds`` ascends, shape (m,); ``totals`` has shape (m, ...).
+    """
+
+    thresholds: Floats
+    totals: Floats
+
+    def at(self, threshold: float) -> Floats:
+        """The totals at a threshold that is not below the first one."""
+        return self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
+
+
+def steps(found: Passing, worth: Floats, floor: float) -> Steps:
+    """Total worth of all buzzes at every threshold from ``floor`` up: it changes nowhere but at a score, so this is all of it.
+
+    Args:
+        found: possible buzzpoints, shape (n,).
+        worth: what each of them is worth, shape (n,) or (n, kinds).
+        floor: the lowest threshold, may be -inf.
+    """
+    low, high = np.maximum(found.low, floor), np.maximum(found.high, floor)
+    thresholds = np.unique(np.append(high, floor))
+    change = np.zeros((len(thresholds), *worth.shape[1:]))
+    np.add.at(change, np.searchsorted(thresholds, low), worth)
+    np.subtract.at(change, np.searchsorted(thresholds, high), worth)
+    # Added up from the top, where nobody buzzes: that end is exactly 0.
+    below = np.cumsum(change[:0:-1], axis=0)[::-1]
+    return Steps(thresholds, np.concatenate([-below, np.zeros_like(change[:1])]))
+
+
+class Best(NamedTuple):
+    """The thresholds low <= tau < high at which a value is greatest; if there are several such intervals, the lowest."""
+
+    low: float
+    high: float  # inf where there is no end
+
+
+def best(thresholds: Floats, values: Floats) -> Best:
+    """The best thresholds of a step function, shape (m,) each; exact, since it knows every step. Ties to within 1e-12."""
+    ahead = values >= values.max() - TIED
+    first = int(np.argmax(ahead))
+    worse = np.flatnonzero(~ahead[first:])
+    return Best(float(thresholds[first]), float(thresholds[first + worse[0]]) if len(worse) else np.inf)
+
+
+class Habit(NamedTuple):
+    """Clues seen with a correct and with an incorrect guess, up to the first buzz inclusive, and buzzes on them."""
+
+    seen_correct: float
+    seen_incorrect: float
+    buzzed_correct: float
+    buzzed_incorrect: float
+
+    @property
+    def given_correct(self) -> float:
+        """P(buzz | correct), NaN without a correct guess."""
+        return float(ratio(np.array(self.buzzed_correct), np.array(self.seen_correct)))
+
+    @property
+    def given_incorrect(self) -> float:
+        """P(buzz | incorrect), NaN without an incorrect guess."""
+        return float(ratio(np.array(self.buzzed_incorrect), np.array(self.seen_incorrect)))
+
+
+def habit(question: Ints, correct: Floats, buzzes: Ints) -> Habit:
+    """How often a player buzzes when its guess is correct, and when not, clue by clue. GRACE sec. 5.1, fig. 6.
+
+    Later guesses do not count: a player that has buzzed is out. All clues of a question without a buzz count. A graded
+    correctness counts with its value as the chance of being correct.
+
+    Args:
+        question: shape (n,), never falling.
+        correct: in [0, 1], shape (n,).
+        buzzes: the row of each question's buzz, at most one per question, as ``buzzpoints`` gives them.
+    """
+    last = np.full(int(question[-1]) + 1 if len(question) else 0, len(question))
+    last[question[buzzes]] = buzzes
+    seen = correct[np.arange(len(question)) <= last[question]]
+    at_buzz = correct[buzzes]
+    return Habit(float(seen.sum()), float((1 - seen).sum()), float(at_buzz.sum()), float((1 - at_buzz).sum()))
+
+
+def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
+    """20 - 20 x (share of the clues seen) for a correct buzz, -5 for an incorrect one. GRACE app. F.3.
+
+    Args:
+        seen: share of the question's clues seen at the buzz, in (0, 1].
+        correct: in [0, 1], the chance of being correct.
+    """
+    y = np.asarray(correct, float)
+    score: Floats = y * (20 - 20 * np.asarray(seen, float)) - 5 * (1 - y)
+    return score
+
+
+def in_force(question: Ints, revealed: Floats, mark: float) -> Ints:
+    """The last row of each question whose clue ends by a fraction of it. GRACE fig. 5, table 2.
+
+    Args:
+        question: shape (n,), never falling.
+        revealed: fraction of the question revealed at the end of each row's clue, shape (n,), rising within a question.
+        mark: the fraction.
+
+    Returns:
+        Rows, one per question that has such a clue.
+    """
+    by_then = np.flatnonzero(revealed <= mark)
+    return by_then[np.flatnonzero(np.diff(question[by_then], append=-1))]

@@ -1,0 +1,102 @@
+"""Kernels of people beside a player: who comes first in a room, how buzzes add up along a question, and groups of teams."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from queries.metrics.kernels.arrays import Floats, ratio
+
+Ints = NDArray[np.int64]
+TOSSUP, NEG = 10.0, -5.0  # points of a correct buzz, and of an incorrect one before the end
+
+
+class Room(NamedTuple):
+    """What a buzz at the end of each clue meets, against a team drawn evenly from those that heard the question.
+
+    Each of shape (clues,), in [0, 1], NaN where no team heard the question.
+
+    Attributes:
+        first: chance that a correct buzz wins the question.
+        unpenalised: chance that an incorrect buzz there costs nothing.
+        unsure: chance that the team's record breaks off before, so that nobody knows what it would have done. It is part of
+            ``first``, as a team that had not answered; ``first - unsure`` is the pessimist's.
+        people: chance that the team answers correctly at all.
+    """
+
+    first: Floats
+    unpenalised: Floats
+    unsure: Floats
+    people: Floats
+
+
+def room(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats) -> Room:
+    """Meet every team of a question at every one of its clues, by exact enumeration.
+
+    The game is one tossup between the player and one team, which does what it did in its own match. The first correct
+    answer wins 10 points and ends it; an incorrect one puts its giver out, and costs 5 points if it comes before the end
+    and nobody has answered incorrectly before (one penalty per tossup, as quizbowl has it).
+
+    A player buzzes when the words of its clue have been read: a team's buzz inside the clue comes before it, one at a later
+    word after it. The end is the end of the last clue: there an incorrect answer costs nothing, and a team's buzz after the
+    end comes at the same moment as the player's, so that either is first with chance 1/2.
+
+    Args:
+        question: number of each clue's question, never falling; clues of a question in order.
+        teams: teams that heard the question.
+        correct, incorrect: buzzes of its teams inside the clue, those after the end in the last one.
+        late: of the correct ones, those after the end.
+        left: teams without a buzz whose question was ended before the end of this clue, but not of the one before.
+    """
+    ends = np.flatnonzero(np.diff(question, append=-1))
+    last = np.zeros(len(question), bool)
+    last[ends] = True
+    right, buzzed = _running(correct, question), _running(correct + incorrect, question)
+    return Room(
+        first=ratio(teams - right + late / 2, teams),
+        unpenalised=np.where(last & (teams > 0), 1.0, ratio(buzzed, teams)),
+        unsure=ratio(_running(left, question), teams),
+        people=ratio(right[ends][np.searchsorted(question[ends], question)], teams),
+    )
+
+
+def points(met: Room, correct: Floats, at: Ints) -> Floats:
+    """System score, expected over the teams, of buzzes at the clues ``at`` that are correct with chance ``correct``."""
+    return TOSSUP * correct * met.first[at] + NEG * (1 - correct) * (1 - met.unpenalised[at])
+
+
+def up_to(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
+    """Total weight of the buzzes by each fraction of the question, shape of ``grid``. GRACE fig. 4.
+
+    Args:
+        revealed: fraction of the question revealed at each buzz, in (0, 1], shape (n,).
+        weight: of each buzz, shape (n,).
+        grid: fractions, ascending, the last one at least every ``revealed``.
+    """
+    return np.cumsum(np.bincount(np.searchsorted(grid, revealed), weight, len(grid)))
+
+
+def quartiles(total: ArrayLike) -> Ints:
+    """Quartile of each team, 1 (fewest correct buzzes) to 4, by its total.
+
+    Cut at the percentiles 25, 50 and 75 (linear interpolation) of the totals, a team on a cut belonging below it, so that
+    equal totals never part; with few teams or many ties some quartile may be empty. As in the released analysis of GRACE.
+    """
+    totals = np.asarray(total, float)
+    cuts = np.percentile(totals, [25, 50, 75]) if len(totals) else np.zeros(3)
+    return np.searchsorted(cuts, totals) + 1
+
+
+def upper_half(score: ArrayLike) -> NDArray[np.bool_]:
+    """Whether each player is in the upper half: above the median score; those at the median are in the lower one."""
+    scores = np.asarray(score, float)
+    return scores > np.median(scores) if len(scores) else np.zeros(0, bool)
+
+
+def _running(values: Floats, question: Ints) -> Floats:
+    """Cumulative sum within each question, of whole numbers."""
+    total = np.cumsum(values)
+    starts = np.searchsorted(question, question)
+    return total - (total - values)[starts]

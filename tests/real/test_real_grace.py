@@ -4,11 +4,14 @@ import csv
 import json
 from collections import defaultdict
 from itertools import pairwise
+from statistics import quantiles
 
 import pytest
 
 from data.ingest import import_paths
 from data.staging import ImportOptions
+from queries.buzzing import Rules, accuracy_by_fraction, buzz_curves, habits
+from queries.selection import Selection
 
 pytestmark = pytest.mark.real
 
@@ -105,3 +108,65 @@ def test_curves_count_what_the_release_says(imported, released):
         # All that heard a question, as far as the release says, buzzed on it: nobody is censored.
         assert team_share == pytest.approx(sum(so_far) / teams)
         assert survival == pytest.approx(team_share)
+
+
+# -- buzz curves: the release names no team that heard a question and kept silent -------------------------------------
+
+
+def tallies(released, kind):
+    """Team -> its buzzes as (words heard, of so many, correct)."""
+    found = defaultdict(list)
+    for row in released:
+        if row["team_kind"] == kind:
+            # Word n_words - 1 is the end of the question.
+            found[row["team"]].append((int(row["word_index"]) + 1, int(row["n_words"]), int(row["correct"])))
+    return found
+
+
+def test_buzz_curves_of_people_by_quartile(imported, released):
+    teams = tallies(released, "H")
+    totals = {team: sum(correct for *_, correct in buzzes) for team, buzzes in teams.items()}
+    cuts = quantiles(totals.values(), n=4, method="inclusive")  # linear interpolation
+    members = {f"Q{n + 1}": [team for team in teams if sum(totals[team] > cut for cut in cuts) == n] for n in range(4)}
+    found = {curve.name: curve for curve in buzz_curves(imported, Selection("grace"), Rules()).curves}
+    assert [found[name].teams for name in ("people", "Q1", "Q2", "Q3", "Q4", "M1", "M2", "M3")] == [17, 5, 4, 4, 4, 1, 1, 1]
+    assert found["people"].heard == 1079 + 292
+    assert found["people"].correct[-1] == pytest.approx(1079 / 1371)
+    assert found["people"].incorrect[-1] == pytest.approx(292 / 1371)
+    models = {name: [name] for name in ("M1", "M2", "M3")}
+    assert sum(found[name].heard for name in models) == 268 + 110
+    every = teams | tallies(released, "M")
+    for name, group in (members | models).items():
+        buzzes = [buzz for team in group for buzz in every[team]]
+        curve = found[name]
+        for step in range(51):
+            by_then = [correct for words, of, correct in buzzes if 50 * words <= step * of]
+            assert curve.correct[step] == pytest.approx(sum(by_then) / len(buzzes))
+            assert curve.incorrect[step] == pytest.approx((len(by_then) - sum(by_then)) / len(buzzes))
+    # Teams that answer more questions correctly have more correct buzzes behind each curve.
+    assert max(totals[team] for team in members["Q1"]) < min(totals[team] for team in members["Q4"])
+
+
+def test_models_never_count_among_people(imported):
+    def of_people(query, dataset, *rules):
+        said = query(imported, Selection(dataset), *rules)
+        return [group for group in (said.curves if query is buzz_curves else said.teams) if group.kind == "human"]
+
+    for query, rules in ((buzz_curves, [Rules()]), (habits, [Rules()]), (accuracy_by_fraction, [])):
+        assert of_people(query, "grace", *rules) == of_people(query, "people", *rules)
+
+
+def test_people_answer_correctly_by_each_fraction(imported, released):
+    by_question = defaultdict(list)
+    for row in released:
+        if row["team_kind"] == "H":
+            words = int(row["word_index"]) + 1
+            by_question[row["packet"], row["tossup_index"]].append((words, int(row["n_words"]), int(row["correct"])))
+    (people, *_) = accuracy_by_fraction(imported, Selection("grace")).teams
+    for at, fifth in zip(people.fractions, range(1, 6), strict=True):
+        shares = [
+            sum(correct for words, of, correct in buzzes if 5 * words <= fifth * of) / len(buzzes)
+            for buzzes in by_question.values()
+        ]
+        assert at.right == pytest.approx(sum(shares) / len(shares))
+    assert people.fractions[-1].buzz_accuracy == pytest.approx(1079 / 1371)

@@ -89,11 +89,11 @@ def steps(found: Passing, worth: Floats, floor: float) -> Steps:
     low, high = np.maximum(found.low, floor), np.maximum(found.high, floor)
     thresholds = np.unique(np.append(high, floor))
     change = np.zeros((len(thresholds), *worth.shape[1:]))
-    np.add.at(change, np.searchsorted(thresholds, low), worth)
-    np.subtract.at(change, np.searchsorted(thresholds, high), worth)
+    np.add.at(change, np.searchsorted(thresholds, high), worth)
+    np.subtract.at(change, np.searchsorted(thresholds, low), worth)
     # Added up from the top, where nobody buzzes: that end is exactly 0.
-    below = np.cumsum(change[:0:-1], axis=0)[::-1]
-    return Steps(thresholds, np.concatenate([-below, np.zeros_like(change[:1])]))
+    above = np.cumsum(change[:0:-1], axis=0)[::-1]
+    return Steps(thresholds, np.concatenate([above, np.zeros_like(change[:1])]))
 
 
 class Best(NamedTuple):

@@ -1,0 +1,94 @@
+"""``/api/v1/buzz``: it says what the query computes, and checks what it is asked."""
+
+from urllib.parse import quote
+
+import pytest
+from test_api import BAD_VALUES, error, get, plain, table
+
+from queries.buzzing import Rules, buzz
+from queries.metrics import Conventions
+from queries.selection import KEYS, Selection
+
+ADDRESSES = ("/api/v1/buzz", "/api/v1/buzz.csv")
+PYRAMID = Selection("pyramid")
+ASKED = {
+    "dataset=pyramid": (PYRAMID, Rules()),
+    "dataset=pyramid&threshold=0.5&curve=dataset&human=survival": (
+        Selection("pyramid", conventions=Conventions(human="survival")),
+        Rules(curve="dataset", threshold=0.5),
+    ),
+    "dataset=pyramid&category=Arts&revealed=0..0.5&elicitation=margin&scale=confidence&curve=polynomial": (
+        Selection("pyramid", category=("Arts",), revealed=(0.0, 0.5), elicitation=("margin",)),
+        Rules(),
+    ),
+    "dataset=pyramid&scale=logprob&threshold=-0.03": (PYRAMID, Rules("logprob", threshold=-0.03)),
+    "dataset=lifeeval": (Selection("lifeeval"), Rules()),
+}
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_it_says_what_the_query_computes(client, snapshot, query):
+    said = get(client, f"/api/v1/buzz?{query}")
+    assert said == plain(buzz(snapshot, *ASKED[query]))
+    assert (said["missing"] is None) == ("pyramid" in query)
+    assert said == get(client, f"/api/v1/buzz?{query}")  # as the cache keeps it
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_the_table_has_the_same_numbers(client, query):
+    said = get(client, f"/api/v1/buzz?{query}")
+    rows = table(client, f"/api/v1/buzz.csv?{query}")
+    runs = said["explorer"]["runs"]
+    assert [row["run"] for row in rows] == [run["run"] for run in runs]
+    for row, run, habit in zip(rows, runs, said["habits"]["runs"], strict=True):
+        shown = run["outcome"] | {name: habit[name] for name in ("given_correct", "given_incorrect", "buzz_rate", "survey_score")}
+        optimum = run["optimum"] or {}
+        shown |= {"optimum": optimum.get("threshold"), "optimum_expected_wins": optimum.get("expected_wins")}
+        shown |= {name: run[name] for name in ("model", "elicitation", "questions", "heard", "items", "unscored")}
+        for name, value in shown.items():
+            assert row[name] == ("" if value is None else str(value)), name
+        assert all(reason in row["missing"] for reason in (run["missing"] | habit["missing"]).values())
+        assert (row["scale"], row["curve"]) == (said["explorer"]["scale"], said["explorer"]["curve"])
+
+
+def test_a_threshold_per_run(client):
+    runs = [run["run"] for run in get(client, "/api/v1/buzz?dataset=pyramid")["explorer"]["runs"]]
+    query = f"dataset=pyramid&threshold=0.5&threshold={runs[2]}:0.25&threshold={runs[0]}:1"
+    used = {run["run"]: run["outcome"]["threshold"] for run in get(client, f"/api/v1/buzz?{query}")["explorer"]["runs"]}
+    assert used == dict.fromkeys(runs, 0.5) | {runs[2]: 0.25, runs[0]: 1}
+
+
+def test_a_threshold_below_an_optimum_gives_no_more_expected_wins(client):
+    best = {run["run"]: run["optimum"] for run in get(client, "/api/v1/buzz?dataset=pyramid")["explorer"]["runs"]}
+    for tau in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1):
+        for run in get(client, f"/api/v1/buzz?dataset=pyramid&threshold={tau}")["explorer"]["runs"]:
+            assert run["outcome"]["expected_wins"] <= best[run["run"]]["expected_wins"] + 1e-12
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(("key", "value", "code", "allowed"), BAD_VALUES)
+def test_a_bad_value_is_named(client, address, key, value, code, allowed):
+    said = error(client, f"{address}?{'' if key == 'dataset' else 'dataset=pyramid&'}{key}={quote(value)}", 400)
+    assert (said["code"], said["field"]) == (code, key)
+    assert allowed is None or said["allowed"] == allowed
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    ("query", "code", "field", "allowed"),
+    [
+        ("threshold=2", "bad_value", "threshold", []),
+        ("threshold=half", "bad_value", "threshold", []),
+        ("threshold=0.1&threshold=0.2", "repeated_key", "threshold", []),
+        ("threshold=nobody:0.1", "unknown_value", "threshold", None),
+        ("threshold=0.5&scale=logprob", "bad_value", "threshold", []),
+        ("scale=percent", "unknown_value", "scale", ["confidence", "logprob"]),
+        ("curve=people", "unknown_value", "curve", ["polynomial", "dataset"]),
+        ("curve=dataset&curve=dataset", "repeated_key", "curve", []),
+        ("metrics=brier", "unknown_key", "metrics", sorted({*KEYS, "threshold", "scale", "curve"})),
+    ],
+)
+def test_what_it_takes_itself_is_checked(client, address, query, code, field, allowed):
+    said = error(client, f"{address}?dataset=pyramid&{query}", 400)
+    assert (said["code"], said["field"]) == (code, field)
+    assert allowed is None or said["allowed"] == allowed

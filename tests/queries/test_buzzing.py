@@ -1,0 +1,416 @@
+"""Buzzing of a store against its definition, over random selections."""
+
+import bisect
+import csv
+import json
+import math
+import random
+from itertools import pairwise
+
+import msgspec
+import pytest
+import slow_buzzing as slow
+from drawn import selections
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slow_metrics import Rows
+
+from data import ingest
+from data.staging import ImportOptions
+from data.store import open_store
+from queries import buzzing
+from queries.buzzing import CURVES, SCALES, Rules, buzz, parse_rules
+from queries.metrics import HUMAN, Conventions
+from queries.selection import BadAddress, Selection, facets
+
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TOSSUPS = Selection("tossups")
+CONFIDENCES = (0.0, 1.0, 0.1, 0.3, 0.1 + 0.2, 1 / 3, 0.5, 0.7, 0.95)
+WORD = "word "
+
+
+def _write(path, header, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows([header, *rows])
+
+
+def write_tossups(folder):
+    """Fourteen tossups of one to five uneven clues; nobody heard the last three. Some rooms break off, some buzz at the end."""
+    chance = random.Random("tossups")
+    ends = {}
+    for index in range(14):
+        lengths = [chance.randint(2, 6) for _ in range(1 + index % 5)]
+        ends[f"t{index:02}"] = [sum(lengths[: clue + 1]) for clue in range(len(lengths))]
+    _write(folder / "questions.csv", ["question_id", "category"], [[q, ("Arts", "Science")[i % 2]] for i, q in enumerate(ends)])
+    texts = [[q, t, WORD * (end - start)] for q, upto in ends.items() for t, (start, end) in enumerate(pairwise([0, *upto]))]
+    _write(folder / "clues.csv", ["question_id", "clue", "text"], texts)
+    heard, buzzes = [], []
+    for name in list(ends)[:11]:
+        words = ends[name][-1]
+        for match in ("m1", "m2"):
+            for team in ("Ash", "Birch", "Cedar", "Dogwood", "Elder", "Robot"):
+                if chance.random() < 0.3:
+                    continue
+                silent = chance.random() < 0.4
+                upto = chance.randint(0, words) if silent and chance.random() < 0.6 else ""
+                heard.append([name, match, team, "model" if team == "Robot" else "human", upto, "Ash" if upto != "" else ""])
+                if not silent:
+                    word = words if chance.random() < 0.2 else chance.randint(0, words)
+                    buzzes.append([name, match, team, word, "true" if chance.random() < 0.6 else "false"])
+    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind", "heard_words", "ended_by"], heard)
+    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    places = [(q, t) for q, upto in ends.items() for t in range(len(upto))]
+    header = ["question_id", "clue", "guess", "confidence", "token_logprobs", "correct", "model"]
+
+    def logprobs():
+        tokens = [round(-(chance.random() ** 6), 3) for _ in range(chance.randint(1, 3))]
+        return json.dumps(tokens) if chance.random() < 0.8 else ""
+
+    runs = {
+        "plain": [[*place, "x", chance.choice(CONFIDENCES), "", chance.choice((0, 1))] for place in places],
+        "graded": [[*place, "x", chance.random(), logprobs(), chance.choice((0, 0.25, 1))] for place in places],
+        "partial": [
+            [*place, "x", chance.choice(CONFIDENCES), logprobs(), chance.choice((0, 1))]
+            for place in places
+            if place[0] != "t03" and chance.random() < 0.6
+        ],
+        "unheard": [[*place, "x", chance.random(), "", 1] for place in places if place[0] in ("t12", "t13")],
+        "never": [[*place, "x", 0, "[-0.5]", 0] for place in places],
+    }
+    for model, rows in runs.items():
+        _write(folder / "responses" / f"{model}.csv", header, [[*row, model] for row in rows])
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "tossups", "title": "Tossups", "kind": "incremental"}))
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tossups")
+    write_tossups(root / "tossups")
+    for name, kind in (("flat", "incremental"), ("one", "single")):
+        _write(root / name / "questions.csv", ["question_id", "text", "answer"], [["q1", "A word", "yes"]])
+        (root / name / "dataset.json").write_text(json.dumps({"dataset": name, "kind": kind}))
+    opened = open_store(root / "store", threads=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "SAMPLES", ())
+        ingest.import_paths(opened, [root / "tossups", root / "flat", root / "one"], ImportOptions())
+    return opened.snapshot()
+
+
+@pytest.fixture(scope="module")
+def offered(snapshot):
+    return facets(snapshot, "tossups")
+
+
+class Tossups:
+    """The rows of the store as the slow definitions take them."""
+
+    def __init__(self, snapshot):
+        self.rows = Rows.of(snapshot, "tossups")
+        self.played = snapshot.frame(
+            """select e.question_id, e.team, e.team_kind, e.heard_words, b.word, b.correct, b.clue from exposures e
+            left join buzzes b using (dataset, question_id, match_id, team) where e.dataset = 'tossups'"""
+        ).to_dicts()
+
+    def words(self, name):
+        return max(clue["word_end"] for (question, _), clue in self.rows.clues.items() if question == name)
+
+    def length(self, name):
+        return sum(question == name for question, _ in self.rows.clues)
+
+    def kept(self, selection):
+        return [question["question_id"] for question in self.rows.kept_questions(selection)]
+
+    def exposures(self, selection, kind):
+        kept = set(self.kept(selection))
+        return [row for row in self.played if row["team_kind"] == kind and row["question_id"] in kept]
+
+    def questions(self, selection, run, scale="confidence"):
+        """What a run was asked, in order."""
+        low, high = selection.revealed or (0, 1)
+        human = selection.conventions.human or "team_share"
+        found = {}
+        for name in self.kept(selection):
+            clues = []
+            for index in range(self.length(name)):
+                said, clue = self.rows.responses.get((run, name, index)), self.rows.clues[name, index]
+                if said is None or not low <= clue["revealed"] <= high:
+                    continue
+                tokens = said["token_logprobs"]
+                score = said["confidence"] if scale == "confidence" else None if tokens is None else sum(tokens)
+                curve = self.rows.curves.get((name, index))
+                clues.append(
+                    {"clue": index, "score": score, "correct": said["correct"], "h": curve and curve[human]}
+                    | {key: clue[key] for key in ("word_end", "revealed")}
+                )
+            teams = [
+                (None if row["word"] is None else (row["word"], row["correct"]), row["heard_words"])
+                for row in self.played
+                if row["team_kind"] == "human" and row["question_id"] == name
+            ]
+            if clues:
+                found[name] = slow.Question(clues, self.words(name), teams, self.length(name))
+        return found
+
+
+@pytest.fixture(scope="module")
+def tossups(snapshot):
+    return Tossups(snapshot)
+
+
+def same(found, expected):
+    assert found == (None if expected is None else pytest.approx(expected, abs=1e-11))
+
+
+# -- against the definitions -------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(data=st.data(), scale=st.sampled_from(SCALES), curve=st.sampled_from(CURVES))
+def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, scale, curve):
+    selection = data.draw(selections(offered))
+    tau = data.draw(st.sampled_from([None, 0.0, 0.1, 0.3, 1.0]) | st.floats(0, 1))
+    tau = -tau if tau is not None and scale == "logprob" else tau
+    said = buzz(snapshot, selection, Rules(scale, curve, tau))
+    asked = {run["run"]: tossups.questions(selection, run["run"], scale) for run in tossups.rows.kept_runs(selection)}
+    assert [run.run for run in said.explorer.runs] == [run for run, found in asked.items() if found and not said.missing]
+    for run, habit in zip(said.explorer.runs, said.habits.runs, strict=True):
+        questions = list(asked[run.run].values())
+        items = [clue for question in questions for clue in question.clues]
+        assert (run.questions, run.items) == (len(questions), len(items))
+        assert run.heard == sum(bool(question.teams) for question in questions)
+        assert run.unscored == sum(clue["score"] is None for clue in items)
+        scored = run.unscored < run.items
+        if scored and (curve == "polynomial" or run.heard):
+            assert run.curve.thresholds == sorted(set(run.curve.thresholds))
+            tried = slow.thresholds(questions, 0.0 if scale == "confidence" else None)
+            greatest = max(slow.expected_wins(questions, t, curve) for t in tried)
+            same(run.optimum.expected_wins, greatest)
+            same(slow.expected_wins(questions, run.optimum.threshold, curve), greatest)
+            if run.optimum.until is not None:
+                same(slow.expected_wins(questions, math.nextafter(run.optimum.until, -math.inf), curve), greatest)
+                assert slow.expected_wins(questions, run.optimum.until, curve) < greatest
+            if run.optimum.open_below:
+                same(slow.expected_wins(questions, min(tried) - 5, curve), greatest)
+            assert run.curve.steps == len(run.curve.thresholds)
+            for at in {*tried[:: max(len(tried) // 5, 1)], tried[-1]}:  # every score, not only those where something changes
+                step = max(bisect.bisect_right(run.curve.thresholds, at) - 1, 0)  # without a floor, the first holds below, too
+                expected = slow.outcome(questions, at, curve)
+                same(run.curve.expected_wins[step], expected["expected_wins"])
+                assert (run.curve.score is None) == (run.curve.win is None) == (run.heard == 0)
+                if run.heard:
+                    same(run.curve.score[step], expected["score"])
+                    same(run.curve.win[step], expected["win"])
+        else:
+            assert run.optimum is None and set(run.missing) & {"optimum", "threshold"}
+        used = run.outcome.threshold
+        assert used == (None if not scored else tau if tau is not None else run.optimum and run.optimum.threshold)
+        assert run.outcome.optimal == (tau is None)
+        numbers = {name: value for name, value in msgspec.structs.asdict(run.outcome).items() if name not in ("optimal",)}
+        assert all((value is None) == (name in run.missing) for name, value in numbers.items())
+        assert all((getattr(habit, name) is None) == (name in habit.missing) for name in type(habit).__struct_fields__[4:])
+        if used is not None:
+            for name, value in slow.outcome(questions, used, curve).items():
+                same(getattr(run.outcome, name), value)
+            for name, value in slow.habit(questions, used).items():
+                same(getattr(habit, name), value)
+
+
+@MANY
+@given(data=st.data())
+def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, data):
+    selection = data.draw(selections(offered))
+    said = buzz(snapshot, selection, Rules(threshold=0.3))
+    kept = tossups.kept(selection)
+    if not kept:
+        assert said.missing and said.curves.missing and not said.curves.curves
+        return
+    groups = {"people": tossups.exposures(selection, "human"), "Robot": tossups.exposures(selection, "model")}
+    totals = {row["team"]: 0 for row in groups["people"]}
+    for row in groups["people"]:
+        totals[row["team"]] += bool(row["correct"])
+    for number in (1, 2, 3, 4):
+        members = {team for team in totals if slow.quartile(totals, team) == number}
+        groups[f"Q{number}"] = [row for row in groups["people"] if row["team"] in members]
+
+    def heard_at(row):
+        return min(row["word"] + 1, tossups.words(row["question_id"])) / tossups.words(row["question_id"])
+
+    for curve in said.curves.curves:
+        if curve.kind == "run":
+            questions = list(tossups.questions(selection, curve.name).values())
+            hits = [clue for clue in (slow.buzzed(question, 0.3) for question in questions) if clue]
+            heard, buzzes = len(questions), [(clue["revealed"], clue["correct"]) for clue in hits]
+        else:
+            rows = groups.pop(curve.name)
+            heard, buzzes = len(rows), [(heard_at(row), float(row["correct"])) for row in rows if row["word"] is not None]
+            assert curve.teams == len({row["team"] for row in rows})
+        assert curve.heard == heard and (curve.missing is None) == (heard > 0) == (curve.correct is not None)
+        for index in (0, 7, 25, 49, 50) if heard else ():
+            right, wrong = slow.cumulative(buzzes, heard, said.curves.revealed[index])
+            assert curve.correct[index] == pytest.approx(right, abs=1e-12)
+            assert curve.incorrect[index] == pytest.approx(wrong, abs=1e-12)
+    assert set(groups) <= {"Robot"}  # a model team that heard nothing has no curve
+
+    for run in said.accuracy.runs:
+        questions = list(tossups.questions(selection, run.run).values())
+        for at in run.fractions:
+            accuracy, count = slow.by_fraction(questions, at.revealed)
+            same(at.accuracy, accuracy)
+            assert (at.questions, at.left_out) == (count, len(questions) - count)
+            assert (at.missing is None) == (accuracy is not None)
+    people = tossups.exposures(selection, "human")
+    by_question = {name: [row for row in people if row["question_id"] == name] for name in kept}
+    for at in said.accuracy.teams[0].fractions:
+        by_then = [row for row in people if row["word"] is not None and heard_at(row) <= at.revealed]
+        same(
+            at.right,
+            slow.mean(sum(row["correct"] for row in by_then if row in rows) / len(rows) for rows in by_question.values() if rows),
+        )
+        same(at.buzz_accuracy, slow.mean(float(row["correct"]) for row in by_then))
+        assert (at.buzzes, at.left_out) == (len(by_then), sum(not rows for rows in by_question.values()))
+
+
+@MANY
+@given(data=st.data())
+def test_habits_of_people_over_random_selections(snapshot, offered, tossups, data):
+    selection = data.draw(selections(offered))
+    said = {group.name: group for group in buzzing.habits(snapshot, selection, Rules()).teams}
+    each = {}
+    for row in tossups.exposures(selection, "human"):
+        name = row["question_id"]
+        length = tossups.length(name)
+        ends = [tossups.rows.clues[name, clue]["word_end"] for clue in range(length)]
+        upto = ends[-1] if row["heard_words"] is None else max(row["heard_words"], 1)
+        seen = 1 + (row["clue"] if row["word"] is not None else next(t for t, end in enumerate(ends) if end >= upto))
+        score = 0 if row["word"] is None else 20 - 20 * seen / length if row["correct"] else -5
+        each.setdefault(row["team"], []).append((seen, row["word"] is not None, bool(row["correct"]), score))
+    scores = {team: slow.mean(score for *_, score in rows) for team, rows in each.items()}
+    halves = {
+        "people": list(each),
+        "upper half": [team for team in each if slow.upper(scores, team)],
+        "lower half": [team for team in each if not slow.upper(scores, team)],
+    }
+    for name, teams in halves.items():
+        group = said.get(name)
+        if group is None:
+            assert not tossups.kept(selection)
+            continue
+        assert group.teams == len(teams)
+        assert group.given_correct is group.given_incorrect is None
+        assert {"given_correct", "given_incorrect"} <= set(group.missing)
+        rates = {team: [sum(column) for column in zip(*each[team], strict=True)] for team in teams}
+        same(group.buzz_rate, slow.mean(buzzes / seen for seen, buzzes, _, _ in rates.values()))
+        same(group.correct_rate, slow.mean(right / seen for seen, _, right, _ in rates.values()))
+        same(group.incorrect_rate, slow.mean((buzzes - right) / seen for seen, buzzes, right, _ in rates.values()))
+        same(group.survey_score, slow.mean(scores[team] for team in teams))
+
+
+# -- what it says ------------------------------------------------------------------------------------------------------
+
+
+def test_each_part_is_a_query_of_its_own(snapshot):
+    selection, rules = TOSSUPS.but(category=("Arts",)), Rules("logprob", "dataset")
+    whole = buzz(snapshot, selection, rules)
+    assert whole.explorer == buzzing.explorer(snapshot, selection, rules)
+    assert whole.curves == buzzing.buzz_curves(snapshot, selection, rules)
+    assert whole.accuracy == buzzing.accuracy_by_fraction(snapshot, selection)
+    assert whole.habits == buzzing.habits(snapshot, selection, rules)
+    assert msgspec.json.decode(msgspec.json.encode(whole), type=type(whole)) == whole
+    assert whole.questions == 7
+
+
+@pytest.mark.parametrize("curve", [None, *HUMAN])
+def test_the_human_curve_is_named_where_it_counts(snapshot, curve):
+    selection = TOSSUPS.but(conventions=Conventions(human=curve))
+    assert buzzing.explorer(snapshot, selection, Rules(curve="dataset")).human_curve == (curve or "team_share")
+    assert buzzing.explorer(snapshot, selection, Rules()).human_curve is None
+
+
+def test_a_run_can_have_a_threshold_of_its_own(snapshot):
+    runs = [run.run for run in buzzing.explorer(snapshot, TOSSUPS, Rules()).runs]
+    rules = Rules(threshold=0.5, thresholds=((runs[1], 0.25),))
+    assert [run.outcome.threshold for run in buzzing.explorer(snapshot, TOSSUPS, rules).runs] == [0.5, 0.25, 0.5, 0.5, 0.5]
+    mixed = buzzing.explorer(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).runs
+    assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
+
+
+def test_what_is_missing_says_why(snapshot):
+    runs = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
+    unheard = runs["unheard"]
+    assert unheard.heard == 0 and unheard.optimum is None and unheard.outcome.threshold is None
+    assert "no human team" in unheard.missing["expected_wins"] and "give one" in unheard.missing["threshold"]
+    polynomial = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules()).runs}["unheard"]
+    assert polynomial.outcome.expected_wins is not None and set(polynomial.missing) == {"score", "win", "loss", "unsure"}
+    logprob = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules("logprob")).runs}
+    assert "log-probabilities" in logprob["plain"].missing["threshold"] and logprob["plain"].curve is None
+    never = runs["never"]  # a confidence of 0 passes no threshold
+    assert (never.outcome.buzzes, never.outcome.expected_wins, never.optimum.until) == (0, 0, None)
+    assert set(never.missing) == {"accuracy", "revealed"}
+
+
+@pytest.mark.parametrize(
+    ("selection", "reason"),
+    [(Selection("flat"), "clue by clue"), (Selection("one"), "clue by clue"), (TOSSUPS.but(q="zebra"), "no questions")],
+    ids=str,
+)
+def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reason):
+    said = buzz(snapshot, selection, Rules())
+    assert reason in said.missing
+    assert said.missing == said.explorer.missing == said.curves.missing == said.accuracy.missing == said.habits.missing
+    assert said.explorer.runs == said.curves.curves == said.accuracy.runs == said.habits.runs == said.habits.teams == []
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
+    (whole,) = buzzing.explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    monkeypatch.setattr("queries.buzzing.thresholds.MOST_STEPS", 5)
+    (thin,) = buzzing.explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
+    assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum
+    assert thin.optimum.threshold in thin.curve.thresholds
+    wins = dict(zip(whole.curve.thresholds, whole.curve.expected_wins, strict=True))
+    assert all(wins[at] == value for at, value in zip(thin.curve.thresholds, thin.curve.expected_wins, strict=True))
+
+
+# -- what an address may say -------------------------------------------------------------------------------------------
+
+
+def test_rules_are_read(offered):
+    first, second = offered.runs[0][0], offered.runs[1][0]
+    assert parse_rules({}, offered) == Rules()
+    assert parse_rules({"threshold": ["0.5"], "scale": ["confidence"], "curve": ["dataset"]}, offered) == Rules(
+        curve="dataset", threshold=0.5
+    )
+    said = parse_rules({"threshold": [f"{second}:-1e-3", "-0.03", f"{first}:0"], "scale": ["logprob"]}, offered)
+    assert said.threshold == -0.03
+    assert (said.of(first), said.of(second), said.of("another")) == (0, -0.001, -0.03)
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "field"),
+    [
+        ({"threshold": ["1.5"]}, "bad_value", "threshold"),
+        ({"threshold": ["-0.1"]}, "bad_value", "threshold"),
+        ({"threshold": ["nan"]}, "bad_value", "threshold"),
+        ({"threshold": [""]}, "bad_value", "threshold"),
+        ({"threshold": ["0.1", "0.2"]}, "repeated_key", "threshold"),
+        ({"threshold": ["nobody:0.1"]}, "unknown_value", "threshold"),
+        ({"threshold": [":0.1"]}, "unknown_value", "threshold"),
+        ({"threshold": ["0.1"], "scale": ["logprob"]}, "bad_value", "threshold"),
+        ({"threshold": ["-1e999"], "scale": ["logprob"]}, "bad_value", "threshold"),
+        ({"scale": ["percent"]}, "unknown_value", "scale"),
+        ({"scale": ["confidence", "logprob"]}, "repeated_key", "scale"),
+        ({"curve": ["parabola"]}, "unknown_value", "curve"),
+    ],
+)
+def test_rules_that_cannot_be_are_named(offered, values, code, field):
+    with pytest.raises(BadAddress) as caught:
+        parse_rules(values, offered)
+    assert (caught.value.code, caught.value.field) == (code, field)
+
+
+def test_a_run_has_one_threshold(offered):
+    run = offered.runs[0][0]
+    with pytest.raises(BadAddress) as caught:
+        parse_rules({"threshold": [f"{run}:0.1", f"{run}:0.2"]}, offered)
+    assert caught.value.code == "repeated_key"

@@ -1,0 +1,259 @@
+"""Kernels of buzzing against plain definitions, worked by hand and at the ends of their range."""
+
+import math
+
+import numpy as np
+import pytest
+import slow_buzzing as slow
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.metrics.kernels import buzzing, rooms
+
+MANY = settings(max_examples=150, deadline=None)
+SCORE = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 0.5, 1.0]) | st.floats(0, 1)
+CORRECT = st.sampled_from([0.0, 1.0]) | st.floats(0, 1)
+TAU = st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 1.0]) | st.floats(0, 1)
+QUESTIONS = st.lists(st.lists(st.tuples(SCORE, CORRECT), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def arrays(questions):
+    question = np.repeat(np.arange(len(questions)), [len(q) for q in questions])
+    score = np.array([math.nan if s is None else s for q in questions for s, _ in q])
+    return question, score, np.array([y for q in questions for _, y in q])
+
+
+def plainly(questions):
+    """The same for the slow definitions: clue t of T ends at the fraction (t + 1) / T."""
+    return [
+        slow.Question(
+            [
+                {"clue": t, "score": s, "correct": y, "revealed": (t + 1) / len(q), "word_end": t + 1, "h": None}
+                for t, (s, y) in enumerate(q)
+            ],
+            words=len(q),
+            length=len(q),
+        )
+        for q in questions
+    ]
+
+
+def rows_of(questions, tau):
+    """Rows of the buzzes, by definition."""
+    starts = np.cumsum([0, *(len(q) for q in questions)])
+    hits = [slow.buzzed(q, tau) for q in plainly(questions)]
+    return [int(start) + clue["clue"] for start, clue in zip(starts[:-1], hits, strict=True) if clue]
+
+
+# -- thresholds --------------------------------------------------------------------------------------------------------
+
+
+def test_the_polynomial_is_1_at_the_start_and_0_3875_at_the_end():
+    assert buzzing.not_answered(0) == 1
+    assert buzzing.not_answered(1) == pytest.approx(0.3875, abs=1e-15)  # 1 + 0.0775 - 1.278 + 0.588
+    assert buzzing.not_answered(0.5) == pytest.approx(0.79275, abs=1e-15)  # 1 + 0.03875 - 0.3195 + 0.0735
+    assert np.all((buzzing.not_answered(np.linspace(0, 1, 101)) > 0.38) & (buzzing.not_answered(np.linspace(0, 1, 101)) < 1.01))
+
+
+def test_a_buzz_is_strictly_above_the_threshold():
+    question, score, _ = arrays([[(0.2, 0), (0.5, 1), (0.5, 1), (0.9, 1)]])
+    found = buzzing.passing(question, score)
+    assert [found.rows.tolist(), found.low.tolist(), found.high.tolist()] == [[0, 1, 3], [-math.inf, 0.2, 0.5], [0.2, 0.5, 0.9]]
+    assert [buzzing.buzzpoints(found, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
+
+
+def test_log_probabilities_pass_thresholds_below_0():
+    # GPT's -0.03 and Mistral's -0.05: sums of token log-probabilities per clue.
+    found = buzzing.passing(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
+    assert buzzing.buzzpoints(found, -0.03).tolist() == [2]
+    assert buzzing.buzzpoints(found, -0.05).tolist() == [1]  # -0.05 is not above -0.05
+    assert buzzing.buzzpoints(found, -0.06).tolist() == [1, 3]
+
+
+@MANY
+@given(QUESTIONS, TAU)
+def test_buzzpoints_are_the_first_clues_above_the_threshold(questions, tau):
+    question, score, _ = arrays(questions)
+    assert buzzing.buzzpoints(buzzing.passing(question, score), tau).tolist() == rows_of(questions, tau)
+
+
+def curve_of(questions):
+    question, score, correct = arrays(questions)
+    revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
+    found = buzzing.passing(question, score)
+    return buzzing.steps(found, (buzzing.not_answered(revealed) * correct)[found.rows] / len(questions), 0.0)
+
+
+@MANY
+@given(QUESTIONS, TAU)
+def test_expected_wins_at_every_threshold(questions, tau):
+    expected = slow.expected_wins(plainly(questions), tau, "polynomial")
+    assert curve_of(questions).at(tau) == pytest.approx(expected, abs=1e-12)
+
+
+@MANY
+@given(QUESTIONS, st.lists(TAU, max_size=5))
+def test_no_threshold_is_better_than_the_best(questions, tried):
+    thresholds, wins = curve_of(questions)
+    low, high = buzzing.best(thresholds, wins)
+    plain = plainly(questions)
+    inside = [low, min(math.nextafter(high, -1), 1.0)] if math.isfinite(high) else [low, 1.0]
+    greatest = max(slow.expected_wins(plain, tau, "polynomial") for tau in slow.thresholds(plain, 0.0))
+    for tau in inside:
+        assert slow.expected_wins(plain, tau, "polynomial") == pytest.approx(greatest, abs=1e-11)
+    assert all(slow.expected_wins(plain, tau, "polynomial") <= greatest + 1e-12 for tau in tried)
+    # It is the lowest of the best ones, and no longer than they are.
+    assert all(slow.expected_wins(plain, tau, "polynomial") < greatest for tau in slow.thresholds(plain, 0.0) if tau < low)
+    assert not math.isfinite(high) or slow.expected_wins(plain, high, "polynomial") < greatest
+
+
+def test_the_best_threshold_by_hand():
+    # Question 1: 0.4 wrong at 1/2, 0.8 right at 1. Question 2: 0.6 right at 1/2, 0.7 wrong at 1.
+    # tau < 0.4: (0 + pi(1/2)) / 2 = 0.396375; 0.4 <= tau < 0.6: (0.3875 + 0.79275) / 2 = 0.590125; then 0.19375; from 0.8: 0.
+    thresholds, wins = curve_of([[(0.4, 0), (0.8, 1)], [(0.6, 1), (0.7, 0)]])
+    assert thresholds.tolist() == [0, 0.4, 0.6, 0.7, 0.8]
+    assert wins.tolist() == pytest.approx([0.396375, 0.590125, 0.19375, 0.19375, 0], abs=1e-15)
+    assert buzzing.best(thresholds, wins) == (0.4, 0.6)
+
+
+def test_where_nothing_can_be_won_every_threshold_is_best():
+    assert buzzing.best(*curve_of([[(0.4, 0), (0.8, 0)]])) == (0, math.inf)
+    thresholds, wins = curve_of([[(None, 1)], [(0.0, 1)]])  # a confidence of 0 passes no threshold
+    assert [thresholds.tolist(), wins.tolist()] == [[0], [0]]
+
+
+@MANY
+@given(QUESTIONS, st.randoms(use_true_random=False))
+def test_the_order_of_questions_changes_nothing(questions, chance):
+    shuffled = chance.sample(questions, len(questions))
+    (thresholds, wins), (again, wins_again) = curve_of(questions), curve_of(shuffled)
+    assert thresholds.tolist() == again.tolist()
+    assert wins.tolist() == pytest.approx(wins_again.tolist(), abs=1e-12)
+
+
+# -- habits ------------------------------------------------------------------------------------------------------------
+
+
+def test_later_guesses_do_not_count():
+    # Two clues seen, wrong then right with a buzz; the third is not. The other question: right and wrong, no buzz.
+    question, score, correct = arrays([[(0.1, 0), (0.9, 1), (1.0, 1)], [(0.2, 1), (0.3, 0)]])
+    found = buzzing.habit(question, correct, buzzing.buzzpoints(buzzing.passing(question, score), 0.5))
+    assert found == (2, 2, 1, 0)
+    assert (found.given_correct, found.given_incorrect) == (0.5, 0)
+
+
+@MANY
+@given(QUESTIONS, TAU)
+def test_habits_are_what_their_definition_says(questions, tau):
+    question, score, correct = arrays(questions)
+    found = buzzing.habit(question, correct, buzzing.buzzpoints(buzzing.passing(question, score), tau))
+    expected = slow.habit(plainly(questions), tau)
+    for name in ("given_correct", "given_incorrect"):
+        value = getattr(found, name)
+        if expected[name] is None:
+            assert math.isnan(value)
+        elif min(found.seen_correct, found.seen_incorrect) > 1e-9:  # else a difference of sums, lost in rounding
+            assert value == pytest.approx(expected[name], abs=1e-9)
+            assert 0 <= value <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("seen", "correct", "score"), [(0.25, 1, 15), (1, 1, 0), (0.25, 0, -5), (1, 0, -5), (0.5, 0.5, 0.5 * 10 - 0.5 * 5)]
+)
+def test_survey_score(seen, correct, score):
+    assert buzzing.survey_score(seen, correct) == score
+
+
+@MANY
+@given(QUESTIONS, st.sampled_from([0.2, 0.4, 0.6, 0.8, 1.0]))
+def test_the_answer_in_force(questions, mark):
+    question, _, correct = arrays(questions)
+    revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
+    rows = buzzing.in_force(question, revealed, mark)
+    accuracy, count = slow.by_fraction(plainly(questions), mark)
+    assert len(rows) == count
+    assert accuracy is None or correct[rows].mean() == pytest.approx(accuracy)
+
+
+# -- people ------------------------------------------------------------------------------------------------------------
+
+# A question of 30 words with clues that end at 10, 20 and 30.
+ENDS = (10, 20, 30)
+TEAMS = st.lists(
+    st.tuples(st.integers(0, 30), st.booleans()).map(lambda buzz: (buzz, None))
+    | st.tuples(st.none(), st.none() | st.integers(0, 30)),
+    max_size=5,
+)
+
+
+def room_of(*questions):
+    """A room of questions of 30 words and three clues, from lists of teams."""
+    counts = {name: [] for name in ("teams", "correct", "incorrect", "late", "left")}
+    for teams in questions:
+        for start, end in zip((0, *ENDS), ENDS, strict=False):
+            last = end == ENDS[-1]
+            inside = [buzz for buzz, _ in teams if buzz and (start <= buzz[0] < end or (last and buzz[0] == end))]
+            counts["teams"].append(len(teams))
+            counts["correct"].append(sum(right for _, right in inside))
+            counts["incorrect"].append(sum(not right for _, right in inside))
+            counts["late"].append(sum(right and word == 30 for word, right in inside))
+            counts["left"].append(sum(buzz is None and heard is not None and start <= heard < end for buzz, heard in teams))
+    return rooms.room(np.repeat(np.arange(len(questions)), 3), **{name: np.array(c, float) for name, c in counts.items()})
+
+
+@MANY
+@given(st.lists(TEAMS, min_size=1, max_size=4), st.floats(0, 1))
+def test_a_room_enumerates_its_teams(questions, y):
+    met = room_of(*questions)
+    for index, teams in enumerate(questions):
+        for clue, end in enumerate(ENDS):
+            row = 3 * index + clue
+            if not teams:
+                assert all(math.isnan(part[row]) for part in met)
+                continue
+            asked = slow.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
+            score, win, _, unsure = slow.against(asked, 0.5)
+            assert rooms.points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
+            assert y * met.first[row] == pytest.approx(win, abs=1e-12)
+            assert y * met.unsure[row] == pytest.approx(unsure, abs=1e-12)
+            _, _, people, _ = slow.against(asked, 1.0)  # nothing is above 1: no buzz
+            assert met.people[row] == pytest.approx(people, abs=1e-12)
+            assert all(0 <= part[row] <= 1 for part in met)
+
+
+def test_a_room_by_hand():
+    # Four teams: right at word 12, wrong at word 5, right after the end, silent after 15 words when others ended it.
+    met = room_of([((12, True), None), ((5, False), None), ((30, True), None), (None, 15)])
+    assert met.first.tolist() == [1, 3 / 4, (1 + 1 + 1 / 2) / 4]
+    assert met.unpenalised.tolist() == [1 / 4, 2 / 4, 1]
+    assert met.unsure.tolist() == [0, 1 / 4, 1 / 4]
+    assert met.people.tolist() == [1 / 2] * 3
+    # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two that had not buzzed, of four.
+    assert rooms.points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
+    # Wrong at the end costs nothing.
+    assert rooms.points(met, np.array([0.0]), np.array([2])).tolist() == [0]
+
+
+@MANY
+@given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), max_size=10))
+def test_buzzes_up_to_a_fraction(buzzes):
+    grid = np.arange(51) / 50
+    at, weight = np.array([word / 30 for word, _ in buzzes]), np.array([y for _, y in buzzes])
+    found = rooms.up_to(at, weight, grid)
+    for fraction, value in zip(grid.tolist(), found.tolist(), strict=True):
+        assert value == pytest.approx(slow.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
+    assert found[-1] == pytest.approx(sum(weight)) and np.all(np.diff(found) >= -1e-12)
+
+
+@MANY
+@given(st.lists(st.integers(0, 20), max_size=20))
+def test_quartiles_and_halves(totals):
+    named = dict(enumerate(totals))
+    assert rooms.quartiles(totals).tolist() == [slow.quartile(named, team) for team in named]
+    assert rooms.upper_half(totals).tolist() == [slow.upper(named, team) for team in named]
+
+
+def test_quartiles_by_hand():
+    assert rooms.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
+    assert rooms.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
+    assert rooms.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below

@@ -66,6 +66,7 @@ class View:
         keys: its own keys.
         draw: components for what is looked at; raises ``BadAddress`` where one of its own keys is bad.
         check: raises the same without drawing anything.
+        place: among the pages of the navigation, ascending; None for a page that is not in it.
     """
 
     name: str
@@ -75,6 +76,7 @@ class View:
     draw: Callable[[Looking], Sequence[Component | None]]
     keys: tuple[str, ...] = ()
     check: Callable[[Looking], None] = lambda looking: None
+    place: int | None = None
 
 
 VIEWS: dict[str, View] = {}
@@ -84,6 +86,12 @@ def register(view: View) -> View:
     """Make a view known to the callback that redraws it."""
     VIEWS[view.name] = view
     return view
+
+
+def navigation() -> list[tuple[str, str]]:
+    """Path and title of the pages in the navigation, in order."""
+    found = [(view.place, view.path, view.title) for view in VIEWS.values() if view.place is not None]
+    return [(path, title) for _, path, title in sorted(found)]
 
 
 def address(path: str, pairs: Pairs) -> str:
@@ -118,10 +126,10 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
         bar = filter_bar(looking.facets, looking.selection, view.filters)
     except (BadAddress, StoreError) as error:
         content = [error_panel(error, path, pairs)]
-    datasets = service().datasets()
+    chosen = looking.selection.dataset if looking else dataset
     return html.Div(
         [
-            header(datasets, looking.selection.dataset if looking else dataset, view.path, pairs if looking else []),
+            header(service().datasets(), chosen, view.path, pairs if looking else [], navigation()),
             html.Main(
                 [
                     simulated_banner(looking.facets) if looking else None,

@@ -10,11 +10,19 @@ from dashboard.components.attributes import aria
 from queries.datasets import Dataset
 from queries.selection import KEYS
 
-NAVIGATION = (("/", "Leaderboard"), ("/reliability", "Reliability"), ("/questions", "Questions"), ("/datasets", "Datasets"))
 
+def header(
+    datasets: list[Dataset], chosen: str | None, path: str, pairs: list[tuple[str, str]], pages: list[tuple[str, str]]
+) -> html.Header:
+    """Navigation that keeps the selection, and the switch between datasets.
 
-def header(datasets: list[Dataset], chosen: str | None, path: str, pairs: list[tuple[str, str]]) -> html.Header:
-    """Navigation that keeps the selection, and the switch between datasets."""
+    Args:
+        datasets: every dataset.
+        chosen: the one that is looked at.
+        path: of this page.
+        pairs: keys and values of its address.
+        pages: path and title of those that are linked.
+    """
     query = urlencode([(key, value) for key, value in pairs if key in KEYS])
     return html.Header(
         [
@@ -28,7 +36,7 @@ def header(datasets: list[Dataset], chosen: str | None, path: str, pairs: list[t
                         id={"role": "navigation", "path": target},
                         className="current" if target == path else "",
                     )
-                    for target, title in NAVIGATION
+                    for target, title in pages
                 ],
                 **aria(label="Pages"),
             ),

@@ -59,7 +59,7 @@ def _card(dataset: Dataset) -> html.Section:
     )
 
 
-VIEW = register(View(name="datasets", path="/datasets", title="Datasets", draw=draw, filters=()))
+VIEW = register(View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, filters=()))
 
 
 def layout(**query: Any) -> html.Div:

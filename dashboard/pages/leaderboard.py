@@ -184,7 +184,7 @@ def _not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
 
 VIEW = register(
     View(
-        name="leaderboard", path="/", title="Leaderboard", draw=draw, check=check, keys=("sort",),
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, check=check, keys=("sort",),
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

@@ -187,7 +187,7 @@ clientside_callback(ClientsideFunction("clueline", "sorted"), Input("grid", "get
 
 VIEW = register(
     View(
-        name="questions", path="/questions", title="Questions", draw=draw, check=check, keys=("sort", "metric"),
+        name="questions", path="/questions", title="Questions", place=50, draw=draw, check=check, keys=("sort", "metric"),
         filters=("q", "run", "model", "elicitation", "category", "subcategory", "radius", "difficulty", "human"),
     )
 )  # fmt: skip

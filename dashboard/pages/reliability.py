@@ -194,7 +194,8 @@ def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> 
 
 VIEW = register(
     View(
-        name="reliability", path=PATH, title="Reliability", draw=draw, check=check, keys=("method", "focus", "confidence"),
+        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, check=check,
+        keys=("method", "focus", "confidence"),
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "binning"),
     )
 )  # fmt: skip

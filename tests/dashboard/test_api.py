@@ -197,10 +197,11 @@ def test_metrics_are_chosen(client):
     assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == ["ece", "ece_rank"]
 
 
-def test_intervals_are_refused_for_now(client):
+def test_intervals(client):
     assert get(client, "/api/v1/leaderboard?intervals=0") == get(client, "/api/v1/leaderboard")
-    said = error(client, "/api/v1/leaderboard?intervals=1", 400)
-    assert (said["field"], said["allowed"]) == ("intervals", ["0"])
+    said = get(client, "/api/v1/leaderboard?intervals=1&metrics=brier")["rows"][0]["metrics"]["brier"]
+    assert said["low"] < said["value"] < said["high"] and said["rank_low"] <= said["rank"] <= said["rank_high"]
+    assert error(client, "/api/v1/leaderboard?intervals=2", 400)["allowed"] == ["0", "1"]
 
 
 def test_questions(client, snapshot):

@@ -27,6 +27,17 @@
         return [figure, { height: figure.layout.height + "px" }];
     };
 
+    // A press on a dot that carries an address opens it, as a link would.
+    clueline.opened = function (clicks) {
+        const triggered = (window.dash_clientside.callback_context.triggered || [])[0];
+        const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
+        const href = point && Array.isArray(point.customdata) && point.customdata[1];
+        if (typeof href !== "string" || !href.startsWith("/")) return;
+        window.history.pushState({}, "", href);
+        window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+        window.scrollTo(0, 0);
+    };
+
     // Small multiples: where each panel's axes lie, for the columns that fit into so many pixels.
     const GAP = { x: 44, y: 54 };
     function arranged(meta, width) {

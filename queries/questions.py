@@ -74,6 +74,21 @@ def questions(
     )
 
 
+class Categories(msgspec.Struct):
+    """Question id and category of each question of a selection that has one."""
+
+    pairs: list[tuple[str, str]]
+
+
+def categories(snapshot: Snapshot, selection: Selection) -> Categories:
+    """Which category each question of a selection belongs to."""
+    condition, parameters = selection.question_filter()
+    found = snapshot.rows(
+        f"select q.question_id, q.category from questions q where {condition} and q.category is not null", parameters
+    )
+    return Categories(found)
+
+
 def order(snapshot: Snapshot, selection: Selection, sort: str = "position") -> list[str]:
     """Question ids of a selection in a sort order: what "next" and "previous" walk through."""
     return _sorted(snapshot, selection, _facts(snapshot, selection), sort)["question_id"].to_list()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import MATCH, ClientsideFunction, Input, Output, clientside_callback, dcc, html
+from dash import ALL, MATCH, ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
 CONFIG: Any = {
@@ -46,3 +46,4 @@ clientside_callback(
     Input({"role": "spec", "figure": MATCH}, "data"),
     Input("theme", "data"),
 )
+clientside_callback(ClientsideFunction("clueline", "opened"), Input({"role": "figure", "figure": ALL}, "clickData"))

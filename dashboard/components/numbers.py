@@ -23,3 +23,10 @@ def short(value: float | None, digits: int = 3) -> str:
 def count(number: int, what: str, plural: str | None = None) -> str:
     """A count with its noun."""
     return f"{number:,} {what if number == 1 else plural or what + 's'}"
+
+
+def p_said(p_value: float | None) -> str:
+    """A p-value for a table."""
+    if p_value is None:
+        return DASH
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

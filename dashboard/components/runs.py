@@ -52,6 +52,11 @@ def run_names(runs: Iterable[Named]) -> dict[str, str]:
     return {run.run: f"{run.model} · {run.elicitation}" if several else run.model for run in runs}
 
 
+def named(colour: str | None, name: str) -> list[html.Span]:
+    """A run's name behind its colour."""
+    return [swatch(colour), html.Span(name, className="name")]
+
+
 def swatch(colour: str | None) -> html.Span:
     """A dot in the colour of a run."""
     return html.Span(className="swatch", style={"background": colour or OTHERS}, **aria(hidden="true"))

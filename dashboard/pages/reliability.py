@@ -9,12 +9,12 @@ import dash
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria
 from dashboard.components.figure import figure
 from dashboard.components.filters import between, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, run_names, swatch
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import table
 from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
 from dashboard.service import service
@@ -107,12 +107,7 @@ def _bins_table(runs: Sequence[Diagram], names: dict[str, str]) -> Component:
         for each in run.bins
         if each.items
     ]
-    return _table(head, rows, "Bins")
-
-
-def _table(head: Sequence[str], rows: Sequence[html.Tr], label: str) -> html.Div:
-    inside = html.Table([html.Thead(html.Tr([html.Th(name, scope="col") for name in head])), html.Tbody(list(rows))])
-    return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
+    return table(head, rows, "Bins")
 
 
 def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]) -> html.Section:
@@ -121,9 +116,7 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
     head = ["Run", *(f"{metric.label} before → after" for metric in shown), "Nearer", "Further", "Sacrificed"]
     rows = []
     for run in found.runs:
-        cells: list[Component] = [
-            html.Th([swatch(shades.get(run.run)), html.Span(names[run.run], className="name")], scope="row")
-        ]
+        cells: list[Component] = [html.Th(named(shades.get(run.run), names[run.run]), scope="row")]
         for metric in shown:
             change = run.metrics[metric.key]
             said = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH
@@ -135,7 +128,7 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
     return html.Section(
         [
             html.H2(f"{METHOD_NAMES[found.method]} recalibration, cross-fitted by question in {found.folds} folds"),
-            _table(head, rows, "Metrics before and after"),
+            table(head, rows, "Metrics before and after"),
             figure(
                 "changes",
                 changes_figure(found, names, shades),
@@ -186,7 +179,7 @@ def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> 
                 + (f", the first {len(found.items)} of them" if found.total > len(found.items) else ""),
                 className="note",
             ),
-            _table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),
+            table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),
         ],
         className="items",
     )

@@ -1,0 +1,126 @@
+"""Two runs against each other, question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from queries.compare import Comparison, QuestionPair
+from queries.metrics import Metric
+
+BINS = 41
+
+
+def scatter_figure(
+    pairs: Sequence[QuestionPair], metric: Metric, links: Sequence[str], names: tuple[str, str], colours: tuple[str, str]
+) -> dict[str, Any]:
+    """A dot per question: the metric of ``a`` across, of ``b`` upwards, on the side of the better one in its colour.
+
+    Args:
+        pairs: questions that have the metric in both runs.
+        metric: what is compared.
+        links: address of each question, opened by a press on its dot.
+        names: of a and b.
+        colours: of a and b.
+    """
+    a, b = _values(pairs, metric)
+    better = metric.badness(b) - metric.badness(a)  # above 0: a is better
+    shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
+    both = np.concatenate([a, b])
+    ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
+    margin = 0.05 * (ends[1] - ends[0]) or 0.05
+    span = [ends[0] - margin, ends[1] + margin]
+    return {
+        "data": [
+            {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": {"color": FAINT, "width": 1}, "hoverinfo": "skip"},
+            {
+                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(),
+                "marker": {"size": 7, "color": shades.tolist(), "opacity": 0.7},
+                "customdata": [[plain(pair.question_id), link] for pair, link in zip(pairs, links, strict=True)],
+                "hovertemplate": "%{customdata[0]}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            420,
+            xaxis=axis(f"{metric.label} of {plain(names[0])}", range=span),
+            yaxis=axis(f"{metric.label} of {plain(names[1])}", range=span),
+        ),
+    }  # fmt: skip
+
+
+def differences_figure(pairs: Sequence[QuestionPair], metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
+    """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
+    a, b = _values(pairs, metric)
+    widest = float(np.abs(a - b).max(initial=1e-9))
+    counts, edges = np.histogram(a - b, bins=BINS, range=(-widest, widest))
+    middles = (edges[:-1] + edges[1:]) / 2
+    falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
+    shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
+    return {
+        "data": [
+            {
+                "type": "bar", "x": middles.tolist(), "y": counts.tolist(), "width": float(edges[1] - edges[0]),
+                "marker": {"color": shades}, "hovertemplate": "difference about %{x:.3f}: %{y:,} questions<extra></extra>",
+            }
+        ],
+        "layout": layout(
+            420,
+            bargap=0,
+            xaxis=axis(f"difference of {metric.label}, first − second", zeroline=True, zerolinecolor=MUTED),
+            yaxis=axis("questions"),
+        ),
+    }  # fmt: skip
+
+
+def forest_figure(
+    found: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
+) -> dict[str, Any]:
+    """The difference of each metric with its interval, in units of the interval's half width, so that all fit on one axis.
+
+    Metrics whose best value is 0 have no place on it: a difference favours neither run by its sign.
+    """
+    ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
+    shown = [(metric, found.metrics[metric.key]) for metric in ordered if found.metrics[metric.key].low is not None]
+    rows: list[dict[str, Any]] = []
+    for metric, one in shown:
+        half = ((one.high or 0.0) - (one.low or 0.0)) / 2 or 1.0
+        turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better
+        low, high = sorted((turn * (one.low or 0.0) / half, turn * (one.high or 0.0) / half))
+        rows.append({"label": metric.label, "x": turn * (one.difference or 0.0) / half, "low": low, "high": high, "one": one})
+    labels = [plain(each["label"]) for each in rows]
+    favours = [f"{plain(name)} better" for name in names]
+    tones = {found.a.run: colours[0], found.b.run: colours[1]}
+    shades = [tones.get(each["one"].better or "", OTHERS) for each in rows]
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "markers", "x": [each["x"] for each in rows], "y": labels,
+                "marker": {"size": 9, "color": shades}, "cliponaxis": False,
+                "error_x": {
+                    "type": "data", "symmetric": False, "thickness": 1.4, "width": 0, "color": INK,
+                    "array": [each["high"] - each["x"] for each in rows],
+                    "arrayminus": [each["x"] - each["low"] for each in rows],
+                },
+                "customdata": [
+                    f"{each['one'].difference:.4f} [{each['one'].low:.4f}, {each['one'].high:.4f}], p = {each['one'].p_value:.3g}"
+                    for each in rows
+                ],
+                "hovertemplate": "%{y}: %{customdata}<extra></extra>",
+            }
+        ],
+        "layout": layout(
+            22 * len(rows) + 60,
+            xaxis=axis(f"← {favours[0]}    {favours[1]} →", zeroline=True, zerolinecolor=MUTED, showticklabels=False),
+            yaxis=axis(autorange="reversed", type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+        ),
+    }  # fmt: skip
+
+
+def _values(pairs: Sequence[QuestionPair], metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    return (
+        np.array([pair.a[metric.key] for pair in pairs], dtype=float),
+        np.array([pair.b[metric.key] for pair in pairs], dtype=float),
+    )

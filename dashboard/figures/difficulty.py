@@ -1,0 +1,123 @@
+"""Overconfidence where questions are hard, by radius and by category; accuracy as a question is revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from queries.breakdown import Breakdown, Part
+from queries.buzzing import FractionAccuracy
+from queries.difficulty import HardEasy
+
+Names = Mapping[str, str]
+ROW = 17  # pixels per run of a part
+
+
+def hard_easy_figure(runs: Sequence[HardEasy], names: Names, colours: Names) -> dict[str, Any]:
+    """A panel per run: a dot per question, the fitted line and its interval."""
+    data: list[dict[str, Any]] = []
+    for place, run in enumerate(runs):
+        axes, colour = panel_axes(place), colours.get(run.run, OTHERS)
+        x = [at.difficulty for at in run.line]
+        data.append({
+            "type": "scatter", "mode": "markers", "meta": run.run, **axes,
+            "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
+            "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
+            "hovertemplate": "%{customdata}<br>difficulty %{x:.3f}<br>overconfidence %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+        edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": FAINT}, **axes}
+        data.append({**edge, "y": [at.low for at in run.line]})
+        data.append({**edge, "y": [at.high for at in run.line], "fill": "tonexty", "fillcolor": "var(--band)"})
+        data.append({
+            "type": "scatter", "mode": "lines", "x": x, "y": [at.overconfidence for at in run.line], **axes,
+            "line": {"color": INK, "width": 2}, "hovertemplate": "line at %{x:.2f}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    return panels(
+        data,
+        [names[run.run] for run in runs],
+        x={"title": "", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": "", "range": [-1.05, 1.05], "dtick": 0.5, "tickformat": ".2~f", "zeroline": True, "zerolinecolor": FAINT},
+    )
+
+
+def parts_figure(found: Breakdown, metric: str, names: Names, colours: Names) -> dict[str, Any]:
+    """A panel per part: the metric of each run with its 95 % interval, 0 as a line."""
+    runs = list(dict.fromkeys(row.run for part in found.parts for row in part.rows))
+    data = [_dots(part, metric, place, names, colours) for place, part in enumerate(found.parts)]
+    return panels(
+        data,
+        [f"{part.value or 'not stated'} · {part.questions:,}" for part in found.parts],
+        x={
+            "title": "",
+            "range": _range(found, metric),
+            "zeroline": True,
+            "zerolinecolor": MUTED,
+            "tickformat": ".2~f",
+            "nticks": 5,
+        },
+        y={"title": "", "range": [len(runs) - 0.4, -0.6], "showticklabels": False, "showgrid": False},
+        height=ROW * len(runs) + 30,
+    )
+
+
+def _dots(part: Part, metric: str, place: int, names: Names, colours: Names) -> dict[str, Any]:
+    cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
+    values = [cell.value or 0.0 for _, _, cell in cells]
+    highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
+    shades = [colours.get(row.run, OTHERS) for _, row, _ in cells]
+    said = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
+    spans: dict[str, list[Any]] = {
+        "array": [high - value for high, value in zip(highs, values, strict=True)],
+        "arrayminus": [value - low for low, value in zip(lows, values, strict=True)],
+    }
+    return {
+        "type": "scatter", "mode": "markers", "x": values, "y": [index for index, _, _ in cells], **panel_axes(place),
+        "marker": {"size": 8, "color": shades},
+        "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": MUTED, **spans},
+        "customdata": [[plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, said, strict=True)],
+        "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _range(found: Breakdown, metric: str) -> list[float]:
+    cells = [row.metrics[metric] for part in found.parts for row in part.rows]
+    ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None] or [0.0]
+    low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    margin = 0.05 * (high - low or 1)
+    return [low - margin, high + margin]
+
+
+def revealed_figure(found: FractionAccuracy, names: Names, colours: Names) -> dict[str, Any]:
+    """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
+    data = [
+        {
+            "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run,
+            "x": [at.revealed for at in run.fractions], "y": [at.accuracy for at in run.fractions],
+            "line": {"color": colours.get(run.run, OTHERS), "width": 1.8}, "marker": {"size": 7},
+            "customdata": [at.questions for at in run.fractions],
+            "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
+        }
+        for run in found.runs
+    ]  # fmt: skip
+    for teams in found.teams:
+        if teams.kind != "human":
+            continue
+        data.append({
+            "type": "scatter", "mode": "lines+markers", "name": "Human teams that have answered correctly",
+            "x": [at.revealed for at in teams.fractions], "y": [at.right for at in teams.fractions],
+            "line": {"color": INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
+            "hovertemplate": "human teams right by %{x:.0%}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    return {
+        "data": data,
+        "layout": layout(
+            360,
+            showlegend=True,
+            legend={"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0, "font": {"size": 12, "color": MUTED}},
+            xaxis=axis("share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"),
+            yaxis=axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
+        ),
+    }

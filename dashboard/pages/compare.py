@@ -1,0 +1,215 @@
+"""Two runs side by side, on the questions that both answered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+import numpy as np
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.filters import menu
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import DASH, count, p_said, short
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import row, table
+from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
+from dashboard.figures.style import OTHERS
+from dashboard.service import service
+from dashboard.view import Looking, View, page, question_path, register
+from queries.compare import Compared, Difference, QuestionPair, compare
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.questions import categories
+from queries.selection import BadAddress
+
+PATH = "/compare"
+RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
+PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """Who is better by which metric and how sure that is; every question as a dot; who wins where."""
+    runs = _runs(looking)
+    if len(runs) < 2:
+        return [nothing_selected(PATH, looking.selection, "two runs")]
+    a, b, metric = _chosen(looking, list(runs))
+    found: Compared = service().ask(compare, looking.selection, a, b, RANKED)
+    shades = colours(looking.facets, looking.selection)
+    tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
+    names = (runs[a], runs[b])
+    pairs = [pair for pair in found.pairs if pair.a.get(metric.key) is not None and pair.b.get(metric.key) is not None]
+    links = [looking.link(question_path(looking.selection.dataset, pair.question_id), dataset=None) for pair in pairs]
+    standard = _standard(looking)
+    metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
+    first, second = list(runs)[:2]
+    return [
+        html.Div(
+            [
+                html.H1("Compare"),
+                html.P(f"{looking.facets.title}: {count(found.questions, 'question')} answered by both", className="lead"),
+            ],
+            className="heading",
+        ),
+        html.Div(
+            [
+                menu("a", "First run", _choices(runs, first), "" if a == first else a),
+                menu("b", "Second run", _choices(runs, second), "" if b == second else b),
+                menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+            ],
+            className="controls",
+        ),
+        html.Div(
+            [
+                figure(
+                    "scatter", scatter_figure(pairs, metric, links, names, tones), _scatter_title(metric),
+                    _pairs_table(pairs, metric, names),
+                ),
+                figure(
+                    "differences", differences_figure(pairs, metric, tones),
+                    f"Differences of {metric.name} over {count(len(pairs), 'question')}",
+                ),
+            ],
+            className="side-by-side",
+        ) if pairs else html.P(f"No question has {metric.name} in both runs.", className="note"),
+        figure(
+            "forest",
+            forest_figure(found, RANKED, names, tones),
+            "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
+        ) if found.questions > 1 else None,
+        _metrics_table(found, names, tones),
+        _wins(looking, pairs, metric, names, tones),
+    ]  # fmt: skip
+
+
+def check(looking: Looking) -> None:
+    """Its own keys name what there is."""
+    _chosen(looking, list(_runs(looking)))
+
+
+def _runs(looking: Looking) -> dict[str, str]:
+    """The runs that can be compared, with their names: those of the selection and those that the address names."""
+    found = service().ask(leaderboard, looking.selection.but(run=(), model=(), elicitation=()), ())
+    return run_names(found.rows)
+
+
+def _standard(looking: Looking) -> str:
+    return "calscore" if looking.facets.human_teams else "brier"
+
+
+def _chosen(looking: Looking, runs: list[str]) -> tuple[str, str, Metric]:
+    """Both runs and the metric of the address; the first two runs, and the dataset's usual metric, where it names none."""
+    found = []
+    for key, standard in zip(("a", "b"), [*runs, "", ""], strict=False):
+        run = looking.single(key) or standard
+        if run and run not in runs:
+            raise BadAddress("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
+        found.append(run)
+    if runs and found[0] == found[1]:
+        raise BadAddress("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != found[0]])
+    metric = looking.single("metric", _standard(looking))
+    allowed = [each.key for each in PER_QUESTION]
+    if metric not in allowed:
+        raise BadAddress("unknown_value", f"Questions have no metric {metric!r} to compare.", "metric", allowed)
+    return found[0], found[1], CATALOGUE[metric]
+
+
+def _choices(runs: dict[str, str], standard: str) -> dict[str, str]:
+    """Value to name of each run; an address without the key means the standard one."""
+    return {"" if run == standard else run: name for run, name in runs.items()}
+
+
+def _scatter_title(metric: Metric) -> str:
+    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
+    return f"{metric.name}, question by question; on the diagonal both are alike" + (f", {best} is better" if best else "")
+
+
+def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str]) -> Component:
+    most = 200
+    rows = [row(pair.question_id, short(pair.a[metric.key]), short(pair.b[metric.key])) for pair in pairs[:most]]
+    if len(pairs) > most:
+        rows.append(row(f"and {len(pairs) - most:,} more: /api/v1/compare has them all", "", ""))
+    return table(["Question", *names], rows, "Question by question")
+
+
+def _metrics_table(found: Compared, names: tuple[str, str], tones: tuple[str, str]) -> Component:
+    def better(one: Difference) -> Component:
+        if one.better is None:
+            return html.Span(DASH)
+        place = 0 if one.better == found.a.run else 1
+        return html.Span(named(tones[place], names[place]))
+
+    rows = [
+        row(
+            metric.name,
+            short(one.a),
+            short(one.b),
+            short(one.difference),
+            f"{short(one.low)} to {short(one.high)}" if one.low is not None else DASH,
+            p_said(one.p_value),
+            better(one),
+        )
+        for metric in RANKED
+        for one in [found.metrics[metric.key]]
+        if one.difference is not None
+    ]
+    left_out = [CATALOGUE[key].name for key, one in found.metrics.items() if one.difference is None]
+    return html.Div(
+        [
+            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Every metric"),
+            html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
+            html.P(
+                "Paired bootstrap over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
+                className="note",
+            ),
+        ],
+        className="section",
+    )
+
+
+def _wins(
+    looking: Looking, pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str], tones: tuple[str, str]
+) -> Component | None:
+    """On how many questions of each category either run is better."""
+    if not pairs:
+        return None
+    of = dict(service().ask(categories, looking.selection).pairs)
+    wins: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for pair in pairs:
+        a, b = (float(metric.badness(np.array(side[metric.key]))) for side in (pair.a, pair.b))
+        place = 0 if a < b else 1 if b < a else 2
+        for part in (of.get(pair.question_id) or "not stated", "all"):
+            wins[part][place] += 1
+    rows = []
+    for part, (first, second, ties) in sorted(wins.items(), key=lambda item: (item[0] == "all", item[0])):
+        total = first + second + ties
+        bar = html.Div(
+            [
+                html.Span(className="share", style={"width": f"{100 * number / total:.2f}%", "background": tone})
+                for number, tone in ((first, tones[0]), (ties, OTHERS), (second, tones[1]))
+            ],
+            className="shares",
+        )
+        rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
+    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", ""]
+    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
+
+
+VIEW = register(
+    View(
+        name="compare", path=PATH, title="Compare", place=60, draw=draw, check=check, keys=("a", "b", "metric"),
+        filters=("category", "radius", "difficulty", "revealed", "human", "binning"),
+    )
+)  # fmt: skip
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -1,0 +1,136 @@
+"""Difficulty: where runs are overconfident, and how accuracy grows as a question is revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import row, table
+from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
+from dashboard.service import service
+from dashboard.view import Looking, View, page, register
+from queries.breakdown import Breakdown, breakdown
+from queries.buzzing import FractionAccuracy, accuracy_by_fraction
+from queries.difficulty import Difficulty, difficulty
+from queries.metrics import CATALOGUE
+
+PATH = "/difficulty"
+GAP = CATALOGUE["overconfidence"]
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
+    found = service().ask(difficulty, looking.selection)
+    if not found.runs:
+        return [nothing_selected(PATH, looking.selection, "answers")]
+    shades = colours(looking.facets, looking.selection)
+    names = run_names(found.runs)
+    return [
+        html.Div(
+            [
+                html.H1("Difficulty"),
+                html.P(f"{looking.facets.title}: {count(len(found.runs), 'run')}", className="lead"),
+            ],
+            className="heading",
+        ),
+        *_hard_easy(found, names, shades),
+        _by("radius", "radius", looking.facets.radii, looking, names, shades),
+        _by("category", "category", looking.facets.categories, looking, names, shades),
+        _revealed(looking, names, shades) if looking.facets.longest > 1 else None,
+    ]
+
+
+def _hard_easy(found: Difficulty, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
+    if not any(run.points for run in found.runs):
+        return [html.P("No question of this selection has a difficulty.", className="note")]
+    slopes = [
+        row(
+            named(shades.get(run.run), names[run.run]),
+            short(run.slope),
+            f"{short(run.low)} to {short(run.high)}" if run.low is not None else DASH,
+            f"{run.questions:,}",
+        )
+        for run in found.runs
+    ]
+    missing = count(found.without, "question") if found.without else None
+    return [
+        figure(
+            "hard-easy",
+            hard_easy_figure(found.runs, names, shades),
+            "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
+            "95 % interval. A line that rises is the hard-easy effect",
+        ),
+        html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
+        table(["Run", "Slope", "95 % interval", "Questions"], slopes, "Hard-easy slopes"),
+    ]
+
+
+def _by(
+    by: str, name: str, values: Sequence[Any], looking: Looking, names: dict[str, str], shades: dict[str, str]
+) -> Component | None:
+    """Overconfidence in each part; None where the dataset has no parts of this kind."""
+    if len(values) < 2:
+        return None
+    found: Breakdown = service().ask(breakdown, looking.selection, by, [GAP], True)
+    rows = [
+        row(
+            named(shades.get(each.run), f"{names[each.run]}, {part.value or 'not stated'}"),
+            short(each.metrics[GAP.key].value),
+            f"{short(each.metrics[GAP.key].low)} to {short(each.metrics[GAP.key].high)}",
+            f"{each.questions:,}",
+        )
+        for part in found.parts
+        for each in part.rows
+    ]
+    return figure(
+        f"by-{by}",
+        parts_figure(found, GAP.key, names, shades),
+        f"Overconfidence by {name}, with 95 % intervals: right of the line, a run is more confident than it is right",
+        table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {name}"),
+    )
+
+
+def _revealed(looking: Looking, names: dict[str, str], shades: dict[str, str]) -> Component | None:
+    found: FractionAccuracy = service().ask(accuracy_by_fraction, looking.selection)
+    if found.missing or not found.runs:
+        return None
+    marks = [at.revealed for at in found.runs[0].fractions]
+    rows = [
+        row(
+            named(shades.get(run.run), names[run.run]),
+            *(short(at.accuracy) for at in run.fractions),
+        )
+        for run in found.runs
+    ]
+    rows += [row(teams.name, *(short(at.right) for at in teams.fractions)) for teams in found.teams if teams.kind == "human"]
+    return figure(
+        "revealed",
+        revealed_figure(found, names, shades),
+        "Accuracy of the answer that stands when so much of the question is revealed, beside the human teams that have answered "
+        "correctly by then",
+        table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
+    )
+
+
+VIEW = register(
+    View(
+        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw,
+        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed"),
+    )
+)  # fmt: skip
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -7,19 +7,23 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dashboard.api.reading import metrics_of
+from dashboard.scoring import lines, score
 from dashboard.settings import BadSetting, Settings, read_settings, unknown_settings
 from data.ingest import Progress, import_paths, seed
 from data.readers import readers
+from data.rehearsal import rehearse
 from data.report import Refused, Report
 from data.staging import ImportOptions
 from data.store import StoreError, open_store
 from queries.datasets import datasets
+from queries.selection import BadAddress, facets, parse
 
 SHOWN = 200  # bad rows on standard error; the rest stand in a file that is named there
 
@@ -61,38 +65,95 @@ def serve(settings: Settings) -> None:
     os.execv(sys.executable, [sys.executable, "-m", "dashboard.server"])
 
 
+def _about_files(command: Callable[..., None]) -> Callable[..., None]:
+    """The argument and options of commands that read files of runs."""
+    for add in (
+        click.option(
+            "--confidence-scale",
+            type=click.Choice(["unit", "percent"]),
+            default="unit",
+            show_default=True,
+            help="Scale of the file's confidences.",
+        ),
+        click.option("--classes", metavar="A,B,C", help="Classes of a dataset, in order."),
+        click.option("--elicitation", help="How its confidence was elicited, where the file does not say."),
+        click.option("--model", help="Model of a run, where the file does not say."),
+        click.option("--as", "form", metavar="FORMAT", help="Format of the files; without it, recognised by name and content."),
+        click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+    ):
+        command = add(command)
+    return command
+
+
 @main.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
-@click.option("--as", "form", metavar="FORMAT", help="Format of the files; without it, recognised by name and content.")
+@_about_files
 @click.option("--dataset", metavar="ID", help="Dataset to create or to attach to.")
 @click.option("--title", help="Title of a dataset that is created.")
-@click.option("--model", help="Model of a run, where the file does not say.")
-@click.option("--elicitation", help="How its confidence was elicited, where the file does not say.")
-@click.option(
-    "--confidence-scale",
-    type=click.Choice(["unit", "percent"]),
-    default="unit",
-    show_default=True,
-    help="Scale of the file's confidences.",
-)
-@click.option("--classes", metavar="A,B,C", help="Classes of a dataset, in order.")
 @click.option("--replace", is_flag=True, help="Put these questions in the place of a dataset's other ones.")
 @click.pass_obj
 def import_command(
-    settings: Settings, paths: Sequence[Path], form: str | None, classes: str | None, confidence_scale: str, **said: Any
+    settings: Settings, paths: Sequence[Path], form: str | None, confidence_scale: str, classes: str | None, **said: Any
 ) -> None:
     """Import datasets and runs from files, folders and zips: everything or, if anything is wrong, nothing."""
-    if form is not None and form not in readers():
-        raise click.BadParameter(f"this version reads: {', '.join(sorted(readers()))}", param_hint="--as")
-    options = ImportOptions(percent=confidence_scale == "percent", classes=tuple(classes.split(",")) if classes else (), **said)
+    _check_form(form)
+    options = _options(confidence_scale, classes, **said)
     try:
         with _progress("Importing") as progress:
             report = import_paths(open_store(settings.store), paths, options, form=form, progress=progress)
     except Refused as refused:
-        raise Refusal(_refusal(refused)) from refused
+        raise Refusal(_refusal(refused, "imported")) from refused
     except StoreError as error:
         raise Refusal(str(error)) from error
     _say(report)
+
+
+@main.command("score")
+@_about_files
+@click.option("--dataset", metavar="ID", help="Dataset of the store that the files answer.")
+@click.option("--metrics", metavar="A,B", help="Metrics to compute; without it, all.")
+@click.option("--binning", metavar="NAME", help="width10 (the default), width10+1 or massB: B bins of equal size.")
+@click.option("--human", metavar="NAME", help="Human curve: buzz_share, team_share or survival; without it, each metric's own.")
+@click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
+@click.option("--json", "as_json", is_flag=True, help="JSON as /api/v1/leaderboard gives it, and what an import would report.")
+@click.pass_obj
+def score_command(
+    settings: Settings,
+    paths: Sequence[Path],
+    form: str | None,
+    confidence_scale: str,
+    classes: str | None,
+    metrics: str | None,
+    as_json: bool,
+    binning: str | None,
+    human: str | None,
+    beta: str | None,
+    **said: str | None,
+) -> None:
+    """Compute the metrics of files of runs, without storing anything."""
+    _check_form(form)
+    options = _options(confidence_scale, classes, **said)
+    pairs = [(key, value) for key, value in (("binning", binning), ("human", human), ("beta", beta)) if value is not None]
+    store = open_store(settings.store)
+    try:
+        chosen = metrics_of([] if metrics is None else [metrics])
+        parse(pairs, lambda name: facets(store.snapshot(), name))  # a mistake there is said before a large file is read
+        with _progress("Scoring") as progress, rehearse(store, paths, options, form=form, progress=progress) as rehearsal:
+            found = score(rehearsal, pairs, chosen)
+    except BadAddress as error:
+        if error.code == "empty_store":
+            raise Refusal(error.message) from error
+        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
+        raise click.BadParameter(error.message + allowed, param_hint=f"--{error.field}") from error
+    except Refused as refused:
+        raise Refusal(_refusal(refused, "scored")) from refused
+    except StoreError as error:
+        raise Refusal(str(error)) from error
+    if as_json:
+        click.echo(found.json())
+        return
+    for line in lines(found):
+        click.echo(line)
+    _remark(found.repaired, found.warnings)
 
 
 @main.command("datasets")
@@ -110,6 +171,15 @@ def datasets_command(settings: Settings) -> None:
         click.echo(
             f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs{people}"
         )
+
+
+def _check_form(form: str | None) -> None:
+    if form is not None and form not in readers():
+        raise click.BadParameter(f"this version reads: {', '.join(sorted(readers()))}", param_hint="--as")
+
+
+def _options(confidence_scale: str, classes: str | None, **said: Any) -> ImportOptions:
+    return ImportOptions(percent=confidence_scale == "percent", classes=tuple(classes.split(",")) if classes else (), **said)
 
 
 def _check_port(settings: Settings) -> None:
@@ -151,16 +221,20 @@ class _progress:
 def _say(report: Report) -> None:
     for line in report.lines:
         click.echo(line)
-    for what, count in sorted(report.repaired.items()):
+    _remark(report.repaired, report.warnings)
+
+
+def _remark(repaired: Mapping[str, int], warnings: Sequence[str]) -> None:
+    for what, count in sorted(repaired.items()):
         click.echo(f"repaired: {count:,} {what}")
-    for warning in report.warnings:
+    for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _refusal(refused: Refused) -> str:
-    """The report of a refused import: each bad row, and where the rest stands if there are very many."""
+def _refusal(refused: Refused, done: str) -> str:
+    """The report of files that were refused: each bad row, and where the rest stands if there are very many."""
     problems = refused.problems
-    lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was imported"]
+    lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}"]
     lines += map(str, problems[:SHOWN])
     if len(problems) > SHOWN:
         with tempfile.NamedTemporaryFile(

@@ -72,19 +72,11 @@ def _import(
         version = store.version()
         try:
             with staging(store) as area:
-                for done, path in enumerate(paths):
-                    name = names[done] if names else None
-                    progress(f"reading {name or path.name}", done, steps)
-                    with area.report.going_on():
-                        _read(Incoming(path, area, name), area, options, form)
-                if area.report.unread:
-                    area.report.stop_if_bad()
-                progress("checking and grading", steps - 2, steps)
-                settle(area, options)
+                take_in(area, paths, options, form, names, progress)
                 if area.changes():
                     progress("storing", steps - 1, steps)
                     area.close()
-                    store.write(partial(_publish, scratch=area.path, by=by), expect=version)
+                    store.write(partial(publish, scratch=area.path, by=by), expect=version)
                 progress("done", steps, steps)
                 return area.report
         except StoreMoved:
@@ -99,6 +91,27 @@ def _import(
             raise StoreError(f"the import cannot work with its files: {error}") from error
 
 
+def take_in(
+    area: Staging,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    form: str | None,
+    names: Sequence[str] | None,
+    progress: Progress,
+) -> None:
+    """Read files into a scratch database and settle there what they would add to the store. Raises ``Refused``."""
+    steps = len(paths) + 2
+    for done, path in enumerate(paths):
+        name = names[done] if names else None
+        progress(f"reading {name or path.name}", done, steps)
+        with area.report.going_on():
+            _read(Incoming(path, area, name), area, options, form)
+    if area.report.unread:
+        area.report.stop_if_bad()
+    progress("checking and grading", steps - 2, steps)
+    settle(area, options)
+
+
 def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str | None) -> None:
     reader = reader_for(incoming, form)
     if form is None:
@@ -106,7 +119,7 @@ def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str |
     reader.read(incoming, area, options)
 
 
-def _publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None) -> None:
+def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None) -> None:
     """Add the ``new_*`` tables of a scratch database to a fresh generation, and derive what depends on them."""
     run = connection.execute
     run(f"attach {literal(scratch)} as incoming (read_only)")

@@ -89,6 +89,42 @@ def categories(snapshot: Snapshot, selection: Selection) -> Categories:
     return Categories(found)
 
 
+def table(
+    snapshot: Snapshot,
+    selection: Selection,
+    metrics: Sequence[Metric],
+    sort: str = "position",
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> tuple[pl.DataFrame, str | None]:
+    """The same as one table, a column ``metric:run`` for each metric and run, and the cursor of what comes after it.
+
+    Args are those of ``questions``, but that there is no longest page: ``limit`` None gives every question from the cursor on.
+    """
+    start = _start(cursor)
+    if limit is not None and limit < 1:
+        raise BadAddress("bad_value", "limit must be at least 1.", "limit")
+    everything = _sorted(snapshot, selection, _facts(snapshot, selection), sort).drop("position")
+    page = everything.slice(start, limit)
+    if limit is not None:
+        selection = selection.but(questions=tuple(page["question_id"]))
+    condition, parameters = selection.question_filter()
+    texts = snapshot.frame(f"select q.question_id, q.text from questions q where {condition}", parameters)
+    page = page.join(texts, on="question_id", how="left", maintain_order="left")
+    page = page.select("question_id", "text", pl.exclude("question_id", "text"))
+    evidence = gather(snapshot, selection, metrics)
+    columns = {metric.key: evidence.per_question(metric) for metric in metrics}
+    for run, first, last in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
+        values = pl.DataFrame(
+            {"question_id": evidence.questions[first:last]}
+            | {f"{key}:{run.run}": column[first:last] for key, column in columns.items()},
+            schema_overrides={"question_id": pl.String},
+        ).with_columns(pl.exclude("question_id").fill_nan(None))
+        page = page.join(values, on="question_id", how="left", maintain_order="left")
+    end = start + len(page)
+    return page, str(end) if end < len(everything) else None
+
+
 def order(snapshot: Snapshot, selection: Selection, sort: str = "position") -> list[str]:
     """Question ids of a selection in a sort order: what "next" and "previous" walk through."""
     return _sorted(snapshot, selection, _facts(snapshot, selection), sort)["question_id"].to_list()

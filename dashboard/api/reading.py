@@ -21,6 +21,16 @@ def no_keys() -> None:
         raise BadAddress("unknown_key", f"There is no key {key!r} here; this address takes none.", key)
 
 
+def only_keys(*keys: str) -> dict[str, str | None]:
+    """The values of keys that may be given once each; refuse every other key."""
+    for key, values in request.args.lists():
+        if key not in keys:
+            raise BadAddress("unknown_key", f"There is no key {key!r} here.", key, keys)
+        if len(values) > 1:
+            raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
+    return {key: request.args.get(key) for key in keys}
+
+
 def metrics_of(named: Sequence[str]) -> tuple[Metric, ...]:
     """The metrics of a ``metrics=a,b`` key; all of them where it is absent."""
     keys = [key for part in named for key in part.split(",")]

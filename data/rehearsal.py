@@ -1,0 +1,124 @@
+"""An import that is not done: the store as it would be with some runs more, to be asked like any other version of it.
+
+Used to score a file without storing it, and to show how a run would rank before it is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from data.ingest import Progress, publish, take_in
+from data.report import Report, refuse
+from data.staging import ImportOptions, Staging, literal, staging
+from data.store import GenerationStore, Snapshot, StoreError, create_schema
+
+# Copied for the dataset alone. What runs said, which is most of a store, is not: only the statistics of other runs are.
+COPIED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "statistics")
+BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else a file can bring
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """One dataset as it would be.
+
+    Attributes:
+        dataset: its id; the snapshot holds no other.
+        snapshot: the dataset with its runs and the new ones; its version is that of the store that it was tried on.
+        report: what the import would say; ``report.runs`` are the ids of the runs in the files.
+        stored: those of them that the store has already.
+    """
+
+    dataset: str
+    snapshot: Snapshot
+    report: Report
+    stored: frozenset[str]
+
+
+@contextmanager
+def rehearse(
+    store: GenerationStore,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    *,
+    form: str | None = None,
+    names: Sequence[str] | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[Rehearsal]:
+    """Import runs into a copy of their dataset that is gone at the end; the store is only read.
+
+    Args are those of ``data.ingest.import_paths``.
+
+    Raises:
+        Refused: the import would be refused, or brings something else than runs of one dataset.
+        StoreError: the store or the machine does not allow it.
+    """
+    with ExitStack() as stack:
+        yield _rehearsal(stack, store, paths, options, form, names, progress)
+
+
+def _rehearsal(
+    stack: ExitStack,
+    store: GenerationStore,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    form: str | None,
+    names: Sequence[str] | None,
+    progress: Progress,
+) -> Rehearsal:
+    while True:
+        version, generation = store.version(), store.generation()
+        if generation is None:
+            raise StoreError(f"the store in {store.folder} is empty; import a dataset first")
+        trial = stack.enter_context(ExitStack())
+        try:
+            area = trial.enter_context(staging(store))
+            take_in(area, paths, options, form, names, progress)
+            dataset = _dataset(area, paths)
+            progress("computing", len(paths) + 1, len(paths) + 2)
+            area.close()
+            connection = trial.enter_context(duckdb.connect(str(area.path.with_name("rehearsal.duckdb")), config=store.options))
+            stored = _perform(connection, generation, area, dataset)
+            progress("done", len(paths) + 2, len(paths) + 2)
+            return Rehearsal(dataset, Snapshot(version, connection), area.report, stored)
+        except duckdb.OutOfMemoryException as error:
+            raise StoreError(f"this needs more memory than it may have; allow more, or divide the file ({error})") from error
+        except (duckdb.IOException, OSError) as error:
+            trial.close()
+            if not generation.exists() and store.version() != version:
+                continue  # others wrote so often that the version we began with is gone
+            raise StoreError(f"the rehearsal cannot work with its files: {error}") from error
+
+
+def _dataset(area: Staging, paths: Sequence[Path]) -> str:
+    """The dataset that the files answer. Raises ``Refused`` where they bring something else."""
+    name = ", ".join(path.name for path in paths)
+    for what in BESIDE:
+        found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
+        if found:
+            raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
+    datasets = [row[0] for row in area.connection.execute("select distinct dataset from staged_responses order by 1").fetchall()]
+    if len(datasets) != 1:
+        told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
+        raise refuse(name, f"this holds {told}")
+    return datasets[0]
+
+
+def _perform(connection: duckdb.DuckDBPyConnection, generation: Path, area: Staging, dataset: str) -> frozenset[str]:
+    """Fill an empty database with the dataset and what came in; the runs that the store has already."""
+    run = connection.execute
+    create_schema(connection)
+    run(f"attach {literal(generation)} as store (read_only)")
+    for table in COPIED:
+        run(f"insert into {table} by name from store.{table} where dataset = $d", {"d": dataset})
+    known = {row[0] for row in run("select run from runs").fetchall()}
+    publish(connection, area.path, None)
+    # From here on, the answers of the other runs are read where they are.
+    run("alter table responses rename to added_responses")
+    run(f"""create view responses as
+        from store.responses where dataset = {literal(dataset)} union all by name from added_responses""")
+    return frozenset(known.intersection(area.report.runs))

@@ -1,0 +1,37 @@
+"""What a model is to answer: one row per clue, with the text that is revealed by its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from data.store import Snapshot
+from queries.selection import Selection
+
+AT_ONCE = 2000  # questions
+
+
+def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
+    """The questions and clues of a selection, in the dataset's order, some questions at a time: ``question_id, clue, text``.
+
+    ``text`` is the clues so far, joined as the question's text is, character for character what the store holds. Where the
+    clues have no texts of their own, the question's text comes with its last clue.
+    """
+    condition, parameters = selection.question_filter()
+    kept = "true"
+    if selection.revealed:
+        kept = "revealed between $s_from and $s_to"
+        parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
+    last = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})[0][0]
+    for first in range(0, last + 1, AT_ONCE):
+        yield snapshot.frame(
+            f"""with shown as (
+                select q.position, q.question_id, c.clue, c.revealed,
+                    coalesce(string_agg(c.text, ' ') over (partition by q.question_id order by c.clue),
+                        case when c.clue = q.clues - 1 then q.text end) as text
+                from questions q join clues c using (dataset, question_id)
+                where q.position >= $first and q.position < $first + {AT_ONCE} and {condition})
+            select question_id, clue, text from shown where {kept} order by position, clue""",
+            parameters | {"first": first},
+        )

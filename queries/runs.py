@@ -1,0 +1,111 @@
+"""Runs: where each came from, and what it said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from data.export import Form, Table
+from data.store import Snapshot
+from queries.selection import BadAddress
+
+
+class RunFacts(msgspec.Struct):
+    """Provenance of a run. Times are ISO 8601, UTC; ``withdrawn_at`` is None for a run that counts."""
+
+    run: str
+    dataset: str
+    model: str
+    elicitation: str
+    imported_by: str | None  # name of the token; None: the command line
+    imported_at: str
+    file_name: str | None
+    sha256: str
+    items: int
+    questions: int
+    missing_questions: int  # of the dataset, that it did not answer
+    skipped: dict[str, int]  # reason -> rows that the model failed to answer
+    withdrawn_at: str | None
+
+
+class Runs(msgspec.Struct):
+    """Answer of ``/api/v1/runs``, in order of import."""
+
+    runs: list[RunFacts]
+
+
+def _time(column: str) -> str:
+    return f"strftime({column}, '%Y-%m-%dT%H:%M:%S.%fZ') as {column}"
+
+
+FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
+    missing_questions, skipped, {_time("withdrawn_at")} from runs"""
+
+
+def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
+    """Every run of a dataset, or of all; those that were withdrawn are among them and say so.
+
+    Raises:
+        BadAddress: there is no such dataset.
+    """
+    known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
+    if dataset is not None and dataset not in known:
+        raise BadAddress("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
+    rows = snapshot.frame(f"{FACTS} where $d is null or dataset = $d order by position", {"d": dataset})
+    return Runs([_facts(row) for row in rows.to_dicts()])
+
+
+def run(snapshot: Snapshot, name: str) -> RunFacts:
+    """One run, withdrawn or not.
+
+    Raises:
+        BadAddress: there is no such run.
+    """
+    rows = snapshot.frame(f"{FACTS} where run = $run", {"run": name}).to_dicts()
+    if not rows:
+        raise BadAddress("unknown_run", f"There is no run {name!r}; /api/v1/runs lists them.", "run", status=404)
+    return _facts(rows[0])
+
+
+def _facts(row: dict[str, Any]) -> RunFacts:
+    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}")})
+
+
+def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
+    """What a run said, as a file of responses that gives the same run when it is imported again.
+
+    ``correct`` is what the file stated, and blank where we graded the guess. Distributions are lists in the order of the
+    dataset's classes or, where it names none, maps. Columns that hold nothing are left out. Rows come by question id and clue:
+    the order in which they are stored, so that nothing need be sorted.
+
+    Raises:
+        BadAddress: there is no such run.
+    """
+    of = run(snapshot, name)
+    named, listed, tokens, stated, guessed = snapshot.rows(
+        """select count(option_names) > 0, count(options) > 0, count(token_logprobs) > 0, count(*) filter (graded = 'file') > 0,
+            count(guess) > 0 from responses where run = $run""",
+        {"run": of.run},
+    )[0]
+
+    def nested(value: str) -> str:
+        return f"to_json({value})::varchar" if form == "csv" else value
+
+    columns = {
+        "question_id": "question_id",
+        "clue": "clue",
+        "guess": "guess" if guessed else None,
+        "confidence": "confidence",
+        "correct": "case when graded = 'file' then correct end" if stated else None,
+        "token_logprobs": nested("token_logprobs") if tokens else None,
+        "options": nested("case when options is not null then map(option_names, options) end" if named else "options")
+        if listed
+        else None,
+        "model": "$model::varchar",
+        "elicitation": "$elicitation::varchar",
+    }
+    chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
+    parameters = {"run": of.run, "model": of.model, "elicitation": of.elicitation}
+    return Table(f"select {chosen} from responses where run = $run", parameters)

@@ -40,17 +40,17 @@ def export(store: GenerationStore, table: Table, form: Form) -> BinaryIO:
         generation = store.generation()
         if generation is None:
             raise StoreError(f"the store in {store.folder} is empty")
-        with TemporaryDirectory(prefix="clueline-") as folder:
-            path = Path(folder) / "table"
-            try:
+        try:
+            with TemporaryDirectory(prefix="clueline-") as folder:
+                path = Path(folder) / "table"
                 _copy(store, generation, table, form, path, Path(folder) / "spill")
                 return path.open("rb")
-            except duckdb.OutOfMemoryException as error:
-                raise StoreError(f"the file needs more memory than it may have ({error})") from error
-            except (duckdb.IOException, OSError) as error:
-                if not generation.exists() and store.generation() != generation:
-                    continue  # writers have moved on so far that the version we began with is gone
-                raise StoreError(f"the file cannot be written: {error}") from error
+        except duckdb.OutOfMemoryException as error:
+            raise StoreError(f"the file needs more memory than it may have ({error})") from error
+        except (duckdb.IOException, OSError) as error:
+            if not generation.exists() and store.generation() != generation:
+                continue  # writers have moved on so far that the version we began with is gone
+            raise StoreError(f"the file cannot be written: {error}") from error
 
 
 def _copy(store: GenerationStore, generation: Path, table: Table, form: Form, path: Path, spill: Path) -> None:

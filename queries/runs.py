@@ -84,25 +84,23 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         BadAddress: there is no such run.
     """
     of = run(snapshot, name)
-    named, listed, tokens, stated, guessed = snapshot.rows(
-        """select count(option_names) > 0, count(options) > 0, count(token_logprobs) > 0, count(*) filter (graded = 'file') > 0,
-            count(guess) > 0 from responses where run = $run""",
-        {"run": of.run},
-    )[0]
+
+    def some(condition: str) -> bool:
+        return bool(snapshot.rows(f"select 1 from responses where run = $run and {condition} limit 1", {"run": of.run}))
 
     def nested(value: str) -> str:
         return f"to_json({value})::varchar" if form == "csv" else value
 
+    by_name = "case when options is not null then map(option_names, options) end"
+    distribution = by_name if some("option_names is not null") else "options"
     columns = {
         "question_id": "question_id",
         "clue": "clue",
-        "guess": "guess" if guessed else None,
+        "guess": "guess" if some("guess is not null") else None,
         "confidence": "confidence",
-        "correct": "case when graded = 'file' then correct end" if stated else None,
-        "token_logprobs": nested("token_logprobs") if tokens else None,
-        "options": nested("case when options is not null then map(option_names, options) end" if named else "options")
-        if listed
-        else None,
+        "correct": "case when graded = 'file' then correct end" if some("graded = 'file'") else None,
+        "token_logprobs": nested("token_logprobs") if some("token_logprobs is not null") else None,
+        "options": nested(distribution) if some("options is not null") else None,
         "model": "$model::varchar",
         "elicitation": "$elicitation::varchar",
     }

@@ -1,0 +1,163 @@
+"""What a model is to answer: the file that is filled in, and that it imports as it is."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from serving import run_cli
+from test_api import BAD_VALUES, error, get
+
+from data import ingest
+from data.staging import ImportOptions
+from queries import prompts as query
+
+README = Path(__file__).parents[2] / "README.md"
+SAMPLE = Path(ingest.__file__).parent / "sample"
+HEADER = ["question_id", "clue", "text", "guess", "confidence"]
+
+
+def asked(client, address):
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    assert answer.mimetype == "text/csv"
+    rows = list(csv.reader(io.StringIO(answer.get_data(as_text=True), newline="")))
+    assert rows[0] == HEADER
+    return [dict(zip(HEADER, row, strict=True)) for row in rows[1:]]
+
+
+def written():
+    """The prompts of the bundled Pyramid, worked out from its files."""
+    found, so_far = [], {}
+    with (SAMPLE / "pyramid" / "clues.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            so_far[row["question_id"]] = [*so_far.get(row["question_id"], []), row["text"]]
+            found.append((row["question_id"], int(row["clue"]), " ".join(so_far[row["question_id"]])))
+    return found
+
+
+def test_each_clue_comes_with_the_text_so_far(client):
+    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv")
+    assert [(row["question_id"], int(row["clue"]), row["text"]) for row in rows] == written()
+    assert {(row["guess"], row["confidence"]) for row in rows} == {("", "")}
+    # The last clue shows the whole question.
+    whole = {one["question_id"]: one["text"] for one in get(client, "/api/v1/questions?dataset=pyramid")["questions"]}
+    assert {row["question_id"]: row["text"] for row in rows} == whole
+
+
+def test_json_lines_have_the_same_rows(client):
+    answer = client.get("/api/v1/datasets/pyramid/prompts.jsonl")
+    assert answer.mimetype == "application/x-ndjson"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="pyramid-prompts.jsonl"'
+    rows = [json.loads(line) for line in answer.get_data(as_text=True).splitlines()]
+    assert [tuple(row.items()) for row in rows] == [
+        (("question_id", name), ("clue", clue), ("text", text)) for name, clue, text in written()
+    ]
+
+
+def test_questions_in_parts_are_the_same(client, monkeypatch):
+    monkeypatch.setattr(query, "AT_ONCE", 7)
+    assert [row["text"] for row in asked(client, "/api/v1/datasets/pyramid/prompts.csv")] == [text for _, _, text in written()]
+
+
+def test_the_selection_keeps_questions_and_clues(client):
+    everything = asked(client, "/api/v1/datasets/pyramid/prompts.csv")
+    history = {one["question_id"] for one in get(client, "/api/v1/questions?dataset=pyramid&category=History")["questions"]}
+    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv?category=History")
+    assert rows == [row for row in everything if row["question_id"] in history] and rows
+    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv?category=History&revealed=0.9..1")
+    last = {row["question_id"]: row for row in everything if row["question_id"] in history}
+    assert rows == list(last.values())
+    assert asked(client, "/api/v1/datasets/pyramid/prompts.csv?q=zzzz") == []
+
+
+def test_a_single_question_is_one_clue(client):
+    rows = asked(client, "/api/v1/datasets/lifeeval/prompts.csv")
+    assert len(rows) == 808 and {row["clue"] for row in rows} == {"0"}
+    with (SAMPLE / "lifeeval" / "questions.csv").open(newline="", encoding="utf-8") as file:
+        assert [(row["question_id"], row["text"]) for row in rows] == [
+            (row["question_id"], row["text"]) for row in csv.DictReader(file)
+        ]
+
+
+def test_texts_are_not_altered(fresh, tmp_path):
+    """Neither what a spreadsheet takes for a formula nor line ends, spaces and quotes: the model must read what people read."""
+    texts = ["=1+1", "+1", "@a", ' "q" ', "a\r\nb", "a\nb\r", "\ufeffx", "é\u0301", "🙂\u202e", "a  b", "\t"]
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "odd", "title": "Odd", "kind": "incremental"}))
+    names = ['q,"1"\r\n', "=q2"]
+    (folder / "questions.jsonl").write_text("".join(json.dumps({"question_id": name, "answer": "x"}) + "\n" for name in names))
+    (folder / "clues.jsonl").write_text(
+        "".join(
+            json.dumps({"question_id": name, "clue": clue, "text": text, "word_end": clue + 1}) + "\n"
+            for name in names
+            for clue, text in enumerate(texts)
+        )
+    )
+    ingest.import_paths(fresh.service.store, [folder], ImportOptions())
+    rows = asked(fresh.client, "/api/v1/datasets/odd/prompts.csv")
+    expected = [(name, str(clue), " ".join(texts[: clue + 1])) for name in names for clue in range(len(texts))]
+    assert [(row["question_id"], row["clue"], row["text"]) for row in rows] == expected
+    lines = fresh.client.get("/api/v1/datasets/odd/prompts.jsonl").get_data(as_text=True).split("\n")[:-1]
+    assert [tuple(map(str, json.loads(line).values())) for line in lines] == expected
+    check_filled(fresh, "odd", tmp_path, len(expected))
+
+
+@pytest.mark.parametrize(("dataset", "items"), [("pyramid", 339), ("lifeeval", 808)])
+def test_filled_in_it_imports_as_it_is(fresh, tmp_path, dataset, items):
+    check_filled(fresh, dataset, tmp_path, items)
+
+
+def check_filled(fresh, dataset, tmp_path, items):
+    answer = fresh.client.get(f"/api/v1/datasets/{dataset}/prompts.csv").get_data(as_text=True)
+    path = tmp_path / "filled.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, HEADER)
+        writer.writeheader()
+        for index, row in enumerate(csv.DictReader(io.StringIO(answer, newline=""))):
+            writer.writerow(row | {"guess": str(index % 90), "confidence": index / 1000})
+    report = ingest.import_paths(fresh.service.store, [path], ImportOptions(dataset=dataset, model="me"))
+    (run,) = report.runs
+    said = get(fresh.client, f"/api/v1/runs/{run}")
+    assert (said["items"], said["missing_questions"]) == (items, 0)
+
+
+def test_not_filled_in_it_is_refused_row_by_row(client, tmp_path, copied):
+    path = tmp_path / "prompts.csv"
+    path.write_bytes(client.get("/api/v1/datasets/pyramid/prompts.csv").data)
+    done = run_cli("import", path, "--dataset", "pyramid", "--model", "me", store=copied)
+    assert done.returncode == 1
+    assert "339 problems" in done.stderr and "one of confidence, token_logprobs and options is required" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_what_the_address_names_is_checked(client, form):
+    assert error(client, f"/api/v1/datasets/nowhere/prompts.{form}", 404)["code"] == "unknown_dataset"
+    assert error(client, f"/api/v1/datasets/pyramid/prompts.{form}?colour=red", 400)["code"] == "unknown_key"
+    for key, value, code, _ in BAD_VALUES:
+        said = client.get(f"/api/v1/datasets/pyramid/prompts.{form}", query_string={key: value})
+        assert (said.status_code, said.json["error"]["code"], said.json["error"]["field"]) == (400, code, key)
+
+
+def test_the_loop_of_the_readme(server, copied, tmp_path, monkeypatch):
+    """Its code, as it stands there, against a server; then its two commands."""
+    text = README.read_text(encoding="utf-8")
+    section = text[text.index("### Questions out, answers in") :]
+    code, commands = re.findall(r"```(?:python|sh)\n(.*?)```", section, re.DOTALL)[:2]
+    assert len(code.splitlines()) < 20
+    assert "http://127.0.0.1:8050" in code
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code.replace("http://127.0.0.1:8050", server.address), "README.md", "exec"), {})
+    with Path("answers.csv").open(newline="", encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 339
+    lines = commands.replace("\\\n", " ").splitlines()
+    assert [line.split()[3] for line in lines] == ["score", "import"]
+    for line in lines:
+        arguments = line.split()
+        assert arguments[:3] == [".venv/bin/python", "-m", "dashboard"]
+        done = run_cli(*(tmp_path / one if one == "answers.csv" else one for one in arguments[3:]), store=copied)
+        assert done.returncode == 0, done.stderr
+        assert "my-model" in done.stdout and "339 items of 60 questions" in done.stdout

@@ -1,0 +1,126 @@
+"""The list of questions, and one question, as CSV."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+from test_api import error, get, table
+
+from data import ingest
+from data.staging import ImportOptions
+from queries.metrics import METRICS
+
+
+def rows_of(said, runs, metrics):
+    """The answer of ``/api/v1/questions`` as rows of text."""
+    found = []
+    for one in said["questions"]:
+        row = {name: one[name] for name in ("question_id", "text", "category", "subcategory", "radius", "difficulty", "people")}
+        for run in runs:
+            row |= {f"{key}:{run}": one["runs"].get(run, {}).get(key) for key in metrics}
+        found.append(row)
+    return found
+
+
+def plain(row):
+    return {key: "" if value is None else value if isinstance(value, str) else float(value) for key, value in row.items()}
+
+
+def numbers(row, texts=("question_id", "text", "category", "subcategory")):
+    return {key: value if key in texts or value == "" else float(value) for key, value in row.items()}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "dataset=pyramid",
+        "dataset=pyramid&category=History&metrics=calscore,brier&revealed=0..0.5",
+        "dataset=pyramid&sort=-difficulty&elicitation=softmax",
+        "dataset=lifeeval&radius=5&sort=question_id&metrics=" + ",".join(metric.key for metric in METRICS),
+        "dataset=pyramid&q=zzzz",
+    ],
+)
+def test_the_table_holds_what_the_list_says(client, query):
+    said = get(client, f"/api/v1/questions?{query}&limit=1000")
+    without = re.sub(r"&(sort|metrics)=[^&]*", "", query)
+    runs = [row["run"] for row in get(client, f"/api/v1/leaderboard?{without}&metrics=brier")["rows"]]
+    metrics = re.search(r"metrics=([^&]*)", query)
+    expected = rows_of(said, runs, metrics[1].split(",") if metrics else ["brier"])
+    found = table(client, f"/api/v1/questions.csv?{query}")
+    assert [numbers(row) for row in found] == [plain(row) for row in expected]
+    assert len(found) == said["total"]
+    if expected:
+        assert list(found[0]) == list(expected[0])
+
+
+def test_without_a_limit_it_is_everything(client):
+    assert len(table(client, "/api/v1/questions.csv")) == 808
+    assert client.get("/api/v1/questions.csv").headers.get("Link") is None
+
+
+def test_pages_follow_their_links(client):
+    run = get(client, "/api/v1/leaderboard?dataset=pyramid")["rows"][0]["run"]
+    start = f"/api/v1/questions.csv?dataset=pyramid&sort=-calscore:{run}&metrics=calscore,brier&category=Arts&category=History"
+    whole = table(client, start)
+    found, address = [], f"{start}&limit=7"
+    while address:
+        found += table(client, address)
+        link = client.get(address).headers.get("Link")
+        address = link and re.fullmatch(r'<(.*)>; rel="next"', link)[1]
+    assert found == whole and len(whole) == 20
+    assert table(client, f"{start}&cursor=15") == whole[15:]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"), ("limit=-1", "limit"), ("limit=x", "limit"), ("cursor=x", "cursor"), ("sort=beauty", "sort"),
+        ("metrics=beauty", "metrics"), ("category=Cookery", "category"), ("colour=red", "colour"),
+    ],
+)  # fmt: skip
+def test_what_the_table_is_asked_for_is_checked(client, query, field):
+    assert error(client, f"/api/v1/questions.csv?{query}", 400)["field"] == field
+
+
+def test_one_question_as_a_table(client):
+    said = get(client, "/api/v1/questions/pyramid/lit-01?human=survival")
+    rows = table(client, "/api/v1/questions/pyramid/lit-01.csv?human=survival")
+    expected = [
+        {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in said["runs"] for answer in run["clues"]
+    ]
+    assert list(rows[0]) == list(expected[0])
+    texts = ("run", "model", "elicitation", "guess", "graded")
+    assert [numbers(row, texts) for row in rows] == [plain(row) for row in expected]
+    assert client.get("/api/v1/questions/pyramid/lit-01.csv").headers["Content-Disposition"].endswith('"pyramid-lit-01.csv"')
+
+
+def test_that_there_is_no_such_question_is_said(client):
+    assert error(client, "/api/v1/questions/pyramid/lit-99.csv", 404)["code"] == "unknown_question"
+    assert error(client, "/api/v1/questions/nowhere/lit-01.csv", 404)["code"] == "unknown_dataset"
+    assert error(client, "/api/v1/questions/pyramid/lit-01.csv?colour=red", 400)["code"] == "unknown_key"
+
+
+def test_an_id_that_ends_in_csv_goes_before_the_table_of_another(fresh, tmp_path):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "odd", "title": "Odd", "kind": "single"}))
+    names = ["a", "a.csv", "b/c.csv", "=d\re"]
+    (folder / "questions.jsonl").write_text("".join(json.dumps({"question_id": name, "answer": "x"}) + "\n" for name in names))
+    (folder / "responses").mkdir()
+    answers = (json.dumps({"question_id": name, "guess": f"{name}\r!", "confidence": 0.5, "model": "m"}) + "\n" for name in names)
+    (folder / "responses" / "run.jsonl").write_text("".join(answers))
+    ingest.import_paths(fresh.service.store, [folder], ImportOptions())
+    for name in names:
+        assert get(fresh.client, f"/api/v1/questions/odd/{quote(name)}")["question_id"] == name
+        if name != "a":
+            answer = fresh.client.get(f"/api/v1/questions/odd/{quote(name)}.csv")
+            assert answer.mimetype == "text/csv"
+            (row,) = csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))
+            assert row["guess"] == f"{name}\r!"
+    (row,) = csv.DictReader(io.StringIO(fresh.client.get("/api/v1/questions/odd/a.csv.csv").get_data(as_text=True), newline=""))
+    assert row["guess"] == "a.csv\r!"
+    texts = csv.reader(io.StringIO(fresh.client.get("/api/v1/questions.csv?dataset=odd").get_data(as_text=True), newline=""))
+    assert [row[0] for row in texts] == ["question_id", *names]

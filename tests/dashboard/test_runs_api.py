@@ -1,0 +1,331 @@
+"""The addresses of runs: where each came from, and what it said, such that it can be imported again."""
+
+import csv
+import io
+import json
+import re
+import shutil
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_api import COUNT, MAYBE_TEXT, TEXT, Each, error, get, misshapen, table
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data import ingest
+from data.staging import ImportOptions
+from data.store import open_store
+
+RUN = {
+    "run": TEXT, "dataset": TEXT, "model": TEXT, "elicitation": TEXT, "imported_by": MAYBE_TEXT, "imported_at": TEXT,
+    "file_name": MAYBE_TEXT, "sha256": TEXT, "items": COUNT, "questions": COUNT, "missing_questions": COUNT,
+    "skipped": Each(COUNT), "withdrawn_at": MAYBE_TEXT,
+}  # fmt: skip
+FORMS = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+CLASSES = ["yes", "no", 'it, "depends"']
+HOSTILE = [
+    '=HYPERLINK("http://x","y")', "+1", "-1", "@x", "a,b", "a\nb", "a\r\nb", "a\rb", "\r", "\n", '"', '""', "'", " lead",
+    "trail ", " ", "\t", "null", "NULL", "None", "nan", "true", "1.50", "1e5", "é", "e\u0301", "日本", "🙂", "\u202eabc",
+    "\ufeffx", "\u2028", "\x1f\x1e", "\x85", "\x01", "<script>alert(1)</script>", '{"a":1}', "[1,2]", "\\n", "\\", "#x", ";",
+    "a;b\tc", "$x", "%s", "𝒳" * 50,
+]  # fmt: skip
+
+
+def client_of(folder):
+    return create_app(Settings(store=str(folder), workers=1)).test_client()
+
+
+def empty_of_samples():
+    """The bundled datasets are left out: stores are made here by the dozen."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(ingest, "SAMPLES", ())
+    return patch
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory):
+    """Folders of three datasets: clues, classes, and neither."""
+    root = tmp_path_factory.mktemp("bundles")
+    names = [*HOSTILE, *(f"q{index}" for index in range(20))]
+    names = list(dict.fromkeys(name for name in names if name.strip()))
+    for dataset, facts in {
+        "walk": {"kind": "incremental"},
+        "classed": {"kind": "single", "classes": CLASSES},
+        "free": {"kind": "single"},
+    }.items():
+        (root / dataset).mkdir()
+        (root / dataset / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset} | facts))
+        with (root / dataset / "questions.jsonl").open("w") as out:
+            out.writelines(json.dumps({"question_id": name, "answer": "Paris [or City of Light]"}) + "\n" for name in names)
+        if dataset == "walk":
+            with (root / dataset / "clues.jsonl").open("w") as out:
+                out.writelines(
+                    json.dumps({"question_id": name, "clue": clue, "text": f"two words {clue}"}) + "\n"
+                    for name in names
+                    for clue in range(3)
+                )
+    return root, names
+
+
+@pytest.fixture(scope="module")
+def bare(bundles, tmp_path_factory):
+    """Folder of a store with the three datasets and no runs."""
+    folder = tmp_path_factory.mktemp("bare") / "store"
+    patch = empty_of_samples()
+    ingest.import_paths(
+        open_store(folder, threads=1), [bundles[0] / name for name in ("walk", "classed", "free")], ImportOptions()
+    )
+    patch.undo()
+    return folder
+
+
+@pytest.fixture
+def pair(bare, tmp_path):
+    """Two copies of that store."""
+    return [shutil.copytree(bare, tmp_path / name) for name in ("one", "other")]
+
+
+def put(folder, path, content, **options):
+    path.write_bytes(content)
+    patch = empty_of_samples()
+    try:
+        report = ingest.import_paths(open_store(folder, threads=1), [path], ImportOptions(**options), form="responses")
+    finally:
+        patch.undo()
+    (run,) = report.runs
+    return run
+
+
+def as_json_lines(rows):
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def parsed(form, content):
+    """The rows of an export as another program reads them, blank cells left out, lists and maps as such."""
+    if form == "jsonl":
+        rows = [json.loads(line) for line in content.decode().split("\n")[:-1]]
+    elif form == "parquet":
+        rows = pl.read_parquet(io.BytesIO(content)).to_dicts()
+        for row in rows:
+            if isinstance(row.get("options"), list) and row["options"] and isinstance(row["options"][0], dict):
+                row["options"] = {entry["key"]: entry["value"] for entry in row["options"]}
+    else:
+        rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+        for row in rows:
+            row["clue"] = int(row["clue"])
+            for name in ("confidence", "correct"):
+                row[name] = float(row[name]) if row.get(name) else None
+            for name in ("token_logprobs", "options"):
+                row[name] = json.loads(row[name]) if row.get(name) else None
+            row["guess"] = row.get("guess") or None
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def check_round_trip(pair, tmp_path, rows, dataset):
+    """Import rows, export them in every form, see the rows in each, import each elsewhere and see the same run."""
+    one, other = pair
+    options = {"dataset": dataset, "model": 'a model, "odd"/../name', "elicitation": "v"}
+    run = put(one, tmp_path / "in.jsonl", as_json_lines(rows), **options)
+    client = client_of(one)
+    facts = get(client, f"/api/v1/runs/{run}")
+    there = []
+    for form, mimetype in FORMS.items():
+        answer = client.get(f"/api/v1/runs/{run}/responses.{form}")
+        assert answer.status_code == 200, answer.text
+        assert answer.mimetype == mimetype
+        assert re.fullmatch(
+            rf'attachment; filename="[A-Za-z0-9_-][A-Za-z0-9._-]*{run}\.{form}"', answer.headers["Content-Disposition"]
+        )
+        assert int(answer.headers["Content-Length"]) == len(answer.data)
+        found = {(row.pop("question_id"), row.pop("clue")): row for row in parsed(form, answer.data)}
+        assert {(row["model"], row["elicitation"]) for row in found.values()} == {(options["model"], "v")}
+        given = {(row["question_id"], row.get("clue", 0)): row for row in rows}
+        assert list(found) == sorted(given, key=lambda key: (key[0].encode(), key[1]))
+        for key, row in found.items():
+            wanted = {name: value for name, value in given[key].items() if value is not None} | {"model": options["model"]}
+            wanted |= {"elicitation": "v"}
+            wanted.pop("question_id"), wanted.pop("clue", None)
+            for derived in ("confidence", "guess"):  # from options and log-probabilities
+                if derived in row and derived not in wanted:
+                    assert "options" in wanted or "token_logprobs" in wanted
+                    del row[derived]
+            assert row == wanted, (form, key)
+        there.append(answer.data)
+    for form, content in zip(FORMS, there, strict=True):
+        assert put(other, tmp_path / f"again.{form}", content, dataset=dataset) == run
+    assert get(client_of(other), f"/api/v1/runs/{run}")["sha256"] == facts["sha256"]
+    assert len(get(client_of(other), "/api/v1/runs")["runs"]) == 1
+
+
+def test_hostile_guesses_come_out_as_they_went_in(pair, tmp_path, bundles):
+    _, names = bundles
+    guesses = [*HOSTILE, None]
+    rows = [
+        {"question_id": names[index % len(names)], "clue": index // len(names), "guess": guess, "confidence": (index + 1) / 97}
+        for index, guess in enumerate(guesses)
+    ]
+    check_round_trip(pair, tmp_path, rows, "walk")
+
+
+def test_correctness_comes_out_only_where_the_file_stated_it(pair, tmp_path):
+    rows = [
+        {"question_id": "q0", "clue": 0, "guess": "Paris", "confidence": 0.1 + 0.2, "correct": 0.0},
+        {"question_id": "q0", "clue": 1, "guess": "Paris", "confidence": 1.0},
+        {"question_id": "q0", "clue": 2, "guess": "Rome", "confidence": 5e-324, "correct": 1 / 3},
+    ]
+    check_round_trip(pair, tmp_path, rows, "walk")
+
+
+def test_a_run_without_guesses(pair, tmp_path):
+    rows = [{"question_id": "q0", "clue": 0, "confidence": 0.25, "correct": 1.0}]
+    check_round_trip(pair, tmp_path, rows, "walk")
+    run = get(client_of(pair[0]), "/api/v1/runs")["runs"][0]["run"]
+    header = client_of(pair[0]).get(f"/api/v1/runs/{run}/responses.csv").text.splitlines()[0]
+    assert header == "question_id,clue,confidence,correct,model,elicitation"
+
+
+def test_log_probabilities_come_out(pair, tmp_path):
+    rows = [
+        {"question_id": "q0", "clue": 0, "guess": "x", "token_logprobs": [-0.1, -1e-300, 0.0, -123.456]},
+        {"question_id": "q0", "clue": 1, "guess": "y", "token_logprobs": [-0.1 - 0.2], "confidence": 0.5},
+        {"question_id": "q1", "clue": 2, "guess": "z", "confidence": 0.5},
+    ]
+    check_round_trip(pair, tmp_path, rows, "walk")
+
+
+def test_distributions_as_lists_come_out(pair, tmp_path):
+    rows = [
+        {"question_id": "q0", "options": [0.7, 0.2, 0.1]},
+        {"question_id": "q1", "options": [1 / 3, 1 / 3, 1 / 3], "guess": "no"},
+        {"question_id": "q2", "options": [1.0, 0.0, 0.0], "guess": "no", "confidence": 0.9, "correct": 1.0},
+        {"question_id": "q3", "guess": "no", "confidence": 0.9},
+    ]
+    check_round_trip(pair, tmp_path, rows, "classed")
+
+
+def test_distributions_as_maps_come_out(pair, tmp_path):
+    rows = [
+        {"question_id": "q0", "options": {"B": 0.75, "A": 0.25}},
+        {"question_id": "q1", "options": {"=1+1": 0.1 + 0.2, 'a "b"\n': 0.5, "": 0.2}, "guess": "=1+1"},
+        {"question_id": "q3", "guess": "no", "confidence": 0.9},
+    ]
+    check_round_trip(pair, tmp_path, rows, "free")
+
+
+# Everything but what UTF-8 cannot hold and NUL, which DuckDB's reader of text files takes for the end of a cell.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
+
+
+@settings(max_examples=15, deadline=None)
+@given(guesses=st.lists(TEXTS, min_size=1, max_size=60), confidences=st.lists(st.floats(0, 1), min_size=60, max_size=60))
+def test_any_guess_and_confidence_come_out(bare, tmp_path_factory, guesses, confidences):
+    folder = tmp_path_factory.mktemp("any")
+    pair = [shutil.copytree(bare, folder / name) for name in ("one", "other")]
+    rows = [
+        {"question_id": f"q{index // 3}", "clue": index % 3, "guess": guess, "confidence": confidences[index]}
+        for index, guess in enumerate(guesses)
+    ]
+    check_round_trip(pair, folder, rows, "walk")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
+    """Runs of the sample, exported and imported into a store that has their datasets already, are there already."""
+    before = open_store(copied).version()
+    for one in get(client, "/api/v1/runs")["runs"]:
+        content = client.get(f"/api/v1/runs/{one['run']}/responses.{form}").data
+        assert put(copied, tmp_path / f"again.{form}", content, dataset=one["dataset"]) == one["run"]
+    assert open_store(copied).version() == before
+
+
+def test_runs_have_their_provenance(client):
+    said = get(client, "/api/v1/runs")
+    assert not misshapen(said, {"runs": [RUN]})
+    assert [one["dataset"] for one in said["runs"]] == ["lifeeval"] * 5 + ["pyramid"] * 8
+    optimal = said["runs"][0]
+    assert (optimal["items"], optimal["questions"], optimal["missing_questions"]) == (808, 808, 0)
+    assert optimal["file_name"] == "lifeeval/responses/1-optimal.csv"
+    assert optimal["imported_by"] is None and optimal["withdrawn_at"] is None and optimal["skipped"] == {}
+    assert optimal["sha256"].startswith(optimal["run"]) and len(optimal["sha256"]) == 64
+    assert optimal["imported_at"].endswith("Z")
+    age = datetime.now(UTC) - datetime.fromisoformat(optimal["imported_at"])
+    assert 0 <= age.total_seconds() < 3600
+
+
+def test_runs_of_one_dataset(client):
+    everything = get(client, "/api/v1/runs")["runs"]
+    assert get(client, "/api/v1/runs?dataset=pyramid")["runs"] == [one for one in everything if one["dataset"] == "pyramid"]
+
+
+def test_one_run_is_the_one_of_the_list(client):
+    for one in get(client, "/api/v1/runs")["runs"]:
+        assert get(client, f"/api/v1/runs/{one['run']}") == one
+
+
+def test_runs_as_csv(client):
+    said = get(client, "/api/v1/runs")["runs"]
+    rows = table(client, "/api/v1/runs.csv")
+    assert [row["run"] for row in rows] == [one["run"] for one in said]
+    for row, one in zip(rows, said, strict=True):
+        assert {key: value for key, value in row.items() if key != "skipped"} == {
+            key: "" if value is None else str(value) for key, value in one.items() if key != "skipped"
+        }
+        assert json.loads(row["skipped"]) == one["skipped"]
+
+
+def test_who_brought_a_run_what_it_skipped_and_that_it_was_withdrawn(fresh, tmp_path):
+    path = tmp_path / "answers of a model.csv"
+    path.write_text("Answer,Confidence,Question ID\n80,0.5,1\nnone,0.5,2\n70,x,3\n60,y,4\n")
+    options = ImportOptions(model="m")
+    (run,) = ingest.import_paths(fresh.service.store, [path], options, form="lifeeval", by="lab").runs
+    said = get(fresh.client, f"/api/v1/runs/{run}")
+    assert (said["imported_by"], said["file_name"], said["withdrawn_at"]) == ("lab", path.name, None)
+    assert (said["items"], said["questions"], said["missing_questions"]) == (1, 1, 807)
+    assert said["skipped"] == {"answer is not a number": 1, "confidence is not a number": 2}
+    sql = "update runs set withdrawn_at = timestamp '2026-01-02 03:04:05.678901' where run = $r"
+    fresh.service.store.write(lambda connection: connection.execute(sql, {"r": run}))
+    gone = get(fresh.client, f"/api/v1/runs/{run}")
+    assert gone == said | {"withdrawn_at": "2026-01-02T03:04:05.678901Z"}
+    assert gone in get(fresh.client, "/api/v1/runs?dataset=lifeeval")["runs"]
+    assert fresh.client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "field", "status"),
+    [
+        ("/api/v1/runs?dataset=nowhere", "unknown_value", "dataset", 400),
+        ("/api/v1/runs.csv?dataset=nowhere", "unknown_value", "dataset", 400),
+        ("/api/v1/runs?dataset=pyramid&dataset=pyramid", "repeated_key", "dataset", 400),
+        ("/api/v1/runs?model=BM25", "unknown_key", "model", 400),
+        ("/api/v1/runs/0123", "unknown_run", "run", 404),
+        ("/api/v1/runs/0123/responses.csv", "unknown_run", "run", 404),
+        ("/api/v1/runs/0123/responses.jsonl", "unknown_run", "run", 404),
+        ("/api/v1/runs/0123/responses.parquet", "unknown_run", "run", 404),
+        ("/api/v1/runs/0123/responses.xml", "unknown_address", None, 404),
+    ],
+)
+def test_what_does_not_exist_is_said(client, address, code, field, status):
+    said = error(client, address, status)
+    assert (said["code"], said["field"]) == (code, field)
+
+
+def test_other_keys_are_refused_everywhere(client):
+    run = get(client, "/api/v1/runs")["runs"][0]["run"]
+    for address in (f"/api/v1/runs/{run}", *(f"/api/v1/runs/{run}/responses.{form}" for form in FORMS)):
+        assert error(client, f"{address}?dataset=lifeeval", 400)["code"] == "unknown_key"
+
+
+def test_an_export_leaves_no_file_behind(client, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    run = get(client, "/api/v1/runs")["runs"][0]["run"]
+    assert client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_that_nothing_can_be_written_is_said(client, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    run = get(client, "/api/v1/runs")["runs"][0]["run"]
+    assert error(client, f"/api/v1/runs/{run}/responses.csv", 503)["code"] == "store_unavailable"

@@ -1,0 +1,159 @@
+"""``python -m dashboard score``: the metrics of a file, as if it had been imported, with the store as it was."""
+
+import json
+
+import pytest
+from test_api import LEADERBOARD, misshapen
+from test_cli import content
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.grading import grade_guesses
+
+HEADER = "question_id,clue,guess,confidence"
+ROWS = ("lit-01,0,Dracula,0.25", "lit-01,1,Frankenstein,0.75", "lit-01,2,Frankenstein,1", "lit-02,0,,0")
+WHERE = ("--dataset", "pyramid", "--model", "My model", "--elicitation", "said")
+
+
+@pytest.fixture
+def answers(tmp_path):
+    def write(*rows, header=HEADER, name="answers.csv"):
+        path = tmp_path / name
+        path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+        return path
+
+    return write
+
+
+def scored(cli, store, *arguments):
+    done = cli("score", *arguments, "--json", store=store)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_it_says_what_the_leaderboard_will_say(cli, copied, answers):
+    path = answers(*ROWS)
+    before = content(copied)
+    said = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2")
+    assert content(copied) == before
+    assert not misshapen(said, LEADERBOARD)
+    (one,) = said["runs"]
+    assert cli("import", path, *WHERE, store=copied).returncode == 0
+    client = create_app(Settings(store=str(copied), workers=1)).test_client()
+    query = f"dataset=pyramid&run={one['run']}&binning=mass2&human=survival&beta=2"
+    board = client.get(f"/api/v1/leaderboard?{query}").json
+    assert {key: said[key] for key in board} == board | {"data_version": said["data_version"]}
+    assert set(said) == {*board, "runs", "warnings", "repaired"}
+    assert said["data_version"] != board["data_version"]
+    facts = client.get(f"/api/v1/runs/{one['run']}").json
+    assert {key: one[key] for key in one if key != "stored"} == {key: facts[key] for key in one if key != "stored"}
+    assert (one["items"], one["questions"], one["missing_questions"], one["stored"]) == (4, 2, 58, False)
+    again = scored(cli, copied, path, *WHERE)
+    assert again["runs"] == [one | {"stored": True}]
+    assert again["rows"] == client.get(f"/api/v1/leaderboard?dataset=pyramid&run={one['run']}").json["rows"]
+
+
+def test_a_figure_by_hand(cli, copied, answers):
+    """Wrong at 0.25, right at 0.75 and 1, no answer at 0."""
+    said = scored(cli, copied, answers(*ROWS), *WHERE, "--metrics", "brier,accuracy,mean_confidence,macro_ce")
+    (row,) = said["rows"]
+    values = {key: cell["value"] for key, cell in row["metrics"].items()}
+    assert list(values) == ["brier", "accuracy", "mean_confidence", "macro_ce"]
+    assert values["brier"] == pytest.approx((0.25**2 + 0.25**2 + 0 + 0) / 4, abs=1e-15)
+    assert (values["accuracy"], values["mean_confidence"]) == (0.5, 0.5)
+    assert values["macro_ce"] == pytest.approx(((0.25 + 0) / 2 + (0.25 + 0) / 2) / 2, abs=1e-15)
+    # The grades are those of the answer line.
+    line = "Frankenstein [accept The Modern Prometheus]"
+    assert grade_guesses([("incremental", "d", "q", guess, line, None, None, None) for guess in ("Dracula", "Frankenstein")])[
+        "correct"
+    ].to_list() == [0.0, 1.0]
+
+
+def test_several_runs_and_files_stand_side_by_side(cli, copied, answers):
+    header = f"{HEADER},model,elicitation"
+    two = answers(*(f"{row},{model},v" for model in "AB" for row in ROWS), header=header, name="two.csv")
+    one = answers(*(f"{row.replace('0.75', '0.1')},C,v" for row in ROWS), header=header, name="one.csv")
+    said = scored(cli, copied, two, one, "--dataset", "pyramid", "--metrics", "brier")
+    assert [row["model"] for row in said["rows"]] == [run["model"] for run in said["runs"]] == ["A", "B", "C"]
+    assert [row["metrics"]["brier"]["rank"] for row in said["rows"]] == [1.5, 1.5, 3]
+
+
+def test_another_format_with_rows_that_the_model_failed_to_answer(cli, copied, answers):
+    path = answers("80,0.5,1", "none,0.5,2", "70,2,3", header="Answer,Confidence,Question ID")
+    said = scored(cli, copied, path, "--model", "m")
+    (one,) = said["runs"]
+    assert one["skipped"] == {"answer is not a number": 1, "confidence outside [0, 1]": 1}
+    assert (one["items"], one["missing_questions"]) == (1, 807)
+    assert said["selection"]["dataset"] == ["lifeeval"]
+    calscore = said["rows"][0]["metrics"]["calscore"]
+    assert calscore["value"] is None and "human" in calscore["missing"]
+
+
+def test_percent_and_warnings(cli, copied, answers):
+    path = answers('lit-01,0,x,"{""x"": 3, ""y"": 1}",', "lit-01,1,y,,75", header="question_id,clue,guess,options,confidence")
+    said = scored(cli, copied, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
+    assert said["rows"][0]["metrics"]["mean_confidence"]["value"] == 0.75
+    assert said["warnings"] == ["1 distributions in `options` did not sum to 1 and were normalised"]
+
+
+def test_a_table_to_read(cli, copied, answers):
+    done = cli("score", answers(*ROWS), *WHERE, "--metrics", "brier,auroc,resolution", store=copied)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "My model (said): 4 items of 2 questions; 58 questions not answered"
+    assert [line.split()[:2] for line in lines[1:]] == [["brier", "0.031250"], ["auroc", "1.000000"], ["resolution", "0.250000"]]
+    alone = cli("score", answers("lit-01,0,Dracula,0.25"), *WHERE, "--metrics", "auroc", store=copied).stdout.splitlines()
+    assert alone[1].split()[:2] == ["auroc", "-"] and len(alone[1].split()) > 3
+
+
+def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers):
+    path = answers("lit-01,0,x,1.5", "lit-99,0,x,0.5", "lit-01,9,x,0.5", "lit-01,1,x,")
+    before = content(copied)
+    done, imported = (cli(command, path, *WHERE, store=copied) for command in ("score", "import"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "4 problems; nothing was scored" in done.stderr
+    assert done.stderr.splitlines()[1:] == imported.stderr.splitlines()[1:]
+    assert content(copied) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "m"], "--dataset"),
+        (["--dataset", "pyramid"], "--model"),
+        (["--dataset", "nowhere", "--model", "m"], "there is no dataset 'nowhere'"),
+    ],
+)
+def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, said):
+    done = cli("score", answers(*ROWS), *arguments, "--json", store=copied)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metrics", "beauty"], "There is no metric 'beauty'"),
+        (["--binning", "width7"], "There is no binning 'width7'"),
+        (["--human", "everyone"], "There is no human curve 'everyone'"),
+        (["--beta", "0"], "beta must be above 0"),
+        (["--beta", "two"], "beta must be a number"),
+        (["--as", "nothing"], "this version reads"),
+        (["--replace"], "No such option"),
+    ],
+)
+def test_usage_errors_exit_2(cli, copied, answers, arguments, said):
+    done = cli("score", answers(*ROWS), *WHERE, *arguments, store=copied)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr and "Usage:" in done.stderr
+
+
+def test_no_files_is_a_usage_error(cli, copied):
+    assert cli("score", "--dataset", "pyramid", store=copied).returncode == 2
+
+
+def test_an_empty_store_is_said_and_stays_empty(cli, tmp_path, answers):
+    done = cli("score", answers(*ROWS), *WHERE, store=tmp_path / "store")
+    assert done.returncode == 1 and "no dataset yet" in done.stderr
+    assert not (tmp_path / "store").exists()

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-from pathlib import Path
 from types import NoneType
 from urllib.parse import quote
 
@@ -17,7 +16,6 @@ from queries.question import question
 from queries.questions import questions
 from queries.selection import KEYS, SINGLE, Selection
 
-README = Path(__file__).parents[2] / "README.md"
 LONG = "x" * 501
 TEXT, COUNT, NUMBER, FLAG = (str,), (int,), (int, float), (bool,)
 MAYBE_TEXT, MAYBE_NUMBER = (*TEXT, NoneType), (*NUMBER, NoneType)
@@ -375,12 +373,3 @@ def test_a_damaged_store_is_unavailable(fresh):
     assert fresh.client.get("/readyz").status_code == 503
     assert fresh.client.get("/healthz").status_code == 200
     assert fresh.client.get("/").status_code == 503
-
-
-def test_the_readme_names_every_address(app):
-    if not README.exists():
-        pytest.skip("there is no README.md yet")
-    text = README.read_text(encoding="utf-8")
-    rules = {str(rule) for rule in app.url_map.iter_rules() if rule.endpoint.startswith("api.")} - {"/api/<path:rest>"}
-    assert rules
-    assert not sorted(rule for rule in rules if rule not in text and rule.replace("<path:", "<") not in text)

@@ -1,0 +1,77 @@
+"""docs/api.md against the app: every address is there with the keys that it takes, and none that there is not."""
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from test_api import error, get
+
+from queries.selection import KEYS
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| (`[A-Z]+ /.*?`) \|.*\|(.*)\|$", re.MULTILINE)
+# Documented before they were there. An address that has come must be taken off this list.
+COMING = {
+    f"GET /api/v1/{name}"
+    for name in ("agreement", "breakdown", "buzz", "compare", "metrics", "people", "recalibration", "reliability")
+}
+
+
+def documented():
+    """Address -> the keys that it takes."""
+    found = {}
+    for cell, takes in ROW.findall((ROOT / "docs" / "api.md").read_text(encoding="utf-8")):
+        keys = {*re.findall(r"`([^`]+)`", takes), *(KEYS if "selection" in takes else ())}
+        for address in re.findall(r"`([^`]+)`", cell):
+            assert address not in found, f"{address} stands there twice"
+            found[address] = keys
+    return found
+
+
+def addresses(app):
+    """What the JSON blueprint answers to, as the documentation writes it."""
+    return {
+        f"{method} {re.sub('<[a-z]+:', '<', str(rule))}"
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint.startswith("api.") and rule.endpoint != "api.nowhere"
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+
+
+def test_every_address_is_documented(app):
+    assert addresses(app) - set(documented()) == set()
+
+
+def test_every_documented_address_is_there(app):
+    assert set(documented()) - addresses(app) - COMING == set()
+
+
+def test_what_is_coming_is_not_there_yet(app):
+    assert COMING & addresses(app) == set()
+    assert set(documented()) >= COMING
+
+
+ASKED = sorted(address.removeprefix("GET ") for address in set(documented()) - COMING if address.startswith("GET /api/"))
+
+
+@pytest.mark.parametrize("address", ASKED)
+def test_it_takes_the_documented_keys_and_no_others(client, address):
+    """Whatever an address does not know, it refuses with the keys that it does."""
+    parts = {"dataset": "pyramid", "question_id": "lit-01", "run_id": get(client, "/api/v1/runs")["runs"][0]["run"]}
+    path = re.sub("<([a-z_]+)>", lambda part: quote(parts[part[1]]), address)
+    assert client.get(path).status_code == 200
+    said = error(client, f"{path}?colour=red", 400)
+    assert (said["code"], said["field"]) == ("unknown_key", "colour")
+    assert set(said["allowed"]) == documented()[f"GET {address}"]
+
+
+def test_every_key_of_the_selection_is_documented():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    section = text[text.index("## The selection") : text.index("## What there is")]
+    first = [cell for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for cell in re.findall(r"`([^`]+)`", row)]
+    assert sorted(first) == sorted(KEYS)
+
+
+def test_the_readme_leads_there():
+    assert "(docs/api.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

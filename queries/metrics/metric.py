@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty"]
+Axiom = Literal["U", "O", "UO"]  # see queries.metrics.axioms
+Item = tuple[float, float]  # confidence, correctness
 HUMAN = CURVES
 
 
@@ -50,6 +52,31 @@ def as_they_are(sums: Sums, conventions: Conventions) -> Sums:
 
 
 @dataclass(frozen=True)
+class Counterexample:
+    """Items of which one is stated better than before, though the metric does not become better.
+
+    Attributes:
+        items: before.
+        item: index of the one that changes: a correct one becomes more confident (U), an incorrect one less (O).
+        to: its confidence afterwards.
+    """
+
+    items: tuple[Item, ...]
+    item: int
+    to: float
+
+    @property
+    def axiom(self) -> Axiom:
+        """The axiom that it refutes."""
+        return "U" if self.items[self.item][1] == 1 else "O"
+
+    @property
+    def after(self) -> tuple[Item, ...]:
+        """The items with the change."""
+        return tuple((self.to if index == self.item else c, y) for index, (c, y) in enumerate(self.items))
+
+
+@dataclass(frozen=True)
 class Metric:
     """One entry of the catalogue.
 
@@ -79,6 +106,9 @@ class Metric:
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
         monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
         single: whether one question by itself can have it; False for what compares questions.
+        axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
+        axioms_where: under which condition it satisfies them, where there is one.
+        counterexamples: one for each of U and O that it does not satisfy, under the default conventions.
     """
 
     key: str
@@ -104,6 +134,14 @@ class Metric:
     ordered: bool = False
     monotone: bool = False
     single: bool = True
+    axioms: tuple[Axiom, ...] | None = None
+    axioms_where: str = ""
+    counterexamples: tuple[Counterexample, ...] = ()
+
+    @property
+    def judges_confidence(self) -> bool:
+        """Whether it calls confidences better or worse, so that axioms about that can be asked of it."""
+        return self.direction != "none" and "confidence" in self.needs
 
     def human_curve(self, conventions: Conventions) -> str | None:
         """The human curve in use, None where none enters."""

@@ -57,7 +57,7 @@ def test_rounding_in_a_reward_does_not_carry_calscore2_past_its_range(reward, ex
 
 
 def test_a_slope_over_questions_is_all_that_one_question_cannot_have():
-    assert [metric.key for metric in METRICS if not metric.single] == ["hard_easy_slope"]
+    assert [metric.key for metric in METRICS if not metric.single] == ["hard_easy_slope", "hard_easy_slope_se"]
 
 
 def test_a_curve_that_falls_is_replaced_where_it_must_not():

@@ -6,8 +6,18 @@ line and pages read this list.
 
 from queries.metrics.catalogue.bins import BINS
 from queries.metrics.catalogue.items import ITEMS
+from queries.metrics.catalogue.notes import NOTES, Note
 from queries.metrics.catalogue.pairs import PAIRS
 from queries.metrics.catalogue.questions import QUESTIONS
 
-METRICS = (*ITEMS, *BINS, *QUESTIONS, *PAIRS)
+__all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "Note"]
+
+# Every family with what its metrics are computed from, in the order in which they are shown.
+FAMILIES = {
+    "items": ("Items", "From sums over all items", ITEMS),
+    "bins": ("Bins", "From items in bins of confidence", BINS),
+    "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),
+    "pairs": ("Pairs", "From confidence and correctness item by item, in order of confidence", PAIRS),
+}
+METRICS = tuple(metric for _, _, metrics in FAMILIES.values() for metric in metrics)
 CATALOGUE = {metric.key: metric for metric in METRICS}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from data.statistics import BIN_COLUMNS
-from queries.metrics.catalogue.shared import Part, columns
+from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns
 from queries.metrics.kernels import bins, items
-from queries.metrics.metric import Conventions, Floats, Metric, Sums, Value
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
 
 def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:
@@ -33,22 +33,6 @@ def _residual(totals: Sums, conventions: Conventions) -> Floats:
     return score - (reliability - resolution + uncertainty)
 
 
-MURPHY: tuple[Part, ...] = (
-    (
-        "reliability", "Reliability", "REL", r"\mathrm{REL}", "lower", r"\sum_b \frac{n_b}{N} (\bar c_b - \bar y_b)^2",
-        "Mean squared distance of confidence and accuracy over bins: the part of the Brier score that calibration is about.",
-    ),
-    (
-        "resolution", "Resolution", "RES", r"\mathrm{RES}", "higher", r"\sum_b \frac{n_b}{N} (\bar y_b - \bar y)^2",
-        "How much the accuracy of bins differs from the accuracy of all: what confidence tells apart.",
-    ),
-    (
-        "uncertainty", "Uncertainty", "UNC", r"\mathrm{UNC}", "none", r"\bar y (1 - \bar y)",
-        "The Brier score of always stating the accuracy: a matter of the questions as much as of the model.",
-    ),
-)  # fmt: skip
-
-
 BINS = (
     Metric(
         key="ece",
@@ -65,7 +49,11 @@ BINS = (
         reads=columns(*BIN_COLUMNS),
         value=binned(bins.ece),
         binned=True,
-        caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items.",
+        caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items. "
+        "Its interval inherits that bias and adds to it, for the bootstrap resamples noise on top of noise: it can lie wholly "
+        "above the truth.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
     Metric(
         key="ece_debiased",
@@ -86,6 +74,8 @@ BINS = (
         caveat="Takes away a part of the bias only, about 40 % of it for a calibrated model and nothing in bins that are all "
         "correct or all incorrect; still it can fall below 0. Where correctness is a probability, it takes away more than "
         "there is.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
     Metric(
         key="max_ce",
@@ -103,26 +93,68 @@ BINS = (
         value=binned(bins.max_ce),
         binned=True,
         caveat="Called MCE in two papers, a name that GRACE uses for something else. One bin with a single item can decide it.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
-    *(
-        Metric(
-            key=key,
-            name=name,
-            label=label,
-            symbol=symbol,
-            direction=direction,
-            low=0,
-            high=1,
-            formula=formula,
-            words=words,
-            source="Murphy 1973",
-            needs=("correctness", "confidence"),
-            reads=columns(*BIN_COLUMNS),
-            value=_murphy_part(part),
-            binned=True,
-            caveat="Over bins, so that it depends on the binning; the residual says how much.",
-        )
-        for part, (key, name, label, symbol, direction, formula, words) in enumerate(MURPHY)
+    Metric(
+        key="reliability",
+        name="Reliability",
+        label="REL",
+        symbol=r"\mathrm{REL}",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"\sum_b \frac{n_b}{N} (\bar c_b - \bar y_b)^2",
+        words="Mean squared distance of confidence and accuracy over bins: the part of the Brier score that is about "
+        "calibration.",
+        source="Murphy 1973",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS),
+        value=_murphy_part(0),
+        binned=True,
+        caveat="Depends on the binning, the residual says how much; biased upwards as ECE is.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
+    ),
+    Metric(
+        key="resolution",
+        name="Resolution",
+        label="RES",
+        symbol=r"\mathrm{RES}",
+        direction="higher",
+        low=0,
+        high=0.25,
+        formula=r"\sum_b \frac{n_b}{N} (\bar y_b - \bar y)^2",
+        words="How much the accuracy of bins differs from the accuracy of all: what confidence tells apart.",
+        source="Murphy 1973",
+        needs=("correctness", "confidence"),
+        reads=columns(*BIN_COLUMNS),
+        value=_murphy_part(1),
+        binned=True,
+        caveat="Depends on the binning, the residual says how much; biased upwards, for noise makes bins differ. It asks only "
+        "that bins differ, not that the surer ones are right more often.",
+        axioms=(),
+        counterexamples=(
+            Counterexample(((0.15, 1), (0.25, 0)), 0, 0.25),
+            Counterexample(((0.15, 1), (0.25, 0)), 1, 0.15),
+        ),
+    ),
+    Metric(
+        key="uncertainty",
+        name="Uncertainty",
+        label="UNC",
+        symbol=r"\mathrm{UNC}",
+        direction="none",
+        low=0,
+        high=0.25,
+        formula=r"\bar y (1 - \bar y)",
+        words="The Brier score of always stating the accuracy: a matter of the questions as much as of the model.",
+        source="Murphy 1973",
+        needs=("correctness",),
+        reads=columns("items", "correct"),
+        value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
+        caveat="Neither good nor bad by itself; it is not ranked. No binning enters it.",
+        axioms=(),
     ),
     Metric(
         key="residual",
@@ -130,8 +162,8 @@ BINS = (
         label="Residual",
         symbol=r"\mathrm{RES}_w",
         direction="none",
-        low=-1,
-        high=1,
+        low=-0.25,
+        high=0.75,
         formula=r"\mathrm{BS} - (\mathrm{REL} - \mathrm{RES} + \mathrm{UNC})",
         words="What the three parts over bins leave of the Brier score: how confidence and correctness vary together "
         "within bins.",
@@ -141,5 +173,6 @@ BINS = (
         value=_residual,
         binned=True,
         caveat="Reported so that the parts add up to the Brier score exactly; it is not ranked.",
+        axioms=(),
     ),
 )

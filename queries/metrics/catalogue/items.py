@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import columns
+from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns
 from queries.metrics.kernels import arrays, items
 from queries.metrics.metric import Floats, Metric, Sums
 
@@ -32,6 +32,7 @@ ITEMS = (
         reads=columns("items", "confidence_sq", "confidence_correct", "correct"),
         value=lambda t, _: items.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
         caveat="Rewards knowing more as well as knowing what one knows: a more accurate model can win with worse calibration.",
+        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="accuracy",
@@ -49,6 +50,7 @@ ITEMS = (
         value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
         caveat="Over clues, the early ones count like the late ones. "
         "On LifeEval it is the mean probability of being right, bounded by the mean MAS.",
+        axioms=(),
     ),
     Metric(
         key="mean_confidence",
@@ -65,6 +67,7 @@ ITEMS = (
         reads=columns("items", "confidence"),
         value=lambda t, _: arrays.ratio(t["confidence"], t["items"]),
         caveat="Neither good nor bad by itself; it is not ranked.",
+        axioms=(),
     ),
     Metric(
         key="overconfidence",
@@ -81,6 +84,8 @@ ITEMS = (
         reads=columns("items", "confidence", "correct"),
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
         caveat="Too much in one place and too little in another cancel out.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
     Metric(
         key="hmr",
@@ -92,11 +97,13 @@ ITEMS = (
         high=1,
         formula=r"\frac{(\beta^2 + 1) R_O R_U}{\beta^2 R_O + R_U}",
         words="Harmonic mean of the two rewards: for not being confident when wrong, and for being confident when right.",
-        source="Sakai eq. 8",
+        source="Sakai eq. 8 and its footnote on beta",
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, conventions: items.hmr(*_rewards(t), conventions.beta),
         caveat="Rewards confidence of 0 and 1; a perfectly calibrated model of middling confidence does not reach 1.",
+        axioms=("U", "O", "UO"),
+        axioms_where="where the other reward is above 0",
     ),
     Metric(
         key="r_over",
@@ -113,6 +120,8 @@ ITEMS = (
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[0],
         caveat="1 if nothing is incorrect.",
+        axioms=("O",),
+        counterexamples=(RIGHT_UP,),
     ),
     Metric(
         key="r_under",
@@ -129,6 +138,8 @@ ITEMS = (
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[1],
         caveat="1 if nothing is correct.",
+        axioms=("U",),
+        counterexamples=(WRONG_DOWN,),
     ),
     Metric(
         key="macro_ce",
@@ -147,6 +158,7 @@ ITEMS = (
         value=lambda t, _: items.macro_ce(t["correct"], t["confidence_correct"], t["incorrect"], t["confidence_incorrect"]),
         undefined="either nothing is correct or nothing is incorrect",
         caveat="A perfectly calibrated model does not reach 0: it asks for confidences of 0 and 1.",
+        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="pct_rounded",
@@ -163,5 +175,6 @@ ITEMS = (
         reads=columns("items", "rounded"),
         value=lambda t, _: arrays.ratio(t["rounded"], t["items"]),
         caveat="A habit of stating numbers, not a fault by itself; it is not ranked.",
+        axioms=(),
     ),
 )

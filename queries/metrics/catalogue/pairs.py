@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from queries.metrics.catalogue.shared import Part, columns
+from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, Part, columns
 from queries.metrics.kernels import bins, pairs
-from queries.metrics.metric import Conventions, Floats, Metric, Sums
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
 
 def _from_pairs(totals: Sums, conventions: Conventions) -> Floats:
@@ -16,6 +16,9 @@ def _from_pairs(totals: Sums, conventions: Conventions) -> Floats:
 def _corp_part(part: int, confidence: Floats, correct: Floats, weights: Floats) -> Floats:
     return pairs.corp(confidence, correct, weights)[part]
 
+
+# What sees only the order of confidences does not notice a change that leaves it.
+IN_ORDER = (Counterexample(((0.2, 0), (0.6, 1)), 1, 0.7), Counterexample(((0.2, 0), (0.6, 1)), 0, 0.1))
 
 CORP: tuple[Part, ...] = (
     (
@@ -47,6 +50,8 @@ PAIRS = (
         value=_from_pairs,
         pairs=pairs.ks,
         caveat="Needs no bins. The paper walks tied items one by one, so that its value depends on the order of the rows.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
     Metric(
         key="ks_sequential",
@@ -65,6 +70,8 @@ PAIRS = (
         pairs=pairs.ks_sequential,
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, Counterexample(((0.7, 1), (0.7, 0)), 1, 0.6)),
     ),
     Metric(
         key="auroc",
@@ -84,6 +91,8 @@ PAIRS = (
         undefined="either nothing is correct or nothing is incorrect",
         caveat="Tells right from wrong by order alone: it says nothing of calibration, and any rescaling of confidences "
         "leaves it as it is.",
+        axioms=(),
+        counterexamples=IN_ORDER,
     ),
     Metric(
         key="correlation",
@@ -95,13 +104,18 @@ PAIRS = (
         high=1,
         formula=r"\frac{\sum_i (c_i - \bar c)(y_i - \bar y)}{\sqrt{\sum_i (c_i - \bar c)^2 \sum_i (y_i - \bar y)^2}}",
         words="Pearson's correlation over items.",
-        source="LifeEval table 2",
+        source="LifeEval (arXiv 2605.23909)",
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=_from_pairs,
         pairs=pairs.correlation,
         undefined="confidence or correctness does not vary",
         caveat="Says whether confidence follows correctness, not whether it is the right size.",
+        axioms=(),
+        counterexamples=(
+            Counterexample(((0.1, 0), (0.8, 1), (0.8, 1)), 1, 0.9),
+            Counterexample(((0.2, 0), (0.2, 0), (0.9, 1)), 0, 0.1),
+        ),
     ),
     *(
         Metric(
@@ -111,7 +125,7 @@ PAIRS = (
             symbol=symbol,
             direction=direction,
             low=0,
-            high=1,
+            high=1 if key == "corp_mcb" else 0.25,
             formula=formula,
             words=words,
             source="Dimitriadis, Gneiting & Jordan 2021",
@@ -119,7 +133,10 @@ PAIRS = (
             reads=columns("items"),
             value=_from_pairs,
             pairs=partial(_corp_part, part),
-            caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration is overstated.",
+            caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration and discrimination are "
+            "overstated.",
+            axioms=(),
+            counterexamples=(RIGHT_UP, WRONG_DOWN) if key == "corp_mcb" else IN_ORDER,
         )
         for part, (key, name, label, symbol, direction, formula, words) in enumerate(CORP)
     ),
@@ -130,7 +147,7 @@ PAIRS = (
         symbol=r"\mathrm{UNC}_{\text{CORP}}",
         direction="none",
         low=0,
-        high=1,
+        high=0.25,
         formula=r"\mathrm{BS}(\bar y)",
         words="The Brier score of always stating the accuracy; brier = mcb - dsc + unc.",
         source="Dimitriadis, Gneiting & Jordan 2021",
@@ -138,5 +155,6 @@ PAIRS = (
         reads=columns("items", "correct"),
         value=lambda t, _: bins.uncertainty(t["items"], t["correct"]),
         caveat="The same number as the uncertainty of Murphy's decomposition: no binning enters it.",
+        axioms=(),
     ),
 )

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import columns, mean, mean_over_questions
-from queries.metrics.kernels import arrays, questions
-from queries.metrics.metric import Conventions, Metric, Sums
+from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns, mean, mean_over_questions
+from queries.metrics.kernels import arrays, questions, twofold
+from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
 CALSCORE_CURVE = "buzz_share"  # unless the analyst chooses another
 
@@ -31,11 +31,32 @@ def _calscore2_column(conventions: Conventions) -> str:
     return "survival_reward" if conventions.human == "survival" else "team_share_reward"
 
 
-def _overconfidence_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
+def _points(sums: Sums) -> tuple[Floats, Floats, Floats]:
+    """Which questions have a difficulty (1, else 0), their difficulty, and their overconfidence."""
     gap = arrays.ratio(sums["confidence"] - sums["correct"], sums["items"])
     known = np.isfinite(sums["difficulty"]) & np.isfinite(gap)
-    x, y = np.where(known, sums["difficulty"], 0.0), np.where(known, gap, 0.0)
-    return {"questions": known.astype(float), "x": x, "y": y, "xx": x * x, "xy": x * y}
+    return known.astype(float), np.where(known, sums["difficulty"], 0.0), np.where(known, gap, 0.0)
+
+
+def _overconfidence_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
+    known, x, y = _points(sums)
+    return {"questions": known, "x": x, "y": y, "xx": x * x, "xy": x * y}
+
+
+def _in_two_parts(sums: Sums, conventions: Conventions) -> Sums:
+    """What the standard error needs: each sum as the sum of exact products of leading parts and the sum of what they leave."""
+    known, *points = _points(sums)
+    x, y = (twofold.parts(values) for values in points)
+    found = {"questions": known, "x": x[0], "x_rest": x[1], "y": y[0], "y_rest": y[1]}
+    for name, p, q in (("xx", x, x), ("xy", x, y), ("yy", y, y)):
+        found |= {name: p[0] * q[0], f"{name}_rest": p[0] * q[1] + p[1] * q[0] + p[1] * q[1]}
+    return found
+
+
+def _slope_error(totals: Sums, conventions: Conventions) -> Floats:
+    return questions.slope_error(
+        totals["questions"], *((totals[name], totals[f"{name}_rest"]) for name in ("x", "y", "xx", "xy", "yy"))
+    )
 
 
 QUESTIONS = (
@@ -59,6 +80,8 @@ QUESTIONS = (
         undefined="no human team heard any of these questions",
         caveat="Its weights 1 - h_t are not normalised: where people know early, every model is near 0.5. "
         "The paper's tables fit a normalised variant better.",
+        axioms=("U", "O", "UO"),
+        axioms_where="at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore_weighted",
@@ -79,6 +102,8 @@ QUESTIONS = (
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or people knew them at every clue",
         caveat="Not the paper's definition, but nearer to its tables, which have CalScore above MCE for nearly every model.",
+        axioms=("U", "O", "UO"),
+        axioms_where="at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore2",
@@ -91,7 +116,7 @@ QUESTIONS = (
         formula=r"1 - \left[\sum_t m_t \sum_{e \le t} b_e y_e + \left(1 - \sum_t m_t\right) \sum_t b_t y_t\right]",
         words="One minus the chance of answering right before a human buzz, where the model buzzes with its confidence "
         "as chance.",
-        source="GRACE eq. 2, app. M",
+        source="GRACE eq. 2, app. M, table 7",
         needs=("correctness", "confidence", "human buzzes"),
         reads=lambda c: (_calscore2_column(c),),
         contributions=lambda sums, c: mean_over_questions(arrays.clip(1 - sums[_calscore2_column(c)])),
@@ -102,6 +127,8 @@ QUESTIONS = (
         undefined="no human team heard any of these questions",
         caveat="Needs a monotone human curve: under the share of buzzes it stays with the share of teams. The paper's text calls "
         "the increments of h cumulative and prints another reward than its numbers give.",
+        axioms=(),
+        counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),
     Metric(
         key="grace_mce",
@@ -121,6 +148,7 @@ QUESTIONS = (
         level="question",
         caveat="The paper calls it MCE, which elsewhere means the maximum calibration error. Rewards accuracy as much as "
         "calibration.",
+        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="hard_easy_slope",
@@ -132,7 +160,7 @@ QUESTIONS = (
         high=math.inf,
         formula=r"\arg\min_\beta \sum_q \left(\bar c_q - \bar y_q - \alpha - \beta d_q\right)^2",
         words="Least-squares slope of overconfidence on difficulty over questions; above 0: most overconfident on the hardest.",
-        source="LifeEval sec. 4; Lichtenstein & Fischhoff 1977",
+        source="LifeEval table 2; Lichtenstein & Fischhoff 1977",
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
         contributions=_overconfidence_on_difficulty,
@@ -141,5 +169,34 @@ QUESTIONS = (
         single=False,
         undefined="the difficulty of these questions is unknown or does not vary",
         caveat="Where difficulty comes from the same answers, part of the slope is regression to the mean.",
+        axioms=(),
+        counterexamples=(
+            Counterexample(((0.3, 1), (0.3, 0), (0.3, 1)), 0, 0.5),
+            Counterexample(((0.3, 0), (0.3, 1), (0.3, 0)), 0, 0.1),
+        ),
+    ),
+    Metric(
+        key="hard_easy_slope_se",
+        name="Hard-easy effect, standard error",
+        label="Hard-easy SE",
+        symbol=r"\mathrm{SE}(\beta_{\text{hard-easy}})",
+        direction="none",
+        low=0,
+        high=math.inf,
+        formula=r"\sqrt{\frac{\sum_q \left(\bar c_q - \bar y_q - \hat\alpha - \hat\beta d_q\right)^2}"
+        r"{(n - 2) \sum_q (d_q - \bar d)^2}}",
+        words="Standard error of the hard-easy effect by ordinary least squares: what scatters around the line, against the "
+        "spread of difficulty.",
+        source="LifeEval (arXiv 2605.23909); ordinary least squares",
+        needs=("correctness", "confidence", "difficulty"),
+        reads=columns("items", "confidence", "correct", "difficulty"),
+        contributions=_in_two_parts,
+        value=_slope_error,
+        level="question",
+        single=False,
+        undefined="fewer than three questions have a difficulty, or it does not vary",
+        caveat="Assumes that overconfidence scatters alike at every difficulty and independently between questions; it is "
+        "not ranked.",
+        axioms=(),
     ),
 )

@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from queries.metrics.kernels.arrays import ratio
-from queries.metrics.metric import Conventions, Direction, Floats, Reads, Sums
+from queries.metrics.metric import Conventions, Counterexample, Direction, Floats, Reads, Sums
 
 Part = tuple[str, str, str, str, Direction, str, str]  # key, name, label, symbol, direction, formula, words
+
+# Two items of equal confidence in one bin, one right and one wrong. The right one becomes surer, or the wrong one less sure; what
+# compares mean confidence with accuracy finds both further apart than before.
+RIGHT_UP = Counterexample(((0.6, 1), (0.6, 0)), 0, 0.68)
+WRONG_DOWN = Counterexample(((0.48, 1), (0.48, 0)), 1, 0.4)
 
 
 def columns(*names: str) -> Reads:

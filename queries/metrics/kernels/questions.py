@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queries.metrics.kernels.arrays import FLAT, Floats, ratio
+from queries.metrics.kernels.twofold import Twofold, multiply, plus, subtract
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
@@ -52,3 +53,23 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
     spread = xx - ratio(x * x, n)
     flat = spread <= FLAT * np.abs(xx)
     return np.where(flat, np.nan, ratio(xy - ratio(x * y, n), np.where(flat, 0.0, spread)))
+
+
+def slope_error(n: Floats, x: Twofold, y: Twofold, xx: Twofold, xy: Twofold, yy: Twofold) -> Floats:
+    """Standard error of the least-squares slope, sqrt(RSS / (n - 2) / S_xx); NaN for n < 3 or where x does not vary. At least 0.
+
+    With A = n xx - x^2 and B, C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. In plain floats A C - B^2 would cancel to
+    1e-16 of A C where the points lie on a line, and its root to 1e-8: hence two floats for each sum.
+
+    Args:
+        n: number of points.
+        x, y, xx, xy, yy: sums of x, y, x^2, x y, y^2, each as the sums of two parts.
+    """
+    count = np.asarray(n, float)
+    sums = [plus(*part) for part in (x, y, xx, xy, yy)]
+    x, y, xx, xy, yy = sums
+    one = (count, np.zeros_like(count))
+    a, b, c = (subtract(multiply(one, both), multiply(p, q)) for both, p, q in ((xx, x, x), (xy, x, y), (yy, y, y)))
+    unexplained = np.maximum(subtract(multiply(a, c), multiply(b, b))[0], 0.0)
+    flat = (a[0] <= FLAT * np.abs(count * xx[0])) | (count < 3)
+    return np.sqrt(ratio(unexplained, np.where(flat, 0.0, a[0] ** 2 * (count - 2))))

@@ -1,0 +1,40 @@
+"""The catalogue of metrics."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from dashboard.api.answers import csv_response, json_response
+from dashboard.api.blueprint import api
+from dashboard.api.reading import no_keys
+from queries.catalogue import Entry, catalogue
+
+COLUMNS = (
+    "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",
+    "human", "binned", "undefined", "caveat", "notes",
+)  # fmt: skip
+
+
+@api.get("/api/v1/metrics")
+def get_metrics() -> Response:
+    """Every metric: what it is, where it comes from, which axioms it satisfies; and what the papers leave open."""
+    no_keys()
+    return json_response(catalogue())
+
+
+@api.get("/api/v1/metrics.csv")
+def get_metrics_csv() -> Response:
+    """The metrics as CSV; lists are separated by semicolons, and ``axioms`` is blank where they cannot be asked."""
+    no_keys()
+    rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in catalogue().metrics]
+    return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
+
+
+def _plain(value: object) -> object:
+    return ";".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _axioms(entry: Entry) -> list[object]:
+    if entry.axioms is None:
+        return [None, None]
+    return [";".join(entry.axioms.satisfied) or "none", entry.axioms.where]

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import dash
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
 from dashboard.components.figure import figure
+from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.runs import colours, swatch
@@ -20,6 +21,7 @@ from dashboard.service import service
 from dashboard.view import Looking, View, page, register
 from queries.leaderboard import Cell, Leaderboard, Row, leaderboard
 from queries.metrics import CATALOGUE, Metric
+from queries.published import COUNT, PublishedRow, PublishedTable, published, rows_of
 from queries.selection import BadAddress
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
@@ -48,10 +50,12 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                     f"{looking.facets.title}: {count(len(board.rows), 'run')} over {count(board.questions, 'question')}",
                     className="lead",
                 ),
+                _choice(looking),
             ],
             className="heading",
         ),
         _table(board, shown, looking, shades),
+        _about_published(looking, shown),
         _not_shown(board, [metric for metric in SHOWN if metric not in shown]),
         figure(
             "gap",
@@ -68,8 +72,9 @@ def _name(row: Row, board: Leaderboard) -> str:
 
 
 def check(looking: Looking) -> None:
-    """Its own key names what there is."""
+    """Its own keys name what there is."""
     _sorted([], looking.single("sort"))
+    _published(looking)
 
 
 def _sorted(rows: list[Row], sort: str) -> list[Row]:
@@ -122,7 +127,7 @@ def _table(board: Leaderboard, shown: Sequence[Metric], looking: Looking, shades
         for row in board.rows
     ]
     return html.Div(
-        html.Table([html.Thead(html.Tr(head)), html.Tbody(body)], className="board"),
+        html.Table([html.Thead(html.Tr(head)), html.Tbody(body), _reference(looking, shown)], className="board"),
         className="scroll",
         tabIndex="0",
         role="region",
@@ -153,7 +158,10 @@ def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) 
     following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)
     button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
-    return html.Th(button, scope="col", className="number" if number else "", **(aria(sort=order) if order else {}))
+    if number:
+        said = dcc.Link("?", href=f"/metrics#{key}", className="defined", title=f"What {key} is")
+        return html.Th([button, said], scope="col", className="number", **(aria(sort=order) if order else {}))
+    return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 
 def _cell(cell: Cell, metric: Metric, looking: Looking) -> html.Td:
@@ -182,9 +190,79 @@ def _not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
     return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")
 
 
+# -- what the papers printed: beside the computed rows, never among them ------------------------------------------------
+
+
+def _published(looking: Looking) -> tuple[PublishedTable, list[PublishedRow]] | None:
+    """The table that the address names with ``published``."""
+    key = looking.single("published")
+    if not key:
+        return None
+    known = [table.key for table in published().tables]
+    if key not in known:
+        raise BadAddress("unknown_value", f"There is no published table {key!r}.", "published", known)
+    return rows_of(key)
+
+
+def _choice(looking: Looking) -> Component:
+    options = {"": "None"} | {table.key: table.title for table in published().tables}
+    return menu("published", "Published values", options, looking.single("published"))
+
+
+def _reference(looking: Looking, shown: Sequence[Metric]) -> html.Tbody | None:
+    """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column."""
+    found = _published(looking)
+    if found is None:
+        return None
+    table, rows = found
+    heading = html.Th(
+        [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")],
+        colSpan=len(NAMES) + 1 + len(shown),
+        scope="rowgroup",
+        className="printed",
+    )
+    return html.Tbody([html.Tr(heading), *(_reference_row(table, row, shown) for row in rows)], className="published")
+
+
+def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric]) -> html.Tr:
+    count_of = row.values.get(COUNT)
+    return html.Tr(
+        [
+            html.Th(
+                [html.Span(row.model, className="name"), html.Span(table.title, className="cited")],
+                scope="row",
+                title=f"Printed in {table.paper}, {table.table}",
+            ),
+            html.Td(" · ".join(part for part in (row.elicitation, row.slice) if part)),
+            html.Td("" if count_of is None else f"{count_of:,.0f}", className="number"),
+            *(
+                html.Td(short(row.values[metric.key]), className="number figure-printed", title=_said(row, metric, table))
+                if metric.key in row.values
+                else html.Td("", className="number")
+                for metric in shown
+            ),
+        ]
+    )
+
+
+def _said(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
+    return f"{metric.name} = {row.values[metric.key]!r}, printed in {table.paper}, {table.table}"
+
+
+def _about_published(looking: Looking, shown: Sequence[Metric]) -> html.P | None:
+    found = _published(looking)
+    if found is None:
+        return None
+    table, rows = found
+    columns = {metric.key for metric in shown} | {COUNT}
+    others = list(dict.fromkeys(key for row in rows for key in row.values if key not in columns))
+    unseen = f" It also has {', '.join(others)}, which are no columns here." if others else ""
+    return html.P(f"{table.title}: {table.caveat}{unseen}", className="note")
+
+
 VIEW = register(
     View(
-        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, check=check, keys=("sort",),
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, check=check, keys=("sort", "published"),
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

@@ -11,6 +11,7 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 GOOD = [
     "/", "/?dataset=pyramid&category=History&sort=-brier&theme=dark", "/questions", "/questions?dataset=pyramid&metric=calscore",
     "/questions/pyramid/lit-01", "/questions/pyramid/lit-01?clue=0&human=survival", "/questions/lifeeval/0", "/datasets",
+    "/metrics", "/?published=grace-table-1",
     "/?dataset=pyramid&difficulty=0..0.01",
 ]  # fmt: skip
 BAD = [
@@ -20,6 +21,8 @@ BAD = [
     ("/datasets?dataset=nowhere", 400),
     ("/questions/pyramid/lit-01?run=x", 400),
     ("/?sort=beauty", 400),
+    ("/?published=beauty", 400),
+    ("/metrics?metric=ece", 400),
     ("/?theme=pink", 400),
     ("/questions?metric=beauty", 400),
     ("/questions/pyramid/lit-01?clue=99", 400),

@@ -361,12 +361,27 @@ def hard_easy_slope(asked, conventions):
     return math.fsum((x - middle) * (y - level) for x, y in points) / spread
 
 
+def hard_easy_slope_se(asked, conventions):
+    points = [
+        (Fraction(question.difficulty), Fraction(overconfidence([question], conventions)))
+        for question in asked
+        if question.difficulty is not None
+    ]
+    if len(points) < 3 or len({x for x, _ in points}) < 2:
+        return NAN
+    middle, level = (sum(side) / len(points) for side in zip(*points, strict=True))
+    spread = sum((x - middle) ** 2 for x, _ in points)
+    slope = sum((x - middle) * (y - level) for x, y in points) / spread
+    rest = sum((y - level - slope * (x - middle)) ** 2 for x, y in points)
+    return math.sqrt(rest / (len(points) - 2) / spread)
+
+
 METRICS = {
     metric.__name__: metric
     for metric in (
         brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
-        mean_confidence, overconfidence, correlation, hard_easy_slope, pct_rounded,
+        mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
     )
 }  # fmt: skip
 
@@ -377,7 +392,7 @@ def used(key, asked, conventions):
         return len(heard(asked))
     if key == "calscore_weighted":
         return sum(not unweighted(question, conventions.human or "buzz_share") for question in heard(asked))
-    if key == "hard_easy_slope":
+    if key in ("hard_easy_slope", "hard_easy_slope_se"):
         return sum(question.difficulty is not None for question in asked)
     return len(asked)
 

@@ -9,6 +9,7 @@ import pytest
 import slow_metrics as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import linregress
 from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
@@ -490,6 +491,47 @@ def test_slope_is_that_of_least_squares(points):
     x, y = np.array(points, float).T / [[100], [1]]
     found = questions.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
     assert found == pytest.approx(linear_regression(x.tolist(), y.tolist()).slope, abs=1e-9)
+
+
+def slope_error(x, y):
+    metric = CATALOGUE["hard_easy_slope_se"]
+    x, y = np.array(x, float), np.array(y, float)
+    sums = {"items": np.ones(len(x)), "confidence": y, "correct": np.zeros(len(x)), "difficulty": x}
+    totals = {name: part.sum() for name, part in metric.contributions(sums, STANDARD).items()}
+    return float(metric.value(totals, STANDARD))
+
+
+@MANY
+@given(points=st.lists(st.tuples(st.integers(0, 100), st.floats(-1, 1)), min_size=3, max_size=30))
+def test_the_error_of_the_slope_is_that_of_scipy(points):
+    x, y = np.array(points, float).T / [[100], [1]]
+    if len(set(x.tolist())) > 1:
+        if len(set(y.tolist())) > 1:  # scipy makes no number of a flat line
+            assert slope_error(x, y) == pytest.approx(linregress(x, y).stderr, abs=3e-8)  # which rounds, on a line
+        assert slope_error(x, y) == pytest.approx(exact_slope_error(x, y), abs=1e-11)
+
+
+def exact_slope_error(x, y):
+    asked = [slow.Asked([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    return slow.hard_easy_slope_se(asked, STANDARD)
+
+
+@pytest.mark.parametrize("count", [3, 4, 10, 808, 20000])
+@pytest.mark.parametrize("slope", [0.3, -0.7, 1.0])
+def test_points_on_a_line_leave_no_error(count, slope):
+    x = np.random.default_rng(count).random(count)
+    assert slope_error(x, 0.2 + slope * x - slope / 3) == pytest.approx(0, abs=1e-10)
+
+
+def test_the_error_of_a_slope_by_hand():
+    # x = 0, 1/2, 1 and y = 0, 1/2, 0: slope 0, level 1/6, residuals -1/6, 1/3, -1/6; RSS = 1/6, S_xx = 1/2, n - 2 = 1.
+    assert slope_error([0, 0.5, 1], [0, 0.5, 0]) == pytest.approx(math.sqrt(1 / 3), abs=1e-15)
+
+
+def test_an_error_needs_three_points_and_some_spread():
+    assert math.isnan(slope_error([0.1, 0.9], [0.3, 0.4]))
+    assert math.isnan(slope_error([0.3] * 5, [0.1, 0.2, 0.3, 0.4, 0.5]))
+    assert math.isnan(slope_error([], []))
 
 
 @pytest.mark.parametrize("x", [[], [0.3], [0.1, 0.1, 0.1], [0.7] * 50], ids=str)

@@ -55,9 +55,9 @@ NOTES = (
         key="grace-table-1",
         title="A column of table 1 is printed twice",
         source="GRACE table 1 and app. N",
-        text="In table 1 the column of CalScore squared under logit repeats CalScore; the table of app. N has other values "
-        "(0.939 to 0.992). GPT-4o's CalScore under logit is 0.661 in the one and 0.654 in the other. Ranks in the rows of"
-        " table 1 are not in order.",
+        text="In table 1 the column of CalScore squared under logit repeats CalScore (with GPT-4o's and Llama-3.1-70B's "
+        "exchanged); the table of app. N has other values (0.939 to 0.992). GPT-4o's CalScore under logit is 0.661 in the one "
+        "and 0.654 in the other. Ranks in the rows of table 1 are not in order.",
         metrics=("calscore", "calscore2"),
     ),
     Note(

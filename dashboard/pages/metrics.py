@@ -1,0 +1,174 @@
+"""The metrics: what each one is, where it comes from, what it satisfies, and what the papers leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria
+from dashboard.components.numbers import CURVE_NAMES
+from dashboard.view import Looking, View, page, register
+from queries.catalogue import Catalogue, Entry, Refuted, Remark, catalogue
+
+NOTHING = "no items are selected"  # needs no telling
+BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
+
+
+def draw(looking: Looking) -> Sequence[Component]:
+    """A table of contents, the metrics by family, the axioms, the notes."""
+    known = catalogue()
+    titles = {entry.key: entry.name for entry in known.metrics}
+    return [
+        html.Div([html.H1("Metrics"), html.P(_lead(known), className="lead")], className="heading"),
+        html.Div(
+            [
+                _contents(known),
+                html.Div(
+                    [
+                        *(part for family in known.families for part in _family(family.key, known)),
+                        _axioms(known),
+                        _notes(known.notes, titles),
+                    ],
+                    className="entries",
+                ),
+            ],
+            className="catalogue",
+        ),
+    ]
+
+
+def _lead(known: Catalogue) -> str:
+    return (
+        f"{len(known.metrics)} definitions, as computed here; c is a confidence, y a correctness, h the human curve, g = 2y − 1"
+    )
+
+
+def _contents(known: Catalogue) -> html.Nav:
+    lists: list[Component] = []
+    for family in known.families:
+        entries = [entry for entry in known.metrics if entry.family == family.key]
+        lists += [
+            html.P(html.A(family.title, href=f"#{family.key}")),
+            html.Ul([html.Li(html.A(entry.label, href=f"#{entry.key}", title=entry.name)) for entry in entries]),
+        ]
+    lists.append(html.P([html.A("Axioms", href="#axioms"), html.A("What the papers leave open", href="#notes")]))
+    return html.Nav(lists, className="contents", **aria(label="Metrics"))
+
+
+def _family(key: str, known: Catalogue) -> list[Component]:
+    (family,) = (family for family in known.families if family.key == key)
+    entries = [entry for entry in known.metrics if entry.family == key]
+    if not entries:
+        return []
+    notes = {note.key: note for note in known.notes}
+    return [
+        html.H2([family.title, html.Span(family.words, className="lead")], id=key, className="family"),
+        *(_entry(entry, notes) for entry in entries),
+    ]
+
+
+def _entry(entry: Entry, notes: dict[str, Remark]) -> html.Section:
+    facts: dict[str, Any] = {
+        "Source": entry.source,
+        "Needs": ", ".join(entry.needs),
+        "Human curve": f"{CURVE_NAMES[entry.human]}, unless another is chosen" if entry.human else None,
+        "Axioms": _satisfied(entry),
+        "Caveat": entry.caveat,
+        "Missing": f"where {entry.undefined}" if entry.undefined != NOTHING else None,
+        "Papers": _links([(f"#note-{key}", notes[key].title) for key in entry.notes]) if entry.notes else None,
+    }
+    return html.Section(
+        [
+            html.H3(
+                [
+                    html.A(entry.name, href=f"#{entry.key}", className="self"),
+                    html.Code(entry.key),
+                    html.Span(f"{BEST[entry.direction]}, {_range(entry)}", className="range"),
+                ]
+            ),
+            html.P(entry.words),
+            _formula(entry),
+            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+        ],
+        id=entry.key,
+        className="metric",
+    )
+
+
+def _formula(entry: Entry) -> Component:
+    """The formula, typeset by the MathJax that comes with Dash: 2 MB that no other page asks for."""
+    return dcc.Markdown(rf"$\displaystyle {entry.symbol} = {entry.formula}$", mathjax=True, className="formula")
+
+
+def _range(entry: Entry) -> str:
+    low, high = ("∞" if end is None else f"{end:g}".replace("-", "−") for end in (entry.low, entry.high))
+    if entry.low is None:
+        low = "−∞"
+    return f"{'[' if entry.low is not None else '('}{low}, {high}{']' if entry.high is not None else ')'}"
+
+
+def _satisfied(entry: Entry) -> list[Any]:
+    """Which axioms it satisfies, and in numbers how it breaks the others."""
+    if entry.axioms is None:
+        judges = entry.direction != "none" and "confidence" in entry.needs
+        return ["not stated" if judges else "do not apply: it calls no confidence better"]
+    held = ", ".join(entry.axioms.satisfied) or "none"
+    said: list[Any] = [html.Span(held, className="held"), f" {entry.axioms.where}" if entry.axioms.where else ""]
+    for one in entry.axioms.counterexamples:
+        said.append(html.Span(_refuted(one), className="refuted"))
+    return said
+
+
+def _refuted(one: Refuted) -> str:
+    items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in one.items)
+    change = f"{_ordinal(one.item)} to {one.to:g}"
+    before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (one.before, one.after))
+    outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
+    return f"Not {one.axiom}: stated {items}; the {change}, and it {outcome}."
+
+
+def _ordinal(index: int) -> str:
+    return ("first", "second", "third", "fourth")[index]
+
+
+def _axioms(known: Catalogue) -> html.Section:
+    table = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
+    return html.Section([html.H2("Axioms"), html.P(known.axioms_reading), table], id="axioms", className="metric")
+
+
+def _notes(notes: Sequence[Remark], titles: dict[str, str]) -> html.Section:
+    entries = [
+        html.Section(
+            [
+                html.H3([note.title, html.Span(note.source, className="range")]),
+                html.P(note.text),
+                html.P(_links([(f"#{key}", titles[key]) for key in note.metrics]), className="links") if note.metrics else None,
+            ],
+            id=f"note-{note.key}",
+            className="metric",
+        )
+        for note in notes
+    ]
+    return html.Section([html.H2("What the papers leave open, and what is done here", className="family"), *entries], id="notes")
+
+
+def _links(targets: Sequence[tuple[str, str]]) -> list[Any]:
+    links: list[Any] = []
+    for target, title in targets:
+        links += [", ", html.A(title, href=target)]
+    return links[1:]
+
+
+VIEW = register(View(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, filters=()))
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -1,0 +1,89 @@
+"""What the papers printed: figures to look at beside computed ones. They lie in no store and enter no rank."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+FACTS = Path(__file__).parent / "facts"
+COUNT = "n"  # beside metrics, how many answers the paper had
+
+
+class PublishedTable(msgspec.Struct, frozen=True):
+    """A table of a paper."""
+
+    key: str  # as addresses name it
+    paper: str
+    table: str
+    about: str  # which data it is about
+    caveat: str
+
+    @property
+    def title(self) -> str:
+        """Paper and table, short."""
+        return f"{self.paper.partition(' ')[0]}, {self.table}"
+
+
+class PublishedValue(msgspec.Struct, frozen=True):
+    """A figure of a table."""
+
+    key: str  # of its table
+    paper: str
+    table: str
+    model: str
+    elicitation: str | None
+    slice: str | None  # part of the data or kind of model, where the table has several
+    metric: str  # a key of the catalogue, or ``n``
+    value: float
+
+
+class Published(msgspec.Struct, frozen=True):
+    """Answer of ``/api/v1/published``; values in the order of their tables."""
+
+    tables: list[PublishedTable]
+    values: list[PublishedValue]
+
+
+@cache
+def published() -> Published:
+    """Every table and figure that is known."""
+    with (FACTS / "published_tables.csv").open(encoding="utf-8", newline="") as file:
+        tables = {row["key"]: PublishedTable(**row) for row in csv.DictReader(file)}
+    with (FACTS / "published_metrics.csv").open(encoding="utf-8", newline="") as file:
+        values = [
+            PublishedValue(
+                key=row["table"],
+                paper=tables[row["table"]].paper,
+                table=tables[row["table"]].table,
+                model=row["model"],
+                elicitation=row["elicitation"] or None,
+                slice=row["slice"] or None,
+                metric=row["metric"],
+                value=float(row["value"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+    return Published(list(tables.values()), values)
+
+
+class PublishedRow(msgspec.Struct, frozen=True):
+    """What a table says of one model."""
+
+    model: str
+    elicitation: str | None
+    slice: str | None
+    values: dict[str, float]  # by metric
+
+
+def rows_of(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
+    """A table as rows of models, in its order. Raises ``KeyError`` for an unknown one."""
+    known = published()
+    tables = {table.key: table for table in known.tables}
+    found: dict[tuple[str, str | None, str | None], dict[str, float]] = {}
+    for value in known.values:
+        if value.key == key:
+            found.setdefault((value.model, value.elicitation, value.slice), {})[value.metric] = value.value
+    return tables[key], [PublishedRow(*who, values) for who, values in found.items()]

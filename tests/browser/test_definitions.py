@@ -1,0 +1,95 @@
+"""The Metrics page: formulas are set without another host, and a link to a metric shows it."""
+
+from driving import board_is, choose, entries, eventually, heading, pairs
+
+
+def in_sight(page, key, top=40):
+    """The entry stands at the top of the window, or as near to it as the end of the page lets it."""
+
+    def there():
+        place, end = page.evaluate(
+            """(key) => [document.getElementById(key)?.getBoundingClientRect().top,
+                document.documentElement.scrollHeight - window.innerHeight - window.scrollY]""",
+            key,
+        )
+        assert place is not None and place >= -2 and (place < top or end < 2)
+
+    eventually(page, there)
+
+
+def typeset(page):
+    def all_set():
+        formulas, done = page.locator(".formula").count(), page.locator(".formula mjx-container > svg").count()
+        assert formulas == done > 20
+
+    eventually(page, all_set)
+
+
+def test_every_formula_is_set(visit):
+    asked = []
+    page = visit()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/metrics")
+    typeset(page)
+    assert heading(page) == "Metrics"
+    assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+    assert page.locator("mjx-container[tabindex]").count() == 0  # no stops for the tab key
+    assert any("mathjax" in url for url in asked)
+
+
+def test_no_other_page_loads_what_sets_formulas(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/")
+    page.wait_for_load_state("networkidle")
+    assert asked and not any("mathjax" in url for url in asked)
+
+
+def test_a_link_to_a_metric_shows_it(page):
+    page.goto("/metrics#corp_mcb")
+    typeset(page)
+    in_sight(page, "corp_mcb")
+
+
+def test_the_table_of_contents_leads_to_each_metric_without_an_entry_in_the_history(page):
+    page.goto("/metrics")
+    typeset(page)
+    before = entries(page)
+    page.get_by_role("navigation", name="Metrics").get_by_role("link", name="KS seq.").click()
+    in_sight(page, "ks_sequential")
+    assert page.url.endswith("/metrics#ks_sequential")
+    assert entries(page) == before
+    assert page.locator("mjx-container > svg").count() > 20  # not drawn anew
+
+
+def test_a_heading_of_the_leaderboard_leads_to_its_definition(page):
+    page.goto("/")
+    board_is(page, [])
+    page.locator('th a.defined[href="/metrics#ece"]').click(force=True)
+    typeset(page)
+    in_sight(page, "ece")
+    page.go_back()
+    board_is(page, [])
+
+
+def test_it_fits_a_small_screen(visit):
+    page = visit(width=390, height=844, theme="dark")
+    page.goto("/metrics")
+    typeset(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_published_rows_can_be_switched_on_and_off(page):
+    page.goto("/")
+    alone = board_is(page, [])
+    choose(page, "published", "LifeEval, Table 2")
+    eventually(page, lambda: rows_printed(page, 12))
+    assert pairs(page) == [("published", "lifeeval-table-2")]
+    assert page.locator("table.board tbody tr[data-run]").count() == len(alone)
+    choose(page, "published", "None")
+    eventually(page, lambda: rows_printed(page, 0))
+    assert pairs(page) == []
+
+
+def rows_printed(page, count):
+    assert page.locator("tbody.published tr").count() == count

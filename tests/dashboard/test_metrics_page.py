@@ -1,0 +1,207 @@
+"""The catalogue and the published figures as addresses and pages give them."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from dashboard.service import service
+from dashboard.view import VIEWS, look
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS, NOTES
+from queries.published import published
+
+
+def table(client, address):
+    answer = client.get(address)
+    assert answer.status_code == 200 and answer.mimetype == "text/csv"
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def shown(component):
+    """Every text and property of a component and what is in it, as Dash would send it."""
+    return json.dumps(component, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+
+
+def drawn(app, view, pairs=()):
+    with app.test_request_context(VIEWS[view].path):
+        return VIEWS[view].draw(look(VIEWS[view], list(pairs)))
+
+
+# -- the catalogue -----------------------------------------------------------------------------------------------------
+
+
+def test_the_catalogue_as_json(client):
+    said = client.get("/api/v1/metrics").get_json()
+    assert [entry["key"] for entry in said["metrics"]] == [metric.key for metric in METRICS]
+    for entry, metric in zip(said["metrics"], METRICS, strict=True):
+        for fact in ("name", "symbol", "direction", "formula", "words", "source", "caveat", "undefined", "level", "human"):
+            assert entry[fact] == getattr(metric, fact)
+        assert entry["needs"] == list(metric.needs)
+    entries = {entry["key"]: entry for entry in said["metrics"]}
+    assert (entries["hard_easy_slope"]["low"], entries["hard_easy_slope"]["high"]) == (None, None)
+    assert entries["brier"]["axioms"] == {"satisfied": ["U", "O", "UO"], "where": None, "counterexamples": []}
+    assert entries["accuracy"]["axioms"] is None
+    (first, _) = entries["ece"]["axioms"]["counterexamples"]
+    assert first["items"] == [[0.6, 1], [0.6, 0]] and (first["item"], first["to"]) == (0, 0.68)
+    assert (first["before"], first["after"]) == pytest.approx((0.1, 0.14), abs=1e-12)
+    assert {family["key"] for family in said["families"]} == {entry["family"] for entry in said["metrics"]}
+    assert list(said["axioms"]) == ["U", "O", "UO"] and "our reading" in said["axioms_reading"]
+
+
+def test_what_the_papers_contradict_is_told(client):
+    said = client.get("/api/v1/metrics").get_json()
+    assert [note["key"] for note in said["notes"]] == [note.key for note in NOTES]
+    keys = {entry["key"] for entry in said["metrics"]}
+    for note in said["notes"]:
+        assert set(note["metrics"]) <= keys
+        assert all(note["key"] in entry["notes"] for entry in said["metrics"] if entry["key"] in note["metrics"])
+    text = " ".join(note["text"] for note in said["notes"])
+    for figure in (
+        "0.5823",
+        "0.4177",
+        "0.7722",
+        "0.2278",
+        "0.53",
+        "0.939",
+        "0.661",
+        "0.654",
+        "0.766",
+        "0.846",
+        "0.3875",
+        "0.056",
+        "0.078",
+        "0.5699",
+    ):
+        assert figure in text
+
+
+def test_the_catalogue_as_csv(client):
+    rows = {row["key"]: row for row in table(client, "/api/v1/metrics.csv")}
+    assert list(rows) == [metric.key for metric in METRICS]
+    assert rows["hmr"]["axioms"] == "U;O;UO" and rows["ece"]["axioms"] == "none" and rows["accuracy"]["axioms"] == ""
+    assert rows["ece"]["needs"] == "correctness;confidence"
+    assert rows["calscore2"]["formula"] == next(metric.formula for metric in METRICS if metric.key == "calscore2")
+
+
+@pytest.mark.parametrize("address", ["/api/v1/metrics?metric=ece", "/api/v1/metrics.csv?x=1"])
+def test_the_catalogue_takes_no_keys(client, address):
+    answer = client.get(address)
+    assert answer.status_code == 400 and answer.get_json()["error"]["code"] == "unknown_key"
+
+
+def test_the_page_shows_every_fact_of_every_metric(app):
+    text = shown(drawn(app, "metrics"))
+    for metric in METRICS:
+        for fact in (metric.name, metric.words, metric.formula, metric.source, metric.caveat):
+            assert json.dumps(fact, ensure_ascii=False)[1:-1] in text, (metric.key, fact)
+        assert f'"id": "{metric.key}"' in text and f'"#{metric.key}"' in text
+    for note in NOTES:
+        assert json.dumps(note.text, ensure_ascii=False)[1:-1] in text
+
+
+def test_only_the_metrics_page_typesets(app):
+    assert '"mathjax": true' in shown(drawn(app, "metrics"))
+    for name, view in VIEWS.items():
+        if name in ("leaderboard", "questions", "datasets"):
+            assert '"mathjax": true' not in shown(drawn(app, name)), view
+
+
+def test_a_counterexample_is_told_in_numbers(app):
+    text = shown(drawn(app, "metrics"))
+    assert "Not U: stated 0.6 right, 0.6 wrong; the first to 0.68, and it goes from 0.1 to 0.14." in text
+    assert "lower is better, [0, 1]" in text
+
+
+# -- what the papers printed -------------------------------------------------------------------------------------------
+
+
+def test_published_figures_as_json_and_csv(client):
+    said = client.get("/api/v1/published").get_json()
+    assert len(said["values"]) == len(published().values) == 380
+    assert {value["key"] for value in said["values"]} == {each["key"] for each in said["tables"]}
+    assert all(each["caveat"] and each["paper"] for each in said["tables"])
+    rows = table(client, "/api/v1/published.csv")
+    assert len(rows) == 380
+    assert rows[0] == {
+        "key": "grace-table-1", "paper": "GRACE (Sung et al. 2025)", "table": "Table 1", "model": "GPT-4",
+        "elicitation": "verbalized", "slice": "", "metric": "brier", "value": "0.274",
+    }  # fmt: skip
+
+
+def test_published_figures_of_some_metrics_and_tables(client):
+    said = client.get("/api/v1/published?metric=calscore&metric=ece&table=grace-app-n").get_json()
+    assert {value["metric"] for value in said["values"]} == {"calscore", "ece"}
+    assert [each["key"] for each in said["tables"]] == ["grace-app-n"] and len(said["values"]) == 24
+    assert client.get("/api/v1/published?metric=auroc").get_json() == {"tables": [], "values": []}
+    assert {row["metric"] for row in table(client, "/api/v1/published.csv?metric=dist_ce")} == {"dist_ce"}
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "field"),
+    [
+        ("metric=beauty", "unknown_value", "metric"),
+        ("table=grace-table-99", "unknown_value", "table"),
+        ("dataset=pyramid", "unknown_key", "dataset"),
+    ],
+)
+def test_a_wrong_key_of_published_figures_is_named(client, query, code, field):
+    answer = client.get(f"/api/v1/published?{query}")
+    error = answer.get_json()["error"]
+    assert (answer.status_code, error["code"], error["field"]) == (400, code, field)
+    assert error["allowed"]
+
+
+def test_an_unknown_published_table_is_an_error_of_the_page(client):
+    assert client.get("/?published=grace-table-1").status_code == 200
+    assert client.get("/?published=grace-table-99").status_code == 400
+    assert client.get("/?published=grace-table-1&published=grace-app-n").status_code == 400
+    assert client.get("/questions?published=grace-table-1").status_code == 400
+
+
+def bodies(app, *pairs):
+    """The bodies of the leaderboard's table."""
+    (found,) = [part for part in drawn(app, "leaderboard", pairs) if getattr(part, "className", "") == "scroll"]
+    _, *rest = found.children.children
+    return [body for body in rest if body is not None]
+
+
+@pytest.mark.parametrize("sort", ["", "ece", "-accuracy", "model"])
+def test_published_rows_stand_below_the_computed_ones_and_change_nothing_in_them(app, sort):
+    sorting = [("sort", sort)] if sort else []
+    (alone,) = bodies(app, *sorting)
+    computed, printed = bodies(app, ("published", "lifeeval-table-2"), *sorting)
+    assert shown(alone) == shown(computed)
+    names = [row.children[0].children[0].children for row in printed.children[1:]]
+    assert names[:2] == ["Claude-Sonnet-3.7", "Claude-Sonnet-4"] and len(names) == 11  # the paper's order, whatever the sort
+    text = shown(printed)
+    assert "rank" not in text and "data-run" not in text and "swatch" not in text
+    for row in printed.children[1:]:
+        assert "LifeEval, Table 2" in shown(row)
+
+
+def test_published_rows_have_figures_only_where_a_column_has_their_metric(app):
+    _, printed = bodies(app, ("published", "lifeeval-table-2"))
+    row = printed.children[1]
+    assert [cell.children for cell in row.children[1:3]] == ["verbalized · reasoning", "808"]
+    assert [cell.children for cell in row.children[3:] if cell.children] == ["0.040", "0.545", "0.531", "0.180", "0.901"]
+    _, printed = bodies(app, ("published", "baan-table-2"))
+    assert all(not cell.children for row in printed.children[1:] for cell in row.children[3:])
+
+
+def test_the_caveat_of_a_published_table_is_told(app):
+    text = shown(drawn(app, "leaderboard", [("published", "grace-table-1")]))
+    assert "repeats CalScore" in text
+    assert "Caveat" not in shown(drawn(app, "leaderboard"))
+
+
+def test_no_published_figure_is_in_the_answer_of_the_leaderboard(app, client):
+    said = client.get("/api/v1/leaderboard").get_json()
+    runs = {row["run"] for row in said["rows"]}
+    with app.test_request_context("/"):
+        looking = look(VIEWS["leaderboard"], [("published", "lifeeval-table-2")])
+        found = service().ask(leaderboard, looking.selection, METRICS)
+    assert {row.run for row in found.rows} == runs
+    assert max(cell.rank or 0 for row in found.rows for cell in row.metrics.values()) <= len(runs)
+    assert client.get("/api/v1/leaderboard?published=lifeeval-table-2").status_code == 400

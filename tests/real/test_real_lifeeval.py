@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from scipy.stats import linregress
 
 from data.ingest import import_paths
 from data.staging import ImportOptions
@@ -64,6 +65,18 @@ def test_published_figures(board, model):
     row = board[model]
     assert (row.items, row.questions) == (items, items)
     assert [row.metrics[key].value for key in KEYS] == pytest.approx(values, abs=1e-3)
+
+
+def test_the_error_of_the_slope_is_that_of_scipy(store, board):
+    for row in board.values():
+        points = store.snapshot().rows(
+            """select q.difficulty, s.confidence - s.correct from statistics s join questions q using (dataset, question_id)
+            where s.run = $run""",
+            {"run": row.run},
+        )
+        fit = linregress(*zip(*points, strict=True))
+        found = [row.metrics[key].value for key in ("hard_easy_slope", "hard_easy_slope_se")]
+        assert found == pytest.approx([fit.slope, fit.stderr], abs=1e-10)
 
 
 def test_what_was_skipped_is_told(store, imported):

@@ -75,7 +75,7 @@ def _about_files(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Scale of the file's confidences.",
         ),
-        click.option("--classes", metavar="A,B,C", help="Classes of a dataset, in order."),
+        click.option("--classes", metavar="A,B,C", help="Classes in order: of a dataset, or of ChaosNLI predictions."),
         click.option("--elicitation", help="How its confidence was elicited, where the file does not say."),
         click.option("--model", help="Model of a run, where the file does not say."),
         click.option("--as", "form", metavar="FORMAT", help="Format of the files; without it, recognised by name and content."),

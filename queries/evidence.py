@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from data.statistics import BIN_COLUMNS, BINS, select_sql
 from data.store import Snapshot
+from queries import distributions
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import Sums, as_they_are
@@ -114,9 +115,7 @@ class Evidence:
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
-        each = np.ones(len(self.questions))
-        if metric.level == "question":
-            each = self._contributions(metric)["questions"]
+        each = self._contributions(metric).get("questions", np.ones(len(self.questions)))
         return self.totals({"questions": each})["questions"].astype(int)
 
     def keep(self, rows: NDArray[np.bool_]) -> Evidence:
@@ -216,7 +215,9 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
         metrics: what will be asked of the evidence.
         responses: table to read in place of the store's responses, and then of the statistics kept of them.
     """
-    needed = sorted({name for metric in metrics for name in metric.reads(selection.conventions)} - {"difficulty"} | {"items"})
+    reads = {name for metric in metrics for name in metric.reads(selection.conventions)}
+    whole = reads & {*distributions.COLUMNS}
+    needed = sorted(reads - whole - {"difficulty"} | {"items"})
     with_clauses, parameters = chosen(selection)
     selected = snapshot.rows(f"{with_clauses} select count(*) from chosen_questions", parameters)[0][0]
     anew = bool(selection.revealed or responses)
@@ -231,13 +232,17 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     firsts = rows.with_row_index("row").unique("run", keep="first", maintain_order=True)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     pairs = by_mass or any(metric.pairs is not None for metric in metrics)
+    sums = {name: _numbers(rows[name]) for name in [*needed, "difficulty"]}
+    if whole:
+        answers = distributions.Source(with_clauses, kept_responses(selection, parameters), parameters)
+        sums |= distributions.columns(snapshot, selection.dataset, answers, rows, whole, selection.conventions)
     return Evidence(
         runs=tuple(Run(*row) for row in firsts.select("run", "model", "elicitation").iter_rows()),
         starts=firsts["row"].to_numpy().astype(np.int64),
         questions=rows["question_id"].to_numpy(),
         places=rows["place"].to_numpy().astype(np.int64),
         selected=selected,
-        sums={name: _numbers(rows[name]) for name in [*needed, "difficulty"]},
+        sums=sums,
         item_pairs=_item_pairs(snapshot, selection, responses) if pairs else None,
         conventions=selection.conventions,
     )

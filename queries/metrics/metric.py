@@ -14,7 +14,7 @@ from data.human import CURVES
 Floats = NDArray[np.float64]
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
-Need = Literal["correctness", "confidence", "human buzzes", "difficulty"]
+Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
 Axiom = Literal["U", "O", "UO"]  # see queries.metrics.axioms
 Item = tuple[float, float]  # confidence, correctness
 HUMAN = CURVES

@@ -9,6 +9,7 @@ from queries.metrics.catalogue.items import ITEMS
 from queries.metrics.catalogue.notes import NOTES, Note
 from queries.metrics.catalogue.pairs import PAIRS
 from queries.metrics.catalogue.questions import QUESTIONS
+from queries.metrics.catalogue.votes import VOTES
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "Note"]
 
@@ -18,6 +19,7 @@ FAMILIES = {
     "bins": ("Bins", "From items in bins of confidence", BINS),
     "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),
     "pairs": ("Pairs", "From confidence and correctness item by item, in order of confidence", PAIRS),
+    "votes": ("Votes", "From whole distributions, and from the votes of people", VOTES),
 }
 METRICS = tuple(metric for _, _, metrics in FAMILIES.values() for metric in metrics)
 CATALOGUE = {metric.key: metric for metric in METRICS}

@@ -37,17 +37,29 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
     """
     each = np.atleast_1d(np.asarray(len(confidence) if sizes is None else sizes, dtype=np.int64))
     part = np.repeat(np.arange(len(each)), each)
-    order = np.lexsort((confidence, part))
-    place = np.arange(len(part)) - np.repeat(np.cumsum(each) - each, each)
-    small, larger = (of_part[part] for of_part in np.divmod(each, count))
-    # The first ``larger`` bins hold one item more.
-    bins = np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
+    order, bins = mass_bin_of(confidence, each, count)
     shape = (count,) if sizes is None else (len(each), count)
 
     def added(values: Floats | None) -> Floats:
         return np.bincount(part * count + bins, values, len(each) * count).astype(float).reshape(shape)
 
     return added(None), added(confidence[order]), added(correct[order])
+
+
+def mass_bin_of(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order of the items by confidence within their part, and the equal-mass bin of each in that order, both of shape (n,).
+
+    Args:
+        confidence: shape (n,).
+        sizes: how many items each part has, one after the other.
+        count: bins.
+    """
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((confidence, part))
+    place = np.arange(len(part)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    small, larger = (of_part[part] for of_part in np.divmod(sizes, count))
+    # The first ``larger`` bins hold one item more.
+    return order, np.where(place < larger * (small + 1), place // (small + 1), (place - larger) // np.maximum(small, 1))
 
 
 def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:

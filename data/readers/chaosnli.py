@@ -1,0 +1,199 @@
+"""ChaosNLI as released: items with the votes of a hundred people each, and classifiers' predictions of NLI items.
+
+Items (Nie et al. 2020): JSON Lines ``uid, label_count, majority_label, example{premise, hypothesis}``. Predictions (Baan et al.
+2022): JSON Lines ``uid, probs, pred``, whose class order no file states and only the analyst knows.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from data.contract import SHOWN, Column
+from data.files import TableFile
+from data.incoming import Incoming
+from data.report import Problem, refuse
+from data.staging import ImportOptions, RunKey, Staging, literal
+
+KEY = "chaosnli"
+DATASET = "chaosnli"
+ELICITATION = "softmax"
+CLASSES = ("entailment", "neutral", "contradiction")  # the order of label_count
+LETTERS = {name[0]: name for name in CLASSES}
+NOT_ASKED = "not a question of this dataset"
+
+ITEMS = (
+    Column("uid", required=True),
+    Column("label_count", "numbers", required=True, low=0),
+    Column("label_counter"),
+    Column("majority_label", choices=tuple(LETTERS)),
+    Column("example", required=True),
+)
+PREDICTIONS = (
+    Column("uid", required=True),
+    Column("probs", "numbers", required=True, low=0),
+    Column("pred", "integer", low=0),
+    Column("true", "integer", low=0),
+)
+MOST_ORDERED = 6  # classes whose every order is tried
+
+
+def recognises(incoming: Incoming) -> bool:
+    """The keys of the release."""
+    return "uid" in incoming.columns and bool({"label_count", "label_counter", "probs", "logits"} & incoming.columns)
+
+
+def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
+    """Read the items, or one model's predictions for items that are there."""
+    if incoming.folder is not None:
+        raise refuse(incoming.name, "this is a folder or zip; ChaosNLI's files are JSON Lines: name them one by one")
+    columns = set(incoming.file.columns)
+    if {"label_count", "label_counter"} & columns:
+        _read_items(incoming.file, staging, options)
+    elif {"probs", "logits"} & columns:
+        _read_predictions(incoming.file, staging, options)
+    else:
+        seen = ", ".join(incoming.file.columns)
+        raise refuse(
+            incoming.name, f"neither ChaosNLI items (uid, label_count) nor predictions (uid, probs); the file has: {seen[:300]}"
+        )
+
+
+def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> None:
+    dataset = options.dataset or DATASET
+    staging.add_dataset(
+        file.name,
+        dataset,
+        kind="votes",
+        title=options.title or "ChaosNLI",
+        source="ChaosNLI (Nie, Zhou & Bansal 2020), as released",
+        licence="CC BY-NC 4.0",
+        classes=list(CLASSES),
+    )
+    staging.load(file, ITEMS)
+    counter = "[" + ", ".join(f"coalesce(try_cast(counter->>'{letter}' as double), 0)" for letter in LETTERS) + "]"
+    staging.connection.execute(f"""
+        create or replace table polled as
+        select *, {staging.files.index(file)} as file, {counter} as counted,
+            trim(coalesce(told->>'premise', '')) as premise, trim(coalesce(told->>'hypothesis', '')) as hypothesis
+        from (select *, case when json_valid(label_counter) then label_counter::json end as counter,
+            case when json_valid(example) then example::json end as told from loaded)""")
+    for column, value, condition, reason in (
+        ("label_count", "label_count", "len(label_count) <> 3", f"must be three numbers: votes for {', '.join(CLASSES)}"),
+        ("label_count", "label_count", "len(list_filter(label_count, lambda n: n <> floor(n) or n > 1e9)) > 0",
+         "votes are whole numbers"),
+        ("label_count", "label_count", "len(label_count) = 3 and list_sum(label_count) = 0", "nobody voted"),
+        ("label_counter", "label_counter", "counter is not null and len(label_count) = 3 and counted <> label_count",
+         "says something else than label_count"),
+        ("example", "example", "example is not null and (premise = '' or hypothesis = '')",
+         "must hold a premise and a hypothesis"),
+    ):  # fmt: skip
+        staging.flag("polled", column, f"s.{value}", literal(reason), f"where {condition}")
+    cases = " ".join(f"when {literal(letter)} then {literal(name)}" for letter, name in LETTERS.items())
+    staging.add(
+        "questions",
+        file,
+        f"""select $dataset as dataset, uid as question_id,
+            'Premise: ' || premise || chr(10) || 'Hypothesis: ' || hypothesis as text,
+            case majority_label {cases} end as answer, ordinal from polled""",
+        {"dataset": dataset},
+    )
+    staging.add(
+        "votes",
+        file,
+        """select $dataset as dataset, uid as question_id, unnest($classes) as class,
+            unnest(list_transform(label_count, lambda n: try_cast(n as integer))) as votes, ordinal
+        from polled where len(label_count) = 3""",
+        {"dataset": dataset, "classes": list(CLASSES)},
+    )
+    staging.connection.execute("drop table polled")
+
+
+def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions) -> None:
+    dataset = options.dataset or DATASET
+    known = staging.known(dataset)
+    if not known:
+        raise refuse(
+            file.name, f"there is no dataset {dataset!r} to answer; import its items first, or name it with --dataset ID"
+        )
+    classes: list[str] = known["classes"] or []
+    _check_classes(file, dataset, classes, options)
+    if not options.model:
+        raise refuse(file.name, "which model predicted this? Give --model NAME")
+    staging.load(file, PREDICTIONS)
+    key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
+    size, order = len(classes), [options.classes.index(name) + 1 for name in classes]
+    staging.connection.execute(
+        f"""create or replace table predicted as
+        with asked as (
+            select question_id from staged_questions where dataset = $dataset union all
+            select question_id from store.questions where dataset = $dataset
+                and not exists (select 1 from staged_questions where dataset = $dataset)
+        )
+        select *, {staging.files.index(file)} as file, uid in (from asked) as asked from loaded""",
+        {"dataset": dataset},
+    )
+    of_classes = f"len(probs) = {size}"
+    for column, condition, reason in (
+        ("probs", f"len(probs) > 0 and not {of_classes}", f"must be {size} numbers, one for each class of --classes"),
+        ("pred", f"{of_classes} and pred >= {size}", f"must be below {size}, the number of classes"),
+        ("pred", f"{of_classes} and pred < {size} and probs[pred + 1] < list_max(probs)",
+         "is not the class to which probs gives most"),
+    ):  # fmt: skip
+        staging.flag("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
+    rows = staging.connection.execute("select count(*), count(*) filter (asked) from predicted").fetchall()[0]
+    if rows[0] > rows[1]:
+        staging.skip(key, {NOT_ASKED: rows[0] - rows[1]})
+    staged = staging.add(
+        "responses",
+        file,
+        """select $dataset as dataset, $model as model, $elicitation as elicitation, uid as question_id, 0 as clue,
+            to_json(list_transform($order, lambda k: probs[k]))::varchar as options, ordinal
+        from predicted where asked or uid is null""",
+        key._asdict() | {"order": order},
+    )
+    _doubt_order(file, staging, dataset, options.classes)
+    staging.connection.execute("drop table predicted")
+    if not staged and file.name not in {problem.file for problem in staging.report.problems}:
+        reason = f"none of its {rows[0]:,} predictions is for a question of dataset {dataset!r}"
+        staging.report.problems.append(Problem(file.name, None, "uid", None, reason))
+
+
+def _check_classes(file: TableFile, dataset: str, classes: list[str], options: ImportOptions) -> None:
+    """The class order of the predictions must be said, and be an order of the dataset's classes."""
+    if not classes:
+        raise refuse(file.name, f"dataset {dataset!r} names no classes, so that these probabilities mean nothing to it")
+    named = ", ".join(classes)
+    if not options.classes:
+        raise refuse(
+            file.name,
+            "which class is each of the probabilities of? The file does not say, and a wrong guess would not show: give their "
+            f"names in the file's order, --classes A,B,C; the dataset has {named}",
+        )
+    if sorted(options.classes) != sorted(classes):
+        reason = f"--classes must name each class of dataset {dataset!r} once, in the file's order: {named}"
+        raise refuse(file.name, reason, value=",".join(options.classes)[:SHOWN])
+
+
+def _doubt_order(file: TableFile, staging: Staging, dataset: str, said: tuple[str, ...]) -> None:
+    """Warn where another order of the classes makes the file's own labels fit the answers of more questions."""
+    found = staging.connection.execute(
+        """select p."true", q.answer, count(*) from predicted p join (
+            select question_id, answer from staged_questions where dataset = $dataset union all
+            select question_id, answer from store.questions where dataset = $dataset
+                and not exists (select 1 from staged_questions where dataset = $dataset)
+        ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
+        {"dataset": dataset},
+    ).fetchall()
+    if not found or len(said) > MOST_ORDERED:
+        return
+    counts = {(label, answer): count for label, answer, count in found}
+
+    def fitting(order: tuple[str, ...]) -> int:
+        return sum(counts.get(pair, 0) for pair in enumerate(order))
+
+    best = max(permutations(said), key=fitting)
+    if fitting(best) > fitting(said):
+        staging.report.warnings.append(
+            f"{file.name}: are the classes in the right order? Read as {','.join(said)}, the file's labels (`true`) are the "
+            f"answers of {fitting(said):,} questions; as {','.join(best)}, of {fitting(best):,}"
+        )

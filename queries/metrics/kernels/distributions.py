@@ -1,0 +1,167 @@
+"""Kernels of whole distributions against the votes of people: one item per row, one class per column.
+
+``shares`` is the model's distribution f, shape (..., classes), at least 0, summing to 1; ``votes`` are counts of the same shape.
+Classes stand in class order, which is the order that breaks ties.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queries.metrics.kernels.arrays import Floats, ratio
+from queries.metrics.kernels.bins import bin_of
+
+Counts = NDArray[np.int64]
+ERROR_BINS = 20  # of a histogram of distances on [0, 1], the last one closed
+REFERENCE_VOTES = 20  # from which the human reference classifier estimates the vote shares
+DIGITS = 12  # after which a distance is rounding: 0.15 must fall into the bin that begins there
+
+
+def vote_shares(votes: Counts) -> Floats:
+    """pi, the share of each class in the votes, NaN where there are none. Shape (..., classes) in and out."""
+    counts = votes.astype(float)
+    return ratio(counts, counts.sum(axis=-1, keepdims=True))
+
+
+def total_variation(first: Floats, second: Floats) -> Floats:
+    """Half the sum over classes of abs(first - second), shape (...,). In [0, 1].
+
+    What a stated distribution is off from the sum 1, within what the importer lets pass, does not carry it past 1.
+    DistCE of Baan et al. 2022, sec. 4.
+    """
+    return np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+
+
+def entropy(shares: Floats) -> Floats:
+    """-sum p ln p in nats, with 0 ln 0 = 0; shape (...,). In [0, ln classes]."""
+    positive = shares > 0
+    # abs: a certain distribution has entropy 0, not -0.
+    return np.abs((shares * np.log(np.where(positive, shares, 1.0))).sum(axis=-1))
+
+
+def ranking(values: Floats | Counts) -> NDArray[np.int64]:
+    """Classes by ascending value, of equal ones the earlier first: shape (..., classes) in and out.
+
+    So of two classes that tie, the later one ranks higher. This is ``argsort(values)`` of arrays in class order, as Baan et al.
+    compute it; sorting by descending value would break the ties the other way round and give another score.
+    """
+    return np.argsort(values, axis=-1, kind="stable")
+
+
+def same_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
+    """Whether the model ranks all classes as people do, ties broken by class order; shape (...,). RankCS of Baan et al. 2022."""
+    return (ranking(shares) == ranking(votes)).all(axis=-1)
+
+
+def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
+    """Whether one strict order of the classes is consistent with both rankings, ties being free; shape (...,).
+
+    It exists exactly where no two classes are ordered strictly one way by the model and strictly the other way by people: sort
+    by share and, among equal shares, by votes; such a pair exists exactly if the votes then fall somewhere.
+    """
+    order = np.lexsort((votes, shares), axis=-1)
+    falls = np.diff(np.take_along_axis(votes, order, axis=-1), axis=-1) < 0
+    return np.equal(falls.sum(axis=-1), 0)
+
+
+def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
+    """Pairs of classes that the model ranks the other way round than people, ties broken by class order; shape (...,).
+
+    Kendall's distance of the two rankings: from 0, where ``same_ranking`` holds, to C (C - 1) / 2.
+    """
+    place = np.argsort(ranking(shares), axis=-1)  # of each class among the model's
+    ordered = np.take_along_axis(place, ranking(votes), axis=-1)
+    found = np.zeros(shares.shape[:-1], dtype=np.int64)
+    for k in range(shares.shape[-1] - 1):
+        found += (ordered[..., k + 1 :] < ordered[..., k, None]).sum(axis=-1)
+    return found
+
+
+def quadratic_score(shares: Floats, gold: Counts) -> Floats:
+    """Sum over classes of (p - gold)^2 / classes for each item, gold being the index of its class; shape (n,). In [0, 1].
+
+    Its mean over items is the normalised Brier score. Sakai eq. 2.
+    """
+    distance = shares.copy()
+    distance[np.arange(len(shares)), gold] -= 1
+    score: Floats = (distance**2).mean(axis=-1)
+    return score
+
+
+def error_bin(distance: Floats) -> Counts:
+    """Bin of each distance among [k/20, (k+1)/20), the last one closed. Shape (...,) in and out."""
+    return np.minimum(bin_of(np.round(distance, DIGITS), ERROR_BINS), ERROR_BINS - 1)
+
+
+def draw_key(dataset: str, question: str) -> int:
+    """What the reference's draw from a question's votes is seeded with: the same wherever and beside whatever it is asked."""
+    return int.from_bytes(hashlib.blake2b(f"{dataset}\n{question}".encode(), digest_size=8).digest(), "little")
+
+
+def draw_votes(votes: Counts, keys: NDArray[np.uint64], count: int = REFERENCE_VOTES) -> Counts:
+    """Votes drawn without replacement, each of those that are left with the same chance; shape (n, classes) in and out.
+
+    The i-th draw, i = 1, 2, ..., takes vote number (i-th output of splitmix64 seeded with the row's key) mod (votes left),
+    votes numbered through the classes in order. A row that has fewer than ``count`` votes gives none.
+
+    Args:
+        votes: counts, shape (n, classes).
+        keys: a seed per row, shape (n,).
+        count: votes to draw.
+    """
+    enough = votes.sum(axis=-1) >= count
+    left = votes[enough].astype(np.int64)
+    state = keys[enough].astype(np.uint64)
+    rows = np.arange(len(left))
+    for _ in range(count if len(left) else 0):
+        state = state + np.uint64(0x9E3779B97F4A7C15)  # wraps around, as it should
+        bits = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+        upto = np.cumsum(left, axis=-1)
+        number = (bits % upto[:, -1].astype(np.uint64)).astype(np.int64)
+        left[rows, (upto <= number[:, None]).sum(axis=-1)] -= 1
+    drawn = np.zeros(votes.shape, dtype=np.int64)
+    drawn[enough] = votes[enough] - left
+    return drawn
+
+
+def reference_distance(drawn: Counts, votes: Counts) -> Floats:
+    """Total variation between the shares of some drawn votes and of all of them, shape (...,); NaN where none are drawn.
+
+    From whole numbers, divided once: a distance of exactly 0.15 is the float 0.15.
+    """
+    some, every = drawn.sum(axis=-1), votes.sum(axis=-1)
+    return ratio(np.abs(drawn * every[..., None] - votes * some[..., None]).sum(axis=-1), 2 * some * every)
+
+
+def kl_divergence(reference: Floats, run: Floats) -> Floats:
+    """sum p ln (p / q) in nats, p the reference's histogram and q the run's, one added to each bin; at least 0.
+
+    Shape (..., bins) in, (...,) out; NaN where the reference is empty. Baan et al. 2022, table 2.
+    """
+    p = (reference + 1) / (reference + 1).sum(axis=-1, keepdims=True)
+    q = (run + 1) / (run + 1).sum(axis=-1, keepdims=True)
+    # abs: rounding may carry the divergence of equal histograms below 0.
+    return np.where(reference.sum(axis=-1) > 0, np.abs((p * np.log(p / q)).sum(axis=-1)), np.nan)
+
+
+def histogram_distance(reference: Floats, run: Floats) -> Floats:
+    """Total variation between two histograms, shape (..., bins) in, (...,) out; NaN where either is empty. In [0, 1]."""
+    return total_variation(ratio(reference, reference.sum(axis=-1, keepdims=True)), ratio(run, run.sum(axis=-1, keepdims=True)))
+
+
+def classwise_ece(gaps: Floats, items: Floats) -> Floats:
+    """Mean over classes of the sum over bins of abs(sum p_k - items of class k) / N. In [0, 1].
+
+    Args:
+        gaps: sum of p_k - [gold = k] over the items of each bin of p_k, shape (..., classes, bins).
+        items: N, shape (...,).
+
+    Source: Baan et al. 2022; Kull et al. 2019.
+    """
+    classes = max(gaps.shape[-2], 1)
+    return ratio(np.abs(gaps).sum(axis=(-2, -1)) / classes, items)

@@ -22,6 +22,7 @@ from queries.metrics.kernels import bins, distributions
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 SEPARATORS = ("\x1e", "\x1f")  # between the parts of a key, which no name of a class holds
+POLLED = "select distinct class from votes where dataset = $d order by class"
 MOST_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
 
 # Per (run, question), sums over its items. Items without a whole distribution are in none, and add 0.
@@ -55,7 +56,7 @@ class Items:
 
     Attributes:
         item: index of each among all items that were read, shape (n,).
-        classes: which classes its distribution is over, indices into ``Distributions.classes``, shape (n, M).
+        classes: what its distribution is over, indices into ``Distributions.classes``, -1 for none of them; shape (n, M).
         shares: the run's distribution f, shape (n, M).
         votes: shape (n, M); all 0 where nobody voted.
         drawn: the votes that the human reference sees, shape (n, M); all 0 where there are too few.
@@ -86,7 +87,7 @@ class Distributions:
 
     Attributes:
         places: ``run`` and ``question_id`` of each item, in the order of runs, questions and clues.
-        classes: the classes in order: the dataset's or, where it names none, those of the items and votes by name.
+        classes: the classes in order: the dataset's or, where it names none, all that people could vote for in it, by name.
         named: whether the dataset names its classes.
         groups: the items by number of classes.
     """
@@ -118,9 +119,9 @@ def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
         where p.options is not null order by r.position, q.position, p.clue""",
         source.parameters,
     )
-    stated = snapshot.rows("select classes from datasets where dataset = $d", {"d": dataset})[0][0]
+    stated = next((row[0] for row in snapshot.rows("select classes from datasets where dataset = $d", {"d": dataset})), None)
     if items.is_empty():
-        return Distributions(items.select("run", "question_id"), tuple(stated or ()), stated is not None, ())
+        return Distributions(items.select("run", "question_id"), tuple(stated or ()), bool(stated), ())
     first, second = SEPARATORS
     names = pl.col("option_names").list.join(second).fill_null("")
     items = items.with_columns(pl.concat_str("question_id", names, separator=first).alias("key"))
@@ -129,25 +130,26 @@ def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
     asked = {
         question: (answer, dict(zip(classes or (), votes or (), strict=True)))
         for question, answer, classes, votes in snapshot.rows(
-            f"""{source.clauses}
-            select question_id, any_value(q.answer), list(v.class order by v.class) filter (v.class is not null),
-                list(v.votes order by v.class) filter (v.class is not null)
-            from chosen_questions join questions q using (question_id) left join votes v using (dataset, question_id)
-            where q.dataset = $dataset group by question_id""",
-            source.parameters,
+            """select question_id, any_value(answer), list(class order by class) filter (class is not null),
+                list(votes order by class) filter (class is not null)
+            from questions left join votes using (dataset, question_id)
+            where dataset = $d and question_id in (select unnest($questions)) group by question_id""",
+            {"d": dataset, "questions": kinds["question_id"].unique().to_list()},
         )
     }
     lists = list(kinds.select("question_id", "option_names").iter_rows())
-    classes = tuple(stated or sorted({name for question, names in lists for name in (*names, *asked[question][1])}))
+    classes = tuple(stated or (row[0] for row in snapshot.rows(POLLED, {"d": dataset})))
     index = {name: k for k, name in enumerate(classes)}
     ballots = [
-        _ballot(dataset, question, names or stated, stated or sorted({*names, *asked[question][1]}), *asked[question], index)
+        _ballot(
+            dataset, question, names or stated or [], stated or sorted({*names, *asked[question][1]}), *asked[question], index
+        )
         for question, names in lists
     ]
     return Distributions(
         places=items.select("run", "question_id"),
         classes=classes,
-        named=stated is not None,
+        named=bool(stated),
         groups=tuple(_groups(ballots, items["ballot"].to_numpy().astype(np.int64), items["options"])),
     )
 
@@ -172,7 +174,7 @@ def _ballot(
     return _Ballot(
         options=len(options),
         place=[place.get(name, -1) for name in names],
-        classes=[index[name] for name in names],
+        classes=[index.get(name, -1) for name in names],
         votes=counts,
         majority=majority,
         gold=named if named >= 0 else majority,
@@ -278,7 +280,7 @@ def by_class(found: Distributions) -> tuple[Counts, Floats, Counts]:
         return np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
     voted = [group.voted() for group in found.groups]
     item = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
-    shares = np.zeros((len(item), len(found.classes)))
+    shares = np.zeros((len(item), len(found.classes) + 1))  # the last column takes what is no class
     gold = np.zeros(len(item), dtype=np.int64)
     start = 0
     for group in voted:
@@ -286,7 +288,7 @@ def by_class(found: Distributions) -> tuple[Counts, Floats, Counts]:
         np.put_along_axis(shares[part], group.classes, group.shares, axis=1)
         gold[part] = np.take_along_axis(group.classes, group.majority[:, None], axis=1)[:, 0]
     order = np.argsort(item, kind="stable")
-    return item[order], shares[order], gold[order]
+    return item[order], shares[order, :-1], gold[order]
 
 
 def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[Counts, int]:

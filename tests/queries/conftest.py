@@ -2,6 +2,7 @@
 
 import pytest
 from slow_metrics import Rows
+from small_polls import write_polls, write_quiz
 from small_store import write_relay, write_spans
 
 from data import ingest
@@ -10,15 +11,21 @@ from data.store import open_store
 from queries.selection import facets
 
 
+def imported(folder, *bundles):
+    """A store with these bundles alone."""
+    opened = open_store(folder, threads=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "SAMPLES", ())
+        assert not ingest.import_paths(opened, bundles, ImportOptions()).warnings
+    return opened
+
+
 @pytest.fixture(scope="session")
 def store(tmp_path_factory):
     root = tmp_path_factory.mktemp("queries")
     write_relay(root / "relay")
     write_spans(root / "spans")
-    opened = open_store(root / "store", threads=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        ingest.import_paths(opened, [root / "relay", root / "spans"], ImportOptions())
+    opened = imported(root / "store", root / "relay", root / "spans")
     opened.write(lambda connection: connection.execute("update runs set withdrawn_at = now()::timestamp where model = 'gone'"))
     return opened
 
@@ -36,3 +43,30 @@ def rows(snapshot):
 @pytest.fixture(scope="session")
 def offered(snapshot):
     return {dataset: facets(snapshot, dataset) for dataset in ("relay", "spans")}
+
+
+@pytest.fixture(scope="session")
+def polls_folder(tmp_path_factory):
+    """The bundle ``polls``; beside it lie ``quiz`` and ``relay``."""
+    root = tmp_path_factory.mktemp("polled")
+    write_polls(root / "polls")
+    write_quiz(root / "quiz")
+    write_relay(root / "relay")
+    return root / "polls"
+
+
+@pytest.fixture(scope="session")
+def polled(polls_folder):
+    """A store with the votes of people."""
+    root = polls_folder.parent
+    return imported(root / "store", root / "polls", root / "quiz", root / "relay").snapshot()
+
+
+@pytest.fixture(scope="session")
+def polled_rows(polled):
+    return {dataset: Rows.of(polled, dataset) for dataset in ("polls", "quiz")}
+
+
+@pytest.fixture(scope="session")
+def polled_offered(polled):
+    return {dataset: facets(polled, dataset) for dataset in ("polls", "quiz")}

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
 
+import slow_votes
+
 NAN = math.nan
 
 
@@ -17,6 +19,7 @@ class Asked:
 
     items: list[tuple[float, float, dict[str, float] | None]]
     difficulty: float | None = None
+    whole: list[slow_votes.Whole] = field(default_factory=list)  # its items that give a whole distribution
 
 
 @dataclass
@@ -28,13 +31,20 @@ class Rows:
     curves: dict[tuple[str, int], dict] = field(default_factory=dict)
     runs: list[dict] = field(default_factory=list)
     responses: dict[tuple[str, str, int], dict] = field(default_factory=dict)
+    votes: dict[str, dict[str, int]] = field(default_factory=dict)  # question -> class -> votes
+    classes: list[str] | None = None
 
     @classmethod
     def of(cls, snapshot, dataset):
         def rows(table, order):
             return snapshot.frame(f"select * from {table} where dataset = $d order by {order}", {"d": dataset}).to_dicts()
 
+        votes = {}
+        for row in rows("votes", "question_id, class"):
+            votes.setdefault(row["question_id"], {})[row["class"]] = row["votes"]
         return cls(
+            votes=votes,
+            classes=snapshot.rows("select classes from datasets where dataset = $d", {"d": dataset})[0][0],
             questions=rows("questions", "position"),
             clues={(row["question_id"], row["clue"]): row for row in rows("clues", "question_id, clue")},
             curves={(row["question_id"], row["clue"]): row for row in rows("curves", "question_id, clue")},
@@ -59,13 +69,16 @@ class Rows:
         found = {}
         for question in self.kept_questions(selection):
             name = question["question_id"]
-            items = []
+            items, whole = [], []
             for clue in range(question["clues"]):
                 answer = self.responses.get((run, name, clue))
                 if answer and low <= self.clues[name, clue]["revealed"] <= high:
                     items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
+                    if answer["options"] is not None:
+                        polled = {name for votes in self.votes.values() for name in votes}
+                        whole.append(slow_votes.Whole.of(question, answer, self.votes.get(name, {}), self.classes, polled))
             if items:
-                found[name] = Asked(items, question["difficulty"])
+                found[name] = Asked(items, question["difficulty"], whole)
         return found
 
 
@@ -383,11 +396,13 @@ METRICS = {
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
         mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
     )
-}  # fmt: skip
+} | slow_votes.METRICS  # fmt: skip
 
 
 def used(key, asked, conventions):
     """Questions that a metric can use."""
+    if key in slow_votes.METRICS:
+        return slow_votes.used(key, asked)
     if key in ("calscore", "calscore2"):
         return len(heard(asked))
     if key == "calscore_weighted":

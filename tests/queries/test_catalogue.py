@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from data import human, statistics
+from queries import distributions
 from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
 from queries.metrics.kernels.items import sums_of
 from queries.resampling import pairs_value
@@ -42,10 +44,11 @@ def test_every_fact_is_filled_in(metric):
 @EACH
 def test_what_it_reads_is_kept(metric):
     for conventions in CONVENTIONS:
-        kept = {*statistics.COLUMNS, *statistics.BIN_COLUMNS, "difficulty"}
+        kept = {*statistics.COLUMNS, *statistics.BIN_COLUMNS, *distributions.COLUMNS, "difficulty"}
         assert metric.reads(conventions) and set(metric.reads(conventions)) <= kept
     reads = metric.reads(Conventions())
-    assert metric.binned == bool({*statistics.BIN_COLUMNS} & {*reads})
+    assert metric.binned == bool({*statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
+    assert ("whole distribution" in metric.needs) == bool({*distributions.COLUMNS} & {*reads})
     assert ("difficulty" in metric.needs) == ("difficulty" in reads)
     assert (metric.human is not None) == any(name in statistics.CURVE_SUMS for name in reads)
 
@@ -106,7 +109,33 @@ def _statistics(confidences, corrects, chance):
         sums[f"{curve}_sign_confidence"] = np.array([(w * (2 * y - 1) * c).sum() for w, c, y in parts])
         sums[f"{curve}_weight"] = np.array([w.sum() for w in weights])
         sums[f"{curve}_reward"] = chance.random(len(each))
-    return sums | {"difficulty": chance.random(len(each))}
+    return sums | _distributions(len(each), chance) | {"difficulty": chance.random(len(each))}
+
+
+def _distributions(rows, chance):
+    """One item of three classes per row, forty people each; on every eighth nobody voted."""
+    shares = chance.dirichlet((0.5, 0.5, 0.5), rows)
+    people = chance.dirichlet((1, 1, 1), rows)
+    gold, polled = people.argmax(axis=1), (np.arange(rows) % 8 > 0).astype(float)
+    gap = scipy.stats.entropy(shares, axis=1) - scipy.stats.entropy(people, axis=1)
+    found = {
+        "gold_items": np.ones(rows),
+        "quadratic": ((shares - np.eye(3)[gold]) ** 2).mean(axis=1),
+        "voted_items": polled,
+        "class_items": polled,
+        "distance": polled * np.abs(shares - people).sum(axis=1) / 2,
+        "entropy_gap": polled * gap,
+        "entropy_gap_abs": polled * abs(gap),
+        "ranked_same": polled * (np.argsort(shares) == np.argsort(people)).all(axis=1),
+        "ranked_compatibly": polled * (np.argsort(shares) == np.argsort(people)).all(axis=1),
+        "class_gaps": np.zeros((rows, 3, statistics.BINS)),
+    }
+    for k in range(3):
+        place = (shares[:, k] * 10).astype(int)
+        found["class_gaps"][np.arange(rows), k, place] = polled * (shares[:, k] - (gold == k))
+    for name, errors in (("distance_bins", found["distance"]), ("reference_bins", chance.random(rows) / 4)):
+        found[name] = np.eye(20)[np.minimum(errors * 20, 19).astype(int)] * polled[:, None]
+    return found
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, COLUMNS, ITEM_SUMS
+from queries import distributions
 from queries.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -187,6 +188,6 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.but(revealed=(1e-9, 1.0))
     kept, anew = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*kept.sums} <= {*COLUMNS, *BIN_COLUMNS, "difficulty"}
+    assert {*kept.sums} <= {*COLUMNS, *BIN_COLUMNS, *distributions.COLUMNS, "difficulty"}
     for name, values in kept.sums.items():
         assert values == pytest.approx(anew.sums[name], abs=1e-12, nan_ok=True), name

@@ -1,0 +1,171 @@
+"""Runs beside the votes of people: histograms of how far each is from them, with those of a human reference classifier."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from data.store import Snapshot
+from queries import distributions
+from queries.distributions import Distributions, Items
+from queries.evidence import chosen, gather, kept_responses
+from queries.metrics import Conventions
+from queries.metrics.kernels import distributions as kernels
+from queries.plain import number, selection_keys
+from queries.selection import Selection
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+ENTROPY_BINS = 40
+MOST_RANKED = 12  # classes up to which pairs of them are counted
+
+
+class Histograms(msgspec.Struct):
+    """Items by how far a distribution is from the votes; the bins are those of the answer's edges."""
+
+    items: int
+    distance: list[int]
+    entropy: list[int]
+    ranking: list[int]  # by pairs of classes in another order than people's, from 0; empty where classes are very many
+
+
+class ClassBin(msgspec.Struct):
+    """Items by the share that the run gives a class; the ends are those of the bin or, of one of equal mass, of its items."""
+
+    lower: float | None
+    upper: float | None
+    items: int
+    mean_share: float | None
+    chosen: float | None  # share of these items of which most people chose the class
+
+
+class ClassBins(msgspec.Struct):
+    """A reliability diagram of one class."""
+
+    name: str
+    bins: list[ClassBin]
+
+
+class Row(msgspec.Struct):
+    """One run; ``missing`` says why it has no histograms. The reference is drawn for the items with votes enough."""
+
+    run: str
+    model: str
+    elicitation: str
+    questions: int
+    histograms: Histograms | None
+    reference: Histograms | None
+    classes: list[ClassBins]
+    missing: str | None
+
+
+class People(msgspec.Struct):
+    """Answer of ``/api/v1/people``; runs in order of import."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    classes: list[str]
+    reference_votes: int  # of each question that the reference sees
+    distance_edges: list[float]  # of TVD(f, pi): bins are half-open, the last one closed
+    entropy_edges: list[float]  # of H(f) - H(pi) in nats
+    rows: list[Row]
+    missing: str | None
+
+
+def people(snapshot: Snapshot, selection: Selection) -> People:
+    """Histograms of DistCE, EntCE and ranks of each run of a selection, and its classes' reliability."""
+    runs = gather(snapshot, selection, ()).runs
+    clauses, parameters = chosen(selection)
+    source = distributions.Source(clauses, kept_responses(selection, parameters), parameters)
+    found = distributions.read(snapshot, selection.dataset, source)
+    polled = snapshot.rows("select count(*) from votes where dataset = $d and votes > 0", {"d": selection.dataset})[0][0]
+    sizes = [group.shares.shape[1] for group in found.groups] or [len(found.classes)]
+    widest = math.log(max(*sizes, 2))
+    edges = [widest * k / (ENTROPY_BINS // 2) for k in range(-(ENTROPY_BINS // 2), ENTROPY_BINS // 2 + 1)]
+    of_item = found.places["run"].to_numpy()
+    questions = found.places["question_id"].to_numpy()
+    no_votes = None if polled else "the dataset has no human votes"
+    rows = []
+    for run in runs:
+        mine = [group.only(np.equal(of_item[group.item], run.run)) for group in found.groups]
+        voted = [group.voted() for group in mine]
+        items = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
+        missing = no_votes
+        if not len(items) and polled:
+            given = any(len(group.item) for group in mine)
+            missing = "nobody voted on these questions" if given else "the run gives no whole distribution here"
+        asked = [group.only(group.drawn.sum(axis=-1) > 0) for group in voted]
+        rows.append(
+            Row(
+                run=run.run,
+                model=run.model,
+                elicitation=run.elicitation,
+                questions=len(set(questions[items])),
+                histograms=None if missing else _histograms(voted, max(sizes), edges, reference=False),
+                reference=_histograms(asked, max(sizes), edges, reference=True) if any(len(g.item) for g in asked) else None,
+                classes=[] if missing else _class_bins(found, voted, selection.conventions),
+                missing=missing,
+            )
+        )
+    return People(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        classes=list(found.classes) if found.named or len(found.classes) <= distributions.MOST_CLASSES else [],
+        reference_votes=kernels.REFERENCE_VOTES,
+        distance_edges=[k / kernels.ERROR_BINS for k in range(kernels.ERROR_BINS + 1)],
+        entropy_edges=edges,
+        rows=rows,
+        missing=no_votes,
+    )
+
+
+def _histograms(groups: list[Items], most: int, edges: list[float], *, reference: bool) -> Histograms:
+    """Histograms of the runs' distributions or, for ``reference``, of those that the drawn votes give."""
+    distance = np.zeros(kernels.ERROR_BINS, dtype=np.int64)
+    entropy = np.zeros(ENTROPY_BINS, dtype=np.int64)
+    ranking = np.zeros(most * (most - 1) // 2 + 1 if most <= MOST_RANKED else 0, dtype=np.int64)
+    for group in groups:
+        people = kernels.vote_shares(group.votes)
+        shares = kernels.vote_shares(group.drawn) if reference else group.shares
+        far = kernels.reference_distance(group.drawn, group.votes) if reference else kernels.total_variation(shares, people)
+        distance += np.bincount(kernels.error_bin(far), minlength=len(distance))
+        gap = np.round(kernels.entropy(shares) - kernels.entropy(people), kernels.DIGITS)
+        place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
+        entropy += np.bincount(place, minlength=len(entropy))
+        if len(ranking):
+            ranking += np.bincount(kernels.pairs_in_another_order(shares, group.votes), minlength=len(ranking))
+    return Histograms(int(distance.sum()), distance.tolist(), entropy.tolist(), ranking.tolist())
+
+
+def _class_bins(found: Distributions, voted: list[Items], conventions: Conventions) -> list[ClassBins]:
+    """The reliability of each class over one run's items."""
+    _, shares, gold = distributions.by_class(replace(found, groups=tuple(voted)))
+    if not shares.size:
+        return []
+    return [ClassBins(name, _bins(shares[:, k], gold == k, conventions)) for k, name in enumerate(found.classes)]
+
+
+def _bins(shares: Floats, is_gold: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:
+    place, count = distributions.class_bin(shares, np.array([len(shares)]), conventions)
+    if conventions.binning == "width10":  # 1 is in the last, closed bin
+        place, count = np.minimum(place, 9), 10
+    bins = []
+    for k in range(count):
+        inside = shares[place == k]
+        ends = (k / 10, min((k + 1) / 10, 1.0))
+        if conventions.mass_bins:
+            ends = (float(inside.min()), float(inside.max())) if len(inside) else (math.nan, math.nan)
+        bins.append(
+            ClassBin(
+                lower=number(ends[0]),
+                upper=number(ends[1]),
+                items=len(inside),
+                mean_share=float(inside.mean()) if len(inside) else None,
+                chosen=float(is_gold[place == k].mean()) if len(inside) else None,
+            )
+        )
+    return bins

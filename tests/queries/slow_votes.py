@@ -1,0 +1,190 @@
+"""The metrics of whole distributions once more, straight from their definitions, one item at a time, in plain Python."""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, permutations
+
+NAN = math.nan
+WORD = 2**64
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One item with a whole distribution; ``shares`` and ``votes`` by class, in class order."""
+
+    dataset: str
+    question: str
+    shares: dict[str, float]
+    votes: dict[str, int]
+    answer: str | None
+    classes: tuple[str, ...]  # of all items together
+
+    @classmethod
+    def of(cls, question, response, votes, classes, polled):
+        """From rows of the store; ``classes`` are the dataset's or None, ``polled`` the names in all its votes."""
+        names = response["option_names"] or classes
+        stated = dict(zip(names, response["options"], strict=True))
+        order = classes or sorted({*names, *votes})
+        return cls(
+            question["dataset"], question["question_id"], {name: stated.get(name, 0.0) for name in order},
+            {name: votes.get(name, 0) for name in order}, question["answer"], tuple(classes or sorted(polled)),
+        )  # fmt: skip
+
+    @property
+    def people(self):
+        """pi, exact; None where nobody voted."""
+        total = sum(self.votes.values())
+        return {name: Fraction(count, total) for name, count in self.votes.items()} if total else None
+
+    @property
+    def majority(self):
+        most = max(self.votes.values())
+        first = [name for name, count in self.votes.items() if count == most]
+        return self.answer if self.answer in first else first[0]
+
+    @property
+    def gold(self):
+        if self.answer in self.shares:
+            return self.answer
+        return self.majority if any(self.votes.values()) else None
+
+
+def whole(asked):
+    return [item for question in asked for item in question.whole]
+
+
+def voted(asked):
+    return [item for item in whole(asked) if item.people]
+
+
+def mean(values):
+    return math.fsum(values) / len(values) if values else NAN
+
+
+def tvd(first, second):
+    return math.fsum(abs(first[name] - float(second[name])) for name in first) / 2
+
+
+def entropy(shares):
+    return -math.fsum(float(p) * math.log(p) for p in shares.values() if p > 0)
+
+
+def nbr(asked, conventions):
+    known = [item for item in whole(asked) if item.gold is not None]
+    return mean([mean([(p - (name == item.gold)) ** 2 for name, p in item.shares.items()]) for item in known])
+
+
+def dist_ce(asked, conventions):
+    return mean([tvd(item.shares, item.people) for item in voted(asked)])
+
+
+def ent_ce(asked, conventions):
+    return mean([entropy(item.shares) - entropy(item.people) for item in voted(asked)])
+
+
+def ent_ce_abs(asked, conventions):
+    return mean([abs(entropy(item.shares) - entropy(item.people)) for item in voted(asked)])
+
+
+def ascending(values):
+    """Class names by ascending value; of equal ones, the earlier class first."""
+    names = list(values)
+    return sorted(names, key=lambda name: (values[name], names.index(name)))
+
+
+def rank_cs(asked, conventions):
+    return mean([float(ascending(item.shares) == ascending(item.people)) for item in voted(asked)])
+
+
+def consistent(order, values):
+    return all(values[a] <= values[b] for a, b in combinations(order, 2))
+
+
+def rank_cs_tied(asked, conventions):
+    return mean([
+        float(any(consistent(order, item.shares) and consistent(order, item.people) for order in permutations(item.shares)))
+        for item in voted(asked)
+    ])  # fmt: skip
+
+
+def binned(pairs, binning):
+    """Lists of pairs, one per bin."""
+    if binning.startswith("mass"):
+        count = int(binning[4:])
+        ordered = sorted(pairs, key=lambda pair: pair[0])
+        small, larger = divmod(len(ordered), count)
+        sizes = [small + (k < larger) for k in range(count)]
+        return [ordered[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(count)]
+    last = 10 if binning == "width10+1" else 9
+    return [[pair for pair in pairs if place(pair[0], 10, last) == k] for k in range(last + 1)]
+
+
+def place(value, count, last):
+    return max(k for k in range(last + 1) if value >= k / count)
+
+
+def classwise_ece(asked, conventions):
+    items = voted(asked)
+    errors = []
+    for name in items[0].classes if items else ():
+        pairs = [(item.shares.get(name, 0.0), float(item.majority == name)) for item in items]
+        parts = binned(pairs, conventions.binning)
+        errors.append(math.fsum(abs(math.fsum(p - y for p, y in part)) for part in parts) / len(pairs))
+    return mean(errors)
+
+
+def drawn(item):
+    """The reference's twenty votes, drawn one by one out of a list of all; None where there are fewer."""
+    left = [name for name, count in item.votes.items() for _ in range(count)]
+    if len(left) < 20:
+        return None
+    state = int.from_bytes(hashlib.blake2b(f"{item.dataset}\n{item.question}".encode(), digest_size=8).digest(), "little")
+    found = dict.fromkeys(item.votes, 0)
+    for _ in range(20):
+        state = (state + 0x9E3779B97F4A7C15) % WORD
+        bits = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % WORD
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % WORD
+        found[left.pop((bits ^ bits >> 31) % len(left))] += 1
+    return found
+
+
+def histograms(asked):
+    """Items by their error in 20 bins: of the reference, and of the run."""
+    reference, run = [0] * 20, [0] * 20
+    for item in voted(asked):
+        votes = drawn(item)
+        if votes:
+            far = sum(abs(Fraction(votes[name], 20) - item.people[name]) for name in votes) / 2
+            reference[max(k for k in range(20) if far >= Fraction(k, 20))] += 1
+            run[place(round(tvd(item.shares, item.people), 12), 20, 19)] += 1
+    return reference, run
+
+
+def kl_ref(asked, conventions):
+    reference, run = histograms(asked)
+    if not any(reference):
+        return NAN
+    p, q = ([(count + 1) / (sum(bins) + 20) for count in bins] for bins in (reference, run))
+    return math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+
+
+def tvd_ref(asked, conventions):
+    reference, run = histograms(asked)
+    return sum(abs(a - b) for a, b in zip(reference, run, strict=True)) / 2 / sum(reference) if any(reference) else NAN
+
+
+METRICS = {
+    metric.__name__: metric
+    for metric in (nbr, dist_ce, ent_ce, ent_ce_abs, rank_cs, rank_cs_tied, classwise_ece, kl_ref, tvd_ref)
+}
+
+
+def used(key, asked):
+    """Questions that a metric can use."""
+    if key == "nbr":
+        return sum(any(item.gold is not None for item in question.whole) for question in asked)
+    if key in ("kl_ref", "tvd_ref"):
+        return sum(any(item.people and drawn(item) for item in question.whole) for question in asked)
+    return sum(any(item.people for item in question.whole) for question in asked)

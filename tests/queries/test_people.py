@@ -1,0 +1,114 @@
+"""Histograms beside the votes of people: against slow code, item by item."""
+
+import math
+
+import pytest
+import slow_votes
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Conventions
+from queries.people import people
+from queries.selection import Selection
+
+POLLS = Selection("polls")
+
+
+def place(value, edges):
+    return max(k for k in range(len(edges) - 1) if value >= edges[k])
+
+
+def histogram(values, edges):
+    found = [0] * (len(edges) - 1)
+    for value in values:
+        found[place(round(value, 12), edges)] += 1
+    return found
+
+
+def pairs_turned(one, other):
+    """Pairs of classes that two distributions rank differently."""
+    a, b = slow_votes.ascending(one), slow_votes.ascending(other)
+    return sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(a) for y in a[:i])
+
+
+def expected(shares_and_people, answer, most):
+    turned = [pairs_turned(*pair) for pair in shares_and_people]
+    return {
+        "items": len(shares_and_people),
+        "distance": histogram([slow_votes.tvd(*pair) for pair in shares_and_people], answer.distance_edges),
+        "entropy": histogram(
+            [slow_votes.entropy(f) - slow_votes.entropy(pi) for f, pi in shares_and_people], answer.entropy_edges
+        ),
+        "ranking": [turned.count(count) for count in range(most * (most - 1) // 2 + 1)],
+    }
+
+
+def plain(histograms):
+    return {name: getattr(histograms, name) for name in ("items", "distance", "entropy", "ranking")}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["polls", "quiz"]))
+def test_histograms_are_what_slow_code_finds(polled, polled_rows, polled_offered, data, dataset):
+    selection = data.draw(selections(polled_offered[dataset]))
+    answer = people(polled, selection)
+    asked = {row.run: list(polled_rows[dataset].asked(selection, row.run).values()) for row in answer.rows}
+    most = max([len(item.shares) for questions in asked.values() for item in slow_votes.whole(questions)], default=0)
+    for row in answer.rows:
+        items = slow_votes.voted(asked[row.run])
+        if not items:
+            assert (row.histograms, row.reference, row.classes, row.questions) == (None, None, [], 0)
+            assert row.missing
+            continue
+        assert row.missing is None and row.questions == slow_votes.used("dist_ce", asked[row.run])
+        assert plain(row.histograms) == expected([(item.shares, item.people) for item in items], answer, most)
+        drawn = [(slow_votes.drawn(item), item.people) for item in items if slow_votes.drawn(item)]
+        reference = [({name: count / 20 for name, count in votes.items()}, pi) for votes, pi in drawn]
+        assert (plain(row.reference) if row.reference else None) == (expected(reference, answer, most) if reference else None)
+        assert [each.name for each in row.classes] == list(items[0].classes)
+        for each in row.classes:
+            pairs = [(item.shares.get(each.name, 0.0), float(item.majority == each.name)) for item in items]
+            parts = slow_votes.binned(pairs, selection.conventions.binning)
+            assert [part.items for part in each.bins] == [len(pairs) for pairs in parts]
+            for part, inside in zip(each.bins, parts, strict=True):
+                assert part.mean_share == (pytest.approx(slow_votes.mean([p for p, _ in inside])) if inside else None)
+                assert part.chosen == (pytest.approx(slow_votes.mean([y for _, y in inside])) if inside else None)
+                assert all(part.lower <= p <= part.upper for p, _ in inside)
+
+
+@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
+    selection = POLLS.but(conventions=Conventions(binning))
+    board = {
+        row.run: row.metrics for row in leaderboard(polled, selection, [CATALOGUE["classwise_ece"], CATALOGUE["rank_cs"]]).rows
+    }
+    rows = [row for row in people(polled, selection).rows if row.histograms]
+    assert len(rows) == 4
+    for row in rows:
+        gaps = [
+            sum(part.items * abs(part.mean_share - part.chosen) for part in each.bins if part.items) / row.histograms.items
+            for each in row.classes
+        ]
+        assert sum(gaps) / 3 == pytest.approx(board[row.run]["classwise_ece"].value, abs=1e-12)
+        assert row.histograms.ranking[0] / row.histograms.items == pytest.approx(board[row.run]["rank_cs"].value)
+
+
+def test_the_edges(polled):
+    answer = people(polled, POLLS)
+    assert answer.distance_edges == pytest.approx([k / 20 for k in range(21)])
+    assert answer.entropy_edges[20] == 0
+    assert (answer.entropy_edges[0], answer.entropy_edges[-1]) == pytest.approx((-math.log(3), math.log(3)))
+    assert (answer.classes, answer.reference_votes, answer.missing) == (["yes", "no", "maybe"], 20, None)
+
+
+def test_what_is_missing_says_why(polled):
+    assert {row.model: row.missing for row in people(polled, POLLS).rows} == {
+        "list": None, "map": None, "sparse": None, "unsure": None, "plain": "the run gives no whole distribution here",
+    }  # fmt: skip
+    unasked = people(polled, POLLS.but(questions=("p07", "p08"), model=("list",)))
+    assert [row.missing for row in unasked.rows] == ["nobody voted on these questions"] and unasked.missing is None
+    relay = people(polled, Selection("relay"))
+    assert relay.missing == "the dataset has no human votes" and relay.classes == []
+    assert {row.missing for row in relay.rows} == {relay.missing}

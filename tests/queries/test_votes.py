@@ -1,0 +1,291 @@
+"""Metrics of whole distributions: kernels, columns and leaderboard against slow code, libraries and figures by hand."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+import slow_metrics as slow
+import slow_votes
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cityblock
+from small_polls import YES_NO
+
+from queries import distributions
+from queries.evidence import gather
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.kernels import distributions as kernels
+from queries.people import people
+from queries.selection import Selection
+
+VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
+DATASETS = st.sampled_from(["polls", "quiz"])
+POLLS = Selection("polls")
+MANY = settings(max_examples=60, deadline=None)
+
+
+def cells(polled, selection, *keys):
+    board = leaderboard(polled, selection, [CATALOGUE[key] for key in keys])
+    return {row.model: row.metrics for row in board.rows}
+
+
+# -- from the store ----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), dataset=DATASETS)
+def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(polled, polled_rows, polled_offered, data, dataset):
+    selection = data.draw(selections(polled_offered[dataset]))
+    board = leaderboard(polled, selection, VOTES)
+    for row in board.rows:
+        asked = list(polled_rows[dataset].asked(selection, row.run).values())
+        for metric in VOTES:
+            cell, expected = row.metrics[metric.key], slow_votes.METRICS[metric.key](asked, selection.conventions)
+            assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
+            assert cell.questions == slow_votes.used(metric.key, asked)
+            assert cell.missing == (metric.undefined if math.isnan(expected) else None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), dataset=DATASETS)
+def test_a_metric_of_each_question_is_what_slow_code_finds(polled, polled_rows, polled_offered, data, dataset):
+    selection = data.draw(selections(polled_offered[dataset]))
+    evidence = gather(polled, selection, VOTES)
+    ends = np.append(evidence.starts, len(evidence.questions))[1:]
+    for metric in VOTES:
+        if metric.binned and selection.conventions.mass_bins and dataset == "quiz":
+            continue  # its items lie in the bins of the whole selection
+        values = evidence.per_question(metric)
+        for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
+            asked = polled_rows[dataset].asked(selection, run.run)
+            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in asked.values()]
+            assert values[start:end] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
+
+
+def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
+    asked = {run["model"]: list(polled_rows["polls"].asked(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs}
+    items = slow_votes.whole(asked["list"])
+    assert len(items) == 14 and len(slow_votes.voted(asked["list"])) == 12
+    assert 0 < len(slow_votes.whole(asked["sparse"])) < 14 and not slow_votes.whole(asked["plain"])
+    assert sum(slow_votes.drawn(item) is not None for item in items) == 11
+    assert any(len({*item.votes.values()}) < 3 and len({*item.shares.values()}) < 3 for item in items)  # ties on both sides
+    every = [question for questions in asked.values() for question in questions]
+    assert 0 < slow_votes.rank_cs(every, None) < slow_votes.rank_cs_tied(every, None) < 1
+    sizes = polled.rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
+    assert sizes == [(2,), (3,), (4,)]
+
+
+def test_maps_are_read_in_the_order_of_the_classes(polled, polls_folder):
+    found = polled.rows(
+        "select question_id, options, option_names from responses join runs using (run) where model = 'map' order by 1"
+    )
+    with (polls_folder / "responses" / "map.csv").open(encoding="utf-8", newline="") as lines:
+        stated = {row["question_id"]: json.loads(row["options"]) for row in csv.DictReader(lines)}
+    assert found == [(name, [shares[each] for each in YES_NO], None) for name, shares in stated.items()]
+    assert len({*map(tuple, stated.values())}) > 1  # the maps are in several orders
+
+
+def test_what_is_missing_says_why_and_what_is_left_out_is_counted(polled):
+    found = cells(polled, POLLS, *(metric.key for metric in VOTES))
+    assert {key: (cell.value, cell.questions, cell.missing) for key, cell in found["plain"].items()} == {
+        metric.key: (None, 0, metric.undefined) for metric in VOTES
+    }
+    counts = {key: cell.questions for key, cell in found["list"].items()}
+    # p08 has neither votes nor an answer; p07 an answer and no votes; p06 has eleven votes.
+    assert counts == {metric.key: 12 for metric in VOTES} | {"nbr": 13, "kl_ref": 11, "tvd_ref": 11}
+    few = cells(polled, POLLS.but(questions=("p06", "p07")), "dist_ce", "kl_ref", "nbr")["list"]
+    assert (few["kl_ref"].value, few["kl_ref"].missing) == (None, CATALOGUE["kl_ref"].undefined)
+    assert (few["dist_ce"].questions, few["nbr"].questions) == (1, 2)
+    assert few["dist_ce"].missing is few["nbr"].missing is None
+
+
+def test_nothing_is_there_for_runs_without_distributions(polled):
+    for row in leaderboard(polled, Selection("relay"), VOTES).rows:
+        assert {cell.missing for cell in row.metrics.values()} == {metric.undefined for metric in VOTES}
+
+
+def test_an_empty_selection(polled):
+    selection = POLLS.but(q="no such text")
+    evidence = gather(polled, selection, VOTES)
+    for metric in VOTES:
+        assert (
+            evidence.values(metric).shape == evidence.per_question(metric).shape == evidence.questions_with(metric).shape == (0,)
+        )
+    assert people(polled, selection).rows == []
+
+
+def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
+    whole = gather(polled, POLLS, VOTES)
+    for selection in (POLLS.but(category=("even",)), POLLS.but(model=("map",)), POLLS.but(q="p1")):
+        part = gather(polled, selection, VOTES)
+        for question, bins in zip(part.questions, part.sums["reference_bins"], strict=True):
+            if bins.any():
+                same = whole.sums["reference_bins"][whole.questions == question]
+                assert {*map(tuple, same[same.any(axis=1)])} == {tuple(bins)}
+
+
+@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3", "mass15"])
+@pytest.mark.parametrize("dataset", ["polls", "quiz"])
+def test_replicates_come_along(polled, dataset, binning):
+    evidence = gather(polled, Selection(dataset, conventions=Conventions(binning)), VOTES)
+    chance = np.random.default_rng(0)
+    end = evidence.starts[1]
+    weights = chance.multinomial(end, np.ones(end) / end, size=(4, 5)).astype(float)
+    for metric in VOTES:
+        reads = {name: evidence.sums[name][:end] for name in metric.reads(evidence.conventions)}
+        each = metric.contributions(reads, evidence.conventions)
+        totals = {name: np.tensordot(weights, column, axes=(2, 0)) for name, column in each.items()}
+        found = metric.value(totals, evidence.conventions)
+        assert found.shape == (4, 5)
+        repeated = {name: np.repeat(column, weights[1, 2].astype(int), axis=0).sum(axis=0) for name, column in each.items()}
+        assert found[1, 2] == pytest.approx(metric.value(repeated, evidence.conventions), abs=1e-12, nan_ok=True)
+        plain = metric.value({name: column.sum(axis=0) for name, column in each.items()}, evidence.conventions)
+        assert plain == pytest.approx(evidence.values(metric)[0], abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("no", 1), ("No", 1), ("no [accept nay]", 1), ("the Maybe", 2), ("yes [or no]", -1), ("Rome", -1), (None, -1),
+        ("nay [accept no]", 1),
+    ],
+)  # fmt: skip
+def test_the_right_class_is_the_one_that_the_answer_names(answer, expected):
+    assert distributions._named(answer, ["yes", "no", "maybe"]) == expected
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+TENTHS = st.lists(st.integers(0, 10), min_size=2, max_size=5).filter(any)
+
+
+@st.composite
+def tables(draw, most=8):
+    """Shares and votes of a few items over the same classes, with many ties."""
+    classes, items = draw(st.integers(2, 5)), draw(st.integers(1, most))
+    parts = st.lists(st.integers(0, 6), min_size=classes, max_size=classes).filter(any)
+    smooth = st.lists(st.floats(1e-3, 1), min_size=classes, max_size=classes)
+    shares = [np.array(draw(parts | smooth), float) for _ in range(items)]
+    votes = [draw(parts) for _ in range(items)]
+    return np.array([one / one.sum() for one in shares]), np.array(votes, dtype=np.int64) * draw(st.sampled_from([1, 7, 20]))
+
+
+@MANY
+@given(table=tables())
+def test_kernels_are_what_their_definitions_say(table):
+    shares, votes = table
+    names = [f"c{k}" for k in range(shares.shape[1])]
+    items = [
+        slow_votes.Whole("d", "q", dict(zip(names, f.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)), None, ())
+        for f, v in zip(*table, strict=True)
+    ]
+    asked = [[slow.Asked([], None, [item])] for item in items]
+    pi = kernels.vote_shares(votes)
+
+    def each(definition):
+        return pytest.approx([definition(one, None) for one in asked], abs=1e-14)
+
+    assert kernels.total_variation(shares, pi) == each(slow_votes.dist_ce)
+    assert kernels.entropy(shares) - kernels.entropy(pi) == each(slow_votes.ent_ce)
+    assert kernels.same_ranking(shares, votes).astype(float) == each(slow_votes.rank_cs)
+    assert kernels.compatible_ranking(shares, votes).astype(float) == each(slow_votes.rank_cs_tied)
+    gold = np.array([names.index(item.gold) for item in items])
+    assert kernels.quadratic_score(shares, gold) == each(slow_votes.nbr)
+    orders = [(slow_votes.ascending(item.shares), slow_votes.ascending(item.votes)) for item in items]
+    assert kernels.pairs_in_another_order(shares, votes).tolist() == [
+        sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(names) for y in names[:i])
+        for a, b in orders
+    ]
+
+
+@MANY
+@given(table=tables())
+def test_libraries_agree(table):
+    shares, votes = table
+    pi = kernels.vote_shares(votes)
+    assert kernels.entropy(shares) == pytest.approx(scipy.stats.entropy(shares, axis=1), abs=1e-13)
+    assert kernels.total_variation(shares, pi) == pytest.approx([cityblock(*both) / 2 for both in zip(shares, pi, strict=True)])
+    same = scipy.stats.rankdata(shares, "ordinal", axis=1) == scipy.stats.rankdata(votes, "ordinal", axis=1)
+    assert (kernels.same_ranking(shares, votes) == same.all(axis=1)).all()
+    one, other = votes.sum(axis=0).astype(float), (votes[0] + 1).astype(float)
+    assert kernels.kl_divergence(one, other) == pytest.approx(scipy.stats.entropy(one + 1, other + 1), abs=1e-13)
+
+
+@MANY
+@given(table=tables(), chance=st.randoms(use_true_random=False))
+def test_people_agree_with_themselves_and_a_metric_has_no_order_of_rows(table, chance):
+    shares, votes = table
+    pi = kernels.vote_shares(votes)
+    assert (kernels.total_variation(pi, pi) == 0).all() and (kernels.entropy(pi) - kernels.entropy(pi) == 0).all()
+    assert kernels.same_ranking(pi, votes).all() and kernels.compatible_ranking(pi, votes).all()
+    assert (kernels.compatible_ranking(shares, votes) | ~kernels.same_ranking(shares, votes)).all()  # the same is compatible
+    order = chance.sample(range(len(votes)), len(votes))
+    for kernel in (kernels.same_ranking, kernels.compatible_ranking, kernels.pairs_in_another_order):
+        assert (kernel(shares[order], votes[order]) == kernel(shares, votes)[order]).all()
+    turned = chance.sample(range(votes.shape[1]), votes.shape[1])  # another order of the classes
+    assert (kernels.compatible_ranking(shares[:, turned], votes[:, turned]) == kernels.compatible_ranking(shares, votes)).all()
+    assert kernels.total_variation(shares[:, turned], pi[:, turned]) == pytest.approx(kernels.total_variation(shares, pi))
+
+
+def test_figures_by_hand():
+    shares, votes = np.array([[0.5, 0.3, 0.2], [0.0, 0.0, 1.0]]), np.array([[6, 2, 2], [0, 5, 5]])
+    pi = kernels.vote_shares(votes)
+    # (0.1 + 0.1 + 0) / 2 and (0 + 0.5 + 0.5) / 2
+    assert kernels.total_variation(shares, pi) == pytest.approx([0.1, 0.5])
+    assert kernels.entropy(shares)[1] == 0 and kernels.entropy(pi)[1] == pytest.approx(math.log(2))
+    # 0.5 > 0.3 > 0.2 against 6 > 2 = 2, of which the later class ranks higher: another order; with ties free, the same.
+    # 0 = 0 < 1 against 0 < 5 = 5, where the later ranks higher: first, second, third on both sides.
+    assert kernels.same_ranking(shares, votes).tolist() == [False, True]
+    assert kernels.compatible_ranking(shares, votes).tolist() == [True, True]
+    # ((0.5 - 1)^2 + 0.3^2 + 0.2^2) / 3 = 0.38 / 3 and (0 + (0 - 1)^2 + (1 - 0)^2) / 3
+    assert kernels.quadratic_score(shares, np.array([0, 1])) == pytest.approx([0.38 / 3, 2 / 3])
+    # Bins hold 1 and 1 items of two, and 2 and 0: with one added, (2, 2) / 4 against (3, 1) / 4.
+    assert kernels.kl_divergence(np.array([1.0, 1.0]), np.array([2.0, 0.0])) == pytest.approx(
+        0.5 * math.log(0.5 / 0.75) + 0.5 * math.log(0.5 / 0.25)
+    )
+    assert kernels.histogram_distance(np.array([1.0, 1.0]), np.array([2.0, 0.0])) == 0.5
+
+
+@pytest.mark.parametrize("distance, place", [(0, 0), (0.05, 1), (0.1 + 0.2, 6), (0.15000000000000002, 3), (0.1499999999999999, 3),
+                                             (0.1499999, 2), (0.95, 19), (1, 19)])  # fmt: skip
+def test_an_error_at_the_edge_of_a_bin_lies_above_it(distance, place):
+    assert kernels.error_bin(np.array([distance])) == [place]
+
+
+# -- the reference -----------------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(table=tables(), keys=st.lists(st.integers(0, 2**64 - 1), min_size=8, max_size=8))
+def test_drawn_votes_are_some_of_those_there_are(table, keys):
+    votes = table[1]
+    drawn = kernels.draw_votes(votes, np.array(keys[: len(votes)], dtype=np.uint64))
+    enough = votes.sum(axis=1) >= 20
+    assert (drawn.sum(axis=1) == np.where(enough, 20, 0)).all()
+    assert ((drawn >= 0) & (drawn <= votes)).all()
+
+
+def test_votes_are_drawn_as_the_hypergeometric_distribution_has_it():
+    keys = np.array([kernels.draw_key("d", f"q{index}") for index in range(20_000)], dtype=np.uint64)
+    drawn = kernels.draw_votes(np.tile([30, 50, 20], (len(keys), 1)), keys)
+    for k, votes in enumerate((30, 50, 20)):
+        expected = scipy.stats.hypergeom(100, votes, 20)
+        places = [n for n in range(21) if expected.pmf(n) * len(keys) >= 5]
+        seen = np.array([(drawn[:, k] == n).sum() for n in places])
+        wanted = expected.pmf(places) * seen.sum() / expected.pmf(places).sum()
+        assert scipy.stats.chisquare(seen, wanted).pvalue > 0.001
+
+
+def test_a_draw_is_the_same_on_every_machine():
+    # blake2b of "polls\np00", then twenty steps of splitmix64, worked out by the slow code of another file.
+    item = slow_votes.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
+    keys = np.array([kernels.draw_key("polls", "p00")], dtype=np.uint64)
+    drawn = kernels.draw_votes(np.array([[60, 30, 10]]), keys)[0].tolist()
+    assert drawn == [*slow_votes.drawn(item).values()] == [13, 6, 1]
+    # (|0.65 - 0.6| + |0.3 - 0.3| + |0.05 - 0.1|) / 2, exactly
+    assert kernels.reference_distance(np.array(drawn), np.array([60, 30, 10])) == 0.05

@@ -273,7 +273,7 @@ def test_who_answered(kept, tmp_path):
     [
         ({}, "which dataset do these answer? Give --dataset ID"),
         ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; `python -m dashboard datasets` lists them"),
-        ({"form": "excel"}, "unknown format 'excel'; this version reads: bundle, lifeeval, responses"),
+        ({"form": "excel"}, "unknown format 'excel'; this version reads: bundle, chaosnli, lifeeval, responses"),
     ],
 )
 def test_where_to(kept, tmp_path, options, reason):
@@ -300,7 +300,7 @@ def test_ungradable(kept, tmp_path):
         (
             "notes.txt",
             b"Dear all,\nhello\n",
-            "the format is not recognised (its columns: Dear all, ); say which with --as: bundle, lifeeval, responses",
+            "the format is not recognised (its columns: Dear all, ); say which with --as: bundle, chaosnli, lifeeval, responses",
         ),
         ("run.csv.gz", gzip.compress(LONG)[:-9], "the gzip data is damaged or cut short"),
         ("run.parquet", b"PAR", "this is not a Parquet file"),

@@ -1,0 +1,110 @@
+"""The address of runs beside human votes: its shape, its errors, and that it says what the query says."""
+
+import csv
+import io
+import json
+from types import NoneType
+
+import pytest
+from test_api import Each, error, get, misshapen, plain
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data import ingest
+from data.staging import ImportOptions
+from data.store import open_store
+from queries.metrics import Conventions
+from queries.people import people
+from queries.selection import Selection
+
+TEXT, COUNT, NUMBER, MAYBE_NUMBER = (str,), (int,), (int, float), (int, float, NoneType)
+HISTOGRAMS = {"items": COUNT, "distance": [COUNT], "entropy": [COUNT], "ranking": [COUNT]}
+ROW = {
+    "run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "missing": (str, NoneType),
+    "classes": [{
+        "name": TEXT,
+        "bins": [{
+            "lower": MAYBE_NUMBER, "upper": MAYBE_NUMBER, "items": COUNT, "mean_share": MAYBE_NUMBER, "chosen": MAYBE_NUMBER,
+        }],
+    }],
+}  # fmt: skip
+PEOPLE = {
+    "data_version": TEXT, "selection": Each([TEXT]), "classes": [TEXT], "reference_votes": COUNT, "distance_edges": [NUMBER],
+    "entropy_edges": [NUMBER], "missing": (str, NoneType), "rows": [ROW],
+}  # fmt: skip
+VOTES = {"v1": (12, 8, 0), "v2": (5, 5, 15), "v3": (2, 1, 0)}  # of v3 too few for the reference
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("people")
+    bundle = root / "voted"
+    (bundle / "responses").mkdir(parents=True)
+    facts = {"dataset": "voted", "kind": "votes", "classes": ["yes", "no", "maybe"]}
+    (bundle / "dataset.json").write_text(json.dumps(facts))
+    (bundle / "questions.csv").write_text("question_id\n" + "".join(f"{name}\n" for name in VOTES))
+    votes = [f"{name},{each},{n}\n" for name, row in VOTES.items() for each, n in zip(facts["classes"], row, strict=True)]
+    (bundle / "votes.csv").write_text("question_id,class,votes\n" + "".join(votes))
+    rows = [{"question_id": name, "options": [0.6, 0.4, 0.0], "model": "whole"} for name in VOTES]
+    rows += [{"question_id": name, "guess": "yes", "confidence": 0.5, "model": "bare"} for name in VOTES]
+    (bundle / "responses" / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "SAMPLES", ())
+        ingest.import_paths(open_store(root / "store"), [bundle], ImportOptions())
+    return root / "store"
+
+
+@pytest.fixture(scope="module")
+def app(store):
+    return create_app(Settings(store=str(store), workers=1))
+
+
+@pytest.fixture(scope="module")
+def client(app):
+    return app.test_client()
+
+
+def test_the_answer_is_the_querys(client, app):
+    answer = get(client, "/api/v1/people?dataset=voted&binning=mass2")
+    assert not misshapen(answer, PEOPLE)
+    whole, bare = answer["rows"]
+    assert not misshapen([whole["histograms"], whole["reference"]], [HISTOGRAMS])
+    assert (bare["histograms"], bare["reference"], bare["missing"]) == (None, None, "the run gives no whole distribution here")
+    selection = Selection("voted", conventions=Conventions("mass2"))
+    assert answer == plain(people(app.extensions["clueline"].snapshot(), selection))
+
+
+def test_the_histograms_by_hand(client):
+    whole = get(client, "/api/v1/people?dataset=voted")["rows"][0]
+    # TVD with (0.6, 0.4, 0): 0; (0.4 + 0.2 + 0.6) / 2 = 0.6; (0.067 + 0.067) / 2 = 0.067
+    assert whole["histograms"]["items"] == 3
+    assert [k for k, count in enumerate(whole["histograms"]["distance"]) if count] == [0, 1, 12]
+    # Of v1 the reference sees all votes there are; v3 has too few.
+    assert whole["reference"]["items"] == 2 and whole["reference"]["distance"][0] >= 1
+
+
+def test_csv(client):
+    answer = client.get("/api/v1/people.csv?dataset=voted")
+    assert answer.status_code == 200 and answer.mimetype == "text/csv"
+    table = list(csv.DictReader(io.StringIO(answer.text)))
+    whole = get(client, "/api/v1/people?dataset=voted")["rows"][0]
+    for name in ("distance", "entropy", "ranking"):
+        lines = [line for line in table if line["histogram"] == name]
+        assert [int(line["items"]) for line in lines] == whole["histograms"][name]
+        assert [int(line["reference_items"]) for line in lines] == whole["reference"][name]
+    assert {line["model"] for line in table} == {"whole"}
+
+
+def test_what_is_wrong_is_told(client):
+    assert error(client, "/api/v1/people?dataset=nowhere", 400)["field"] == "dataset"
+    assert error(client, "/api/v1/people?dataset=voted&metrics=brier", 400)["code"] == "unknown_key"
+    assert error(client, "/api/v1/people.csv?run=none", 400)["field"] == "run"
+
+
+def test_a_dataset_without_votes_says_so(fresh):
+    client = fresh.client
+    answer = get(client, "/api/v1/people?dataset=pyramid")
+    assert not misshapen(answer, PEOPLE)
+    assert answer["missing"] == "the dataset has no human votes"
+    assert answer["rows"] and {row["missing"] for row in answer["rows"]} == {answer["missing"]}
+    assert len(client.get("/api/v1/people.csv?dataset=pyramid").text.splitlines()) == 1

@@ -1,0 +1,221 @@
+"""ChaosNLI's files: items with votes, and predictions whose class order only the analyst knows."""
+
+import gzip
+import json
+
+import pytest
+import toy
+
+from data import ingest
+from data.report import Refused
+from data.store import open_store
+
+CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
+COUNTS = {"a#1": (60, 30, 10), "b#2": (0, 50, 50), "c#3": (45, 45, 10)}
+MAJORITY = {"a#1": "e", "b#2": "c", "c#3": "e"}
+PROBS = {"a#1": (0.7, 0.1, 0.2), "b#2": (0.1, 0.30000000000000004, 0.6), "c#3": (0.25, 0.5, 0.25)}
+TEXT = {"premise": "A man sleeps.", "hypothesis": "A man dreams."}
+
+
+def item(uid, /, **changes):
+    counts = COUNTS.get(uid, (1, 0, 0))
+    counter = {letter: count for letter, count in zip("enc", counts, strict=True) if count}
+    found = {
+        "uid": uid, "label_counter": counter, "majority_label": MAJORITY.get(uid, "e"), "label_dist": [n / 100 for n in counts],
+        "label_count": list(counts), "entropy": 1.0, "example": TEXT | {"uid": uid},
+    }  # fmt: skip
+    return {key: value for key, value in (found | changes).items() if value is not ...}
+
+
+def prediction(uid, /, **changes):
+    probs = PROBS.get(uid, (1.0, 0.0, 0.0))
+    pred = probs.index(max(probs))
+    found = {"index": 0, "true": 0, "pred": pred, "conf": max(probs), "logits": [0.0] * 3, "probs": list(probs), "uid": uid}
+    return {key: value for key, value in (found | changes).items() if value is not ...}
+
+
+def write(path, rows):
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(ingest, "SAMPLES", ())
+    return open_store(tmp_path / "store", threads=1)
+
+
+@pytest.fixture
+def items(tmp_path):
+    return write(tmp_path / "items.jsonl", map(item, COUNTS))
+
+
+def rows(store, sql):
+    return store.snapshot().rows(sql)
+
+
+def told(store, *paths, **options):
+    """Reasons of a refusal, after which there is nothing new."""
+    version = store.version()
+    with pytest.raises(Refused) as refused:
+        toy.put(store, *paths, **options)
+    assert store.version() == version
+    return [(problem.line, problem.column, problem.reason) for problem in refused.value.problems]
+
+
+def test_items(store, items):
+    report = toy.put(store, items, dataset="nli")
+    assert report.lines == [
+        "items.jsonl: read as chaosnli", "dataset nli: 3 questions imported", "dataset nli: 9 votes imported",
+    ]  # fmt: skip
+    assert rows(store, "select dataset, kind, classes, simulated from datasets") == [
+        ("nli", "votes", ["entailment", "neutral", "contradiction"], False)
+    ]
+    assert rows(store, "select question_id, answer, text, clues from questions order by position") == [
+        (uid, answer, "Premise: A man sleeps.\nHypothesis: A man dreams.", 1)
+        for uid, answer in (("a#1", "entailment"), ("b#2", "contradiction"), ("c#3", "entailment"))
+    ]
+    found = {(question, name): count for question, name, count in rows(store, "select question_id, class, votes from votes")}
+    names = ("entailment", "neutral", "contradiction")
+    assert found == {(uid, name): n for uid, counts in COUNTS.items() for name, n in zip(names, counts, strict=True)}
+
+
+def test_without_a_majority_label_the_earlier_of_two_classes_that_tie_is_the_answer(store, tmp_path):
+    toy.put(store, write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
+    assert rows(store, "select dataset, question_id, answer from questions order by position") == [
+        ("chaosnli", "a#1", "entailment"), ("chaosnli", "b#2", "neutral"), ("chaosnli", "c#3", "entailment"),
+    ]  # fmt: skip
+
+
+def test_predictions_are_put_into_the_datasets_class_order(store, items, tmp_path):
+    toy.put(store, items, dataset="nli")
+    one = write(tmp_path / "one.json.gz", [prediction("c#3"), prediction("z#9"), prediction("a#1")])
+    two = write(tmp_path / "two.json.gz", [prediction("b#2"), prediction("y#8")])
+    report = toy.put(store, one, two, dataset="nli", model="RoBERTa", classes=CLASSES)
+    assert report.lines[2:] == [
+        f"run {report.runs[0]} (RoBERTa, softmax, nli): 3 items of 3 questions imported; "
+        "2 rows skipped: not a question of this dataset"
+    ]
+    assert rows(
+        store, "select question_id, guess, confidence, correct, graded, options, option_names from responses order by 1"
+    ) == [
+        ("a#1", "entailment", 0.7, 1.0, "answer", [0.7, 0.2, 0.1], None),
+        ("b#2", "neutral", 0.6, 0.0, "answer", [0.1, 0.6, 0.30000000000000004], None),
+        ("c#3", "contradiction", 0.5, 0.0, "answer", [0.25, 0.25, 0.5], None),
+    ]
+    assert rows(store, "select elicitation, skipped from runs") == [("softmax", '{"not a question of this dataset": 2}')]
+
+
+def test_items_and_predictions_together(store, items, tmp_path):
+    path = write(tmp_path / "one.json.gz", map(prediction, COUNTS))
+    report = toy.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES)
+    assert rows(store, "select elicitation, items, missing_questions, skipped from runs") == [("mean", 3, 0, None)]
+    assert rows(store, "select classes from datasets") == [(["entailment", "neutral", "contradiction"],)]
+    version = store.version()
+    assert toy.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES).runs == report.runs
+    assert store.version() == version
+
+
+def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items, tmp_path):
+    toy.put(store, items, dataset="nli")
+    # Labels 0, 1, 0 are entailment, contradiction, entailment in the right order.
+    path = write(tmp_path / "one.jsonl", [prediction(uid, true=true) for uid, true in zip(COUNTS, (0, 1, 0), strict=True)])
+    assert toy.put(store, path, dataset="nli", model="right", classes=CLASSES).warnings == []
+    wrong = toy.put(store, path, dataset="nli", model="wrong", classes=("entailment", "neutral", "contradiction"))
+    assert wrong.warnings == [
+        "one.jsonl: are the classes in the right order? Read as entailment,neutral,contradiction, the file's labels (`true`) are "
+        "the answers of 2 questions; as entailment,contradiction,neutral, of 3"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"dataset": "nowhere", "model": "m", "classes": CLASSES},
+         "there is no dataset 'nowhere' to answer; import its items first, or name it with --dataset ID"),
+        ({"dataset": "nli", "classes": CLASSES}, "which model predicted this? Give --model NAME"),
+        ({"dataset": "nli", "model": "m"},
+         "which class is each of the probabilities of? The file does not say, and a wrong guess would not show: give their names "
+         "in the file's order, --classes A,B,C; the dataset has entailment, neutral, contradiction"),
+        *(({"dataset": "nli", "model": "m", "classes": classes},
+           "--classes must name each class of dataset 'nli' once, in the file's order: entailment, neutral, contradiction")
+          for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
+    ],
+)  # fmt: skip
+def test_what_must_be_said(store, items, tmp_path, options, reason):
+    toy.put(store, items, dataset="nli")
+    assert told(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "column", "reason"),
+    [
+        ({"probs": [0.5, 0.5]}, "probs", "must be 3 numbers, one for each class of --classes"),
+        ({"probs": "much"}, "probs", "must be a list of finite numbers"),
+        ({"probs": [1.5, -0.25, -0.25], "pred": 0}, "probs", "must be at least 0"),
+        ({"probs": None}, "probs", "a value is required here"),
+        ({"pred": 1}, "pred", "is not the class to which probs gives most"),
+        ({"pred": 3}, "pred", "must be below 3, the number of classes"),
+        ({"uid": None}, "uid", "a value is required here"),
+    ],
+)
+def test_bad_predictions(store, items, tmp_path, changes, column, reason):
+    toy.put(store, items, dataset="nli")
+    path = write(tmp_path / "one.jsonl", [prediction("c#3"), prediction("a#1", **changes)])
+    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
+
+
+def test_predictions_of_other_items_alone(store, items, tmp_path):
+    toy.put(store, items, dataset="nli")
+    path = write(tmp_path / "one.jsonl", [prediction("z#9"), prediction("y#8")])
+    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
+        (None, "uid", "none of its 2 predictions is for a question of dataset 'nli'")
+    ]
+
+
+def test_a_second_prediction_of_one_item(store, items, tmp_path):
+    toy.put(store, items, dataset="nli")
+    path = write(tmp_path / "one.jsonl", [prediction("a#1"), prediction("a#1")])
+    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
+        (2, "question_id", "this run has an answer to this question and clue already")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "column", "reason"),
+    [
+        ({"label_count": [1, 2], "label_counter": ...}, "label_count",
+         "must be three numbers: votes for entailment, neutral, contradiction"),
+        ({"label_count": [0.5, 2, 1], "label_counter": ...}, "label_count", "votes are whole numbers"),
+        ({"label_count": [-1, 2, 1], "label_counter": ...}, "label_count", "must be at least 0"),
+        ({"label_count": [0, 0, 0], "label_counter": {}}, "label_count", "nobody voted"),
+        ({"label_counter": {"n": 1}}, "label_counter", "says something else than label_count"),
+        ({"majority_label": "x"}, "majority_label", "must be one of: e, n, c"),
+        ({"example": {"premise": "Alone."}}, "example", "must hold a premise and a hypothesis"),
+        ({"example": None}, "example", "a value is required here"),
+    ],
+)  # fmt: skip
+def test_bad_items(store, tmp_path, changes, column, reason):
+    path = write(tmp_path / "items.jsonl", [item("a#1"), item("d#4", **changes)])
+    assert (2, column, reason) in told(store, path)
+
+
+def test_the_same_item_twice(store, tmp_path):
+    path = write(tmp_path / "items.jsonl", [item("a#1"), item("a#1")])
+    assert told(store, path) == [(2, "question_id", "this question stands in the file already")]
+
+
+def test_alpha_nli_is_refused(store, tmp_path):
+    example = {"obs1": "Stan felt sick.", "obs2": "He recovered.", "hyp1": "He was out.", "hyp2": "The nurse sent him home."}
+    row = {"uid": "x-1", "label_counter": {"2": 63, "1": 37}, "majority_label": 2, "label_count": [37, 63], "example": example}
+    reasons = {reason for _, _, reason in told(store, write(tmp_path / "alpha.jsonl", [row]))}
+    assert "must be three numbers: votes for entailment, neutral, contradiction" in reasons
+
+
+def test_neither(store, tmp_path):
+    path = write(tmp_path / "other.jsonl", [{"uid": "a", "label": "e"}])
+    with pytest.raises(Refused, match=r"neither ChaosNLI items \(uid, label_count\) nor predictions \(uid, probs\)"):
+        toy.put(store, path, form="chaosnli")
+    with pytest.raises(Refused, match="name them one by one"):
+        toy.put(store, tmp_path, form="chaosnli")

@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 SEPARATORS = ("\x1e", "\x1f")  # between the parts of a key, which no name of a class holds
 POLLED = "select distinct class from votes where dataset = $d order by class"
+ASKED = """select question_id, any_value(answer) as answer, list(class order by class) filter (class is not null) as classes,
+        list(votes order by class) filter (class is not null) as votes
+    from questions left join votes using (dataset, question_id) where dataset = $d group by question_id"""
 MOST_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
 
 # Per (run, question), sums over its items. Items without a whole distribution are in none, and add 0.
@@ -123,19 +126,15 @@ def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
     if items.is_empty():
         return Distributions(items.select("run", "question_id"), tuple(stated or ()), bool(stated), ())
     first, second = SEPARATORS
-    names = pl.col("option_names").list.join(second).fill_null("")
-    items = items.with_columns(pl.concat_str("question_id", names, separator=first).alias("key"))
+    names = pl.col("option_names").list.join(second)
+    items = items.with_columns(pl.concat_str("question_id", names, separator=first).fill_null(pl.col("question_id")).alias("key"))
     kinds = items.unique("key", keep="first", maintain_order=True).with_row_index("ballot")
     items = items.join(kinds.select("key", "ballot"), on="key", how="left", maintain_order="left")
     asked = {
         question: (answer, dict(zip(classes or (), votes or (), strict=True)))
-        for question, answer, classes, votes in snapshot.rows(
-            """select question_id, any_value(answer), list(class order by class) filter (class is not null),
-                list(votes order by class) filter (class is not null)
-            from questions left join votes using (dataset, question_id)
-            where dataset = $d and question_id in (select unnest($questions)) group by question_id""",
-            {"d": dataset, "questions": kinds["question_id"].unique().to_list()},
-        )
+        for question, answer, classes, votes in snapshot.frame(ASKED, {"d": dataset})
+        .join(kinds, on="question_id", how="semi")
+        .rows()
     }
     lists = list(kinds.select("question_id", "option_names").iter_rows())
     classes = tuple(stated or (row[0] for row in snapshot.rows(POLLED, {"d": dataset})))

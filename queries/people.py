@@ -86,12 +86,13 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     sizes = [group.shares.shape[1] for group in found.groups] or [len(found.classes)]
     widest = math.log(max(*sizes, 2))
     edges = [widest * k / (ENTROPY_BINS // 2) for k in range(-(ENTROPY_BINS // 2), ENTROPY_BINS // 2 + 1)]
-    of_item = found.places["run"].to_numpy()
+    of_item = found.places["run"].rle_id().to_numpy()  # items stand run by run
+    number_of = {run: index for index, run in enumerate(found.places["run"].unique(maintain_order=True))}
     questions = found.places["question_id"].to_numpy()
     no_votes = None if polled else "the dataset has no human votes"
     rows = []
     for run in runs:
-        mine = [group.only(np.equal(of_item[group.item], run.run)) for group in found.groups]
+        mine = [group.only(np.equal(of_item[group.item], number_of.get(run.run, -1))) for group in found.groups]
         voted = [group.voted() for group in mine]
         items = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
         missing = no_votes

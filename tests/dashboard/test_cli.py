@@ -249,3 +249,19 @@ def test_a_server_ends_at_once_and_quietly(served, ended_by):
     said = served.log.read_text()
     assert "SIG" not in said and "terminate called" not in said and "Traceback" not in said, said
     assert took < 8
+
+
+def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
+    items, predictions = tmp_path / "items.jsonl", tmp_path / "predictions.jsonl"
+    example = {"premise": "A man sleeps.", "hypothesis": "A man dreams."}
+    items.write_text(json.dumps({"uid": "a", "label_count": [5, 4, 1], "majority_label": "e", "example": example}))
+    predictions.write_text(json.dumps({"uid": "a", "pred": 0, "probs": [0.5, 0.2, 0.3]}))
+    assert cli("import", items, "--dataset", "nli", store=copied).returncode == 0
+    command = ("import", predictions, "--dataset", "nli", "--model", "m", "--elicitation", "softmax")
+    done = cli(*command, store=copied)
+    assert done.returncode == 1
+    assert "--classes A,B,C; the dataset has entailment, neutral, contradiction" in done.stderr
+    done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
+    assert done.returncode == 0, done.stderr
+    assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout
+    assert "nli: ChaosNLI (votes), 1 questions, 1 runs" in listed(cli, copied)

@@ -24,7 +24,6 @@ from queries.resampling import (
     draw,
     mass_bins_replicates,
     pairs_replicates,
-    pairs_value,
 )
 from queries.selection import Selection
 
@@ -191,7 +190,7 @@ class Evidence:
         """A metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
         confidence, correct = self._pairs()
         cuts = self._cuts(firsts).tolist()
-        return np.array([pairs_value(metric, confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
+        return np.array([metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
 
     def _pairs(self) -> tuple[Floats, Floats]:
         assert self.item_pairs is not None, "gathered for metrics that need no pairs"

@@ -74,6 +74,7 @@ class Recalibration(msgspec.Struct):
 
 
 WELL = 0.1
+ONLY_CONFIDENCE = "what is recalibrated is the confidence, not the distribution over options"
 TOO_FEW = "fitting and judging need two questions"
 SAME = 1e-9  # a change below this is rounding
 
@@ -145,6 +146,8 @@ def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
 
 
 def _change(metric: Metric, before: float, after: float, too_few: bool) -> Change:
+    if "whole distribution" in metric.needs:
+        return Change(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
     return Change(number(before), number(after), TOO_FEW if too_few else undefined)
 

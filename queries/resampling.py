@@ -129,15 +129,15 @@ def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_fr
 AT_ONCE = 4_000_000  # weights of items held in memory at a time
 
 
-def pairs_value(metric: Metric, confidence: Floats, correct: Floats) -> float:
-    """A metric of pairs over some items, shape (items,) each, in the order of questions and clues."""
-    kernel = _kernel(metric)
-    order = np.argsort(confidence, kind="stable")
-    return float(kernel(confidence[order], correct[order], np.ones(len(order))))
-
-
 def pairs_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int) -> Floats:
-    """The same in each replicate, shape (REPLICATES,). Items of equal confidence and correctness are taken as one."""
+    """A metric of pairs in each replicate, shape (REPLICATES,).
+
+    Args:
+        metric: of pairs.
+        confidence, correct: of each item in the order of questions and clues, shape (items,); those alike are taken as one.
+        cluster: of each item, shape (items,).
+        drawn_from: number of clusters.
+    """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable") if metric.ordered else np.lexsort((correct, confidence))
     confidence, correct, cluster = confidence[order], correct[order], cluster[order]

@@ -61,7 +61,7 @@ def measured(metric: Metric, items: Sequence[Item], conventions: Conventions | N
     conventions = conventions or Conventions()
     confidence, correct = np.array(items, float).reshape(-1, 2).T
     if metric.pairs is not None:
-        return metric.pairs(confidence, correct)
+        return metric.of_pairs(confidence, correct)
     each = [sums_of([c], [y]) for c, y in items]
     sums = {name: np.stack([one[name] for one in each]) for name in each[0]}
     for human in HUMAN:  # h = 0

@@ -149,6 +149,12 @@ class Metric:
             return self.human
         return conventions.human
 
+    def of_pairs(self, confidence: Floats, correct: Floats) -> float:
+        """Its value over items in the order of questions and clues, shape (n,) each, for a metric of pairs."""
+        assert self.pairs is not None
+        order = np.argsort(confidence, kind="stable")
+        return float(self.pairs(confidence[order], correct[order], np.ones(len(order))))
+
     def badness(self, values: Floats) -> Floats:
         """Values as numbers that are smaller where the metric is better, for ranking."""
         return {"lower": values, "higher": -values, "zero": np.abs(values), "none": np.full_like(values, np.nan)}[self.direction]

@@ -10,7 +10,6 @@ from data import human, statistics
 from queries import distributions
 from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
 from queries.metrics.kernels.items import sums_of
-from queries.resampling import pairs_value
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 CONVENTIONS = [Conventions(binning, curve) for binning in ("width10", "width10+1", "mass15") for curve in (None, *HUMAN)]
@@ -86,8 +85,8 @@ def test_range_and_shape_over_random_questions(metric):
     sums = _statistics(confidences, corrects, chance)
     for conventions in (each for each in CONVENTIONS if not each.mass_bins):
         if metric.pairs:
-            each = np.array([pairs_value(metric, c, y) for c, y in zip(confidences, corrects, strict=True)])
-            total = pairs_value(metric, confidence, correct)
+            each = np.array([metric.of_pairs(c, y) for c, y in zip(confidences, corrects, strict=True)])
+            total = metric.of_pairs(confidence, correct)
         else:
             reads = {name: sums[name] for name in metric.reads(conventions)}
             contributions = metric.contributions(reads, conventions)

@@ -19,7 +19,6 @@ from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
-from queries.resampling import pairs_value
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
 SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
@@ -39,7 +38,7 @@ EACH_ITEM_METRIC = pytest.mark.parametrize("metric", ITEM_METRICS, ids=lambda me
 def value(metric, pairs, conventions=STANDARD):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     if metric.pairs:
-        return pairs_value(metric, confidence, correct)
+        return metric.of_pairs(confidence, correct)
     sums = items.sums_of(confidence, correct)
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))

@@ -38,6 +38,18 @@
         window.scrollTo(0, 0);
     };
 
+    // A figure as a file, named after it and the page.
+    document.addEventListener("click", function (event) {
+        const button = event.target.closest("[data-download]");
+        if (!button) return;
+        const plot = button.closest("figure").querySelector(".js-plotly-plot");
+        const name = ["clueline", window.location.pathname.replace(/[^a-z0-9]+/gi, "-"), (plot.layout.meta || {}).figure].join("-");
+        const box = plot.getBoundingClientRect();
+        window.Plotly.downloadImage(plot, {
+            format: button.dataset.download, filename: name.replace(/-+/g, "-"), width: box.width, height: box.height, scale: 2,
+        });
+    });
+
     // Small multiples: where each panel's axes lie, for the columns that fit into so many pixels.
     const GAP = { x: 44, y: 54 };
     function arranged(meta, width) {

@@ -7,9 +7,11 @@ from typing import Any
 from dash import ALL, MATCH, ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import data
+
 CONFIG: Any = {
     "displaylogo": False,
-    "displayModeBar": "hover",
+    "displayModeBar": False,
     "responsive": True,
     "showSendToCloud": False,  # Plotly's own button would upload the chart to its makers
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
@@ -33,10 +35,20 @@ def figure(name: str, spec: dict[str, Any], title: str, text: Component | None =
             html.Figcaption(title),
             dcc.Store(id={"role": "spec", "figure": name}, data=spec),
             dcc.Graph(id={"role": "figure", "figure": name}, config=CONFIG, style={"height": f"{height}px"}, responsive=True),
-            html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
+            html.Div(
+                [
+                    html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
+                    html.Span([_download(kind) for kind in ("svg", "png")], className="downloads"),
+                ],
+                className="figure-foot",
+            ),
         ],
         className=f"figure figure-{name}",
     )
+
+
+def _download(kind: str) -> html.Button:
+    return html.Button(kind.upper(), type="button", title=f"This figure as {kind.upper()}", **data(download=kind))
 
 
 clientside_callback(

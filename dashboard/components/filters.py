@@ -33,23 +33,35 @@ def _choices(key: str, label: str, options: Sequence[Any], chosen: Sequence[Any]
     inner: Component = (
         dcc.Checklist(options=named, value=list(chosen), id=control(key, "many"), inline=True, className="chips")
         if len(options) <= MOST_CHIPS and sum(len(str(option)) for option in options) <= 90
-        else dcc.Dropdown(
-            options=named,
-            value=list(chosen),
-            id=control(key, "many"),
-            multi=True,
-            placeholder="All",
-            closeOnSelect=False,
-            className="menu",
-        )
+        else _menu(key, named, chosen, "All")
     )
     return _labelled(label, inner, key)
+
+
+def _menu(key: str, options: list[dict[str, Any]], chosen: Sequence[Any], blank: str) -> dcc.Dropdown:
+    """Several of many values."""
+    return dcc.Dropdown(
+        options=options,
+        value=list(chosen),
+        id=control(key, "many"),
+        multi=True,
+        placeholder=blank,
+        closeOnSelect=False,
+        className="menu",
+    )
 
 
 def menu(key: str, label: str, options: dict[str, str], chosen: str) -> Component:
     """One of several named values, in a menu; the value "" is left out of the address."""
     named = [{"label": name, "value": value} for value, name in options.items()]
     inner = dcc.Dropdown(options=named, value=chosen, id=control(key, "one"), clearable=False, searchable=False, className="menu")
+    return _labelled(label, inner, key)
+
+
+def several(key: str, label: str, options: dict[str, str], chosen: Sequence[str], blank: str) -> Component:
+    """Several of many named values, in a menu; ``blank`` says what none means."""
+    named = [{"label": name, "value": value} for value, name in options.items()]
+    inner = _menu(key, named, chosen, blank)
     return _labelled(label, inner, key)
 
 
@@ -75,15 +87,7 @@ def _runs(facets: Facets, selection: Selection) -> Component | None:
     if len(facets.runs) < 2:
         return None
     options = [{"label": f"{model} · {elicitation}", "value": run} for run, model, elicitation in facets.runs]
-    menu = dcc.Dropdown(
-        options=options,
-        value=list(selection.run),
-        id=control("run", "many"),
-        multi=True,
-        placeholder="All runs",
-        closeOnSelect=False,
-        className="menu",
-    )
+    menu = _menu("run", options, selection.run, "All runs")
     return _labelled("Runs", menu, "run")
 
 

@@ -1,0 +1,78 @@
+"""What the papers printed: rows beside the computed ones of the leaderboard, never among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.filters import menu
+from dashboard.components.numbers import short
+from queries.metrics import Metric
+from queries.published import COUNT, PublishedRow, PublishedTable, published, rows_of
+from queries.selection import BadAddress
+
+
+def known(key: str) -> str:
+    """The key of a published table, or blank for none. Raises ``BadAddress`` where there is no such table."""
+    tables = [table.key for table in published().tables]
+    if key and key not in tables:
+        raise BadAddress("unknown_value", f"There is no published table {key!r}.", "published", tables)
+    return key
+
+
+def choice(key: str) -> Component:
+    """The control that switches a table on."""
+    options = {"": "None"} | {table.key: table.title for table in published().tables}
+    return menu("published", "Published values", options, key)
+
+
+def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
+    """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column."""
+    if not key:
+        return None
+    table, rows = rows_of(key)
+    heading = html.Th(
+        [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")],
+        colSpan=columns,
+        scope="rowgroup",
+        className="printed",
+    )
+    return html.Tbody([html.Tr(heading), *(_reference_row(table, row, shown) for row in rows)], className="published")
+
+
+def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric]) -> html.Tr:
+    count_of = row.values.get(COUNT)
+    return html.Tr(
+        [
+            html.Th(
+                [html.Span(row.model, className="name"), html.Span(table.title, className="cited")],
+                scope="row",
+                title=f"Printed in {table.paper}, {table.table}",
+            ),
+            html.Td(" · ".join(part for part in (row.elicitation, row.slice) if part)),
+            html.Td("" if count_of is None else f"{count_of:,.0f}", className="number"),
+            *(
+                html.Td(short(row.values[metric.key]), className="number figure-printed", title=_said(row, metric, table))
+                if metric.key in row.values
+                else html.Td("", className="number")
+                for metric in shown
+            ),
+        ]
+    )
+
+
+def _said(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
+    return f"{metric.name} = {row.values[metric.key]!r}, printed in {table.paper}, {table.table}"
+
+
+def about(key: str, shown: Sequence[Metric]) -> html.P | None:
+    """The caveat of a table, and what it has that is no column."""
+    if not key:
+        return None
+    table, rows = rows_of(key)
+    columns = {metric.key for metric in shown} | {COUNT}
+    others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
+    unseen = f" It also has {', '.join(others)}, which are no columns here." if others else ""
+    return html.P(f"{table.title}: {table.caveat}{unseen}", className="note")

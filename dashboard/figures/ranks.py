@@ -1,0 +1,67 @@
+"""Ranks of runs across metrics: lines that cross are metrics that disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.figures.style import INK, MUTED, OTHERS, axis, layout, plain
+from queries.leaderboard import Leaderboard
+from queries.metrics import Metric
+
+ROW = 26  # pixels per rank
+
+
+def ranks_figure(
+    board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
+) -> dict[str, Any]:
+    """A line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
+
+    Args:
+        board: with intervals.
+        metrics: that rank.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    # Bars of neighbouring runs stand beside each other, not upon each other.
+    aside = {row.run: 0.36 * (index / max(len(board.rows) - 1, 1) - 0.5) for index, row in enumerate(board.rows)}
+    data = []
+    for row in board.rows:
+        cells = [row.metrics[metric.key] for metric in metrics]
+        colour = colours.get(row.run, OTHERS)
+        said = [
+            f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
+            for metric, cell in zip(metrics, cells, strict=True)
+        ]
+        data.append({
+            "type": "scatter", "mode": "lines+markers", "name": plain(names[row.run]), "meta": row.run, "connectgaps": True,
+            "x": [index + aside[row.run] for index in range(len(metrics))], "y": [cell.rank for cell in cells],
+            "line": {"color": colour, "width": 1.8}, "marker": {"size": 8, "color": colour},
+            "error_y": {
+                "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
+                "array": [_over(cell.rank, cell.rank_high) for cell in cells],
+                "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
+            },
+            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(said, cells, strict=True)],
+            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:g} %{customdata[1]}<extra></extra>",
+            "cliponaxis": False,
+        })  # fmt: skip
+    return {
+        "data": data,
+        "layout": layout(
+            max(260, ROW * len(board.rows) + 100),
+            xaxis=axis(
+                tickvals=list(range(len(metrics))), ticktext=[plain(metric.label) for metric in metrics], showgrid=False,
+                tickfont={"size": 11, "color": INK}, range=[-0.4, len(metrics) - 0.6],
+            ),
+            yaxis=axis("rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=MUTED),
+        ),
+    }  # fmt: skip
+
+
+def _over(rank: float | None, end: float | None) -> float:
+    return 0.0 if rank is None or end is None else end - rank
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:g}, {high:g}]"

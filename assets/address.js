@@ -100,5 +100,9 @@
     });
 
     // On a small screen the filters would push everything else out of sight.
-    clueline.unfold = () => window.innerWidth > 720;
+    clueline.unfold = function () {
+        const current = document.querySelector(".top nav a.current");
+        if (current) current.scrollIntoView({ block: "nearest", inline: "center" });
+        return window.innerWidth > 720;
+    };
 })();

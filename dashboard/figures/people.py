@@ -1,0 +1,123 @@
+"""Runs against human votes: how far they are, how sure they are beside people, and each class's reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
+from queries.people import Histograms, People, Row
+
+Names = Mapping[str, str]
+
+
+def distance_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+    """A panel per run: items by DistCE; the human reference as an outline."""
+    return _histograms(
+        found, names, colours, found.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
+    )
+
+
+def entropy_figure(found: People, names: Names, colours: Names, absolute: bool) -> dict[str, Any]:
+    """A panel per run: items by EntCE, right of 0 less certain than people; folded at 0 if ``absolute``."""
+    edges = found.entropy_edges
+    if absolute:
+        edges = edges[len(edges) // 2 :]
+    most = edges[-1]
+    return _histograms(
+        found,
+        names,
+        colours,
+        edges,
+        lambda histograms: _folded(histograms.entropy) if absolute else histograms.entropy,
+        "entropy gap %{x:.3f}",
+        [0.0, most] if absolute else [-most, most],
+    )
+
+
+def ranking_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+    """A panel per run: items by the pairs of classes that it ranks otherwise than people do."""
+    shown = _shown(found)
+    pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
+    edges = [place - 0.5 for place in range(pairs + 1)]
+    return _histograms(found, names, colours, edges, lambda histograms: histograms.ranking, "%{x:.0f} pairs", [-0.6, pairs - 0.4])
+
+
+def _folded(counts: Sequence[int]) -> list[int]:
+    half = len(counts) // 2
+    return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
+
+
+def _shown(found: People) -> list[Row]:
+    return [row for row in found.rows if row.histograms is not None]
+
+
+def _histograms(
+    found: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, said: str, span: Sequence[float]
+) -> dict[str, Any]:
+    data: list[dict[str, Any]] = []
+    shown = _shown(found)
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    for place, row in enumerate(shown):
+        assert row.histograms is not None
+        data.append({
+            "type": "bar", "x": middles, "y": _shares(counts(row.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
+            "marker": {"color": colours.get(row.run, OTHERS), "line": {"width": 0, "color": FAINT}},
+            "customdata": list(counts(row.histograms)),
+            "hovertemplate": said + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": row.run,
+        })  # fmt: skip
+        data += _outline(row.reference, edges, counts, place)
+    return panels(
+        data,
+        [names[row.run] for row in shown],
+        x={"title": "", "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        y={"title": "", "rangemode": "tozero", "tickformat": ".0%"},
+        height=150,
+        bargap=0,
+    )
+
+
+def _outline(reference: Histograms | None, edges: Sequence[float], counts: Any, place: int) -> list[dict[str, Any]]:
+    """The human reference as steps, in the colour of the text."""
+    if reference is None:
+        return []
+    shares = _shares(counts(reference))
+    x = [end for pair in pairwise(edges) for end in pair]
+    y = [share for share in shares for _ in (0, 1)]
+    return [{
+        "type": "scatter", "mode": "lines", "x": [edges[0], *x, edges[-1]], "y": [0, *y, 0], "line": {"color": INK, "width": 1.5},
+        "hovertemplate": "human reference: %{y:.1%}<extra></extra>", **panel_axes(place),
+    }]  # fmt: skip
+
+
+def _shares(counts: Sequence[int]) -> list[float]:
+    total = sum(counts) or 1
+    return [count / total for count in counts]
+
+
+def classes_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+    """A panel per class: how often most people chose it against the share that runs give it, a line per run."""
+    shown = [row for row in found.rows if row.classes]
+    titles = [one.name for one in shown[0].classes] if shown else []
+    data: list[dict[str, Any]] = []
+    for place in range(len(titles)):
+        axes = panel_axes(place)
+        diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
+        data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
+        for row in shown:
+            bins = [one for one in row.classes[place].bins if one.items]
+            data.append({
+                "type": "scatter", "mode": "lines+markers", "meta": row.run, "name": plain(names[row.run]), **axes,
+                "x": [one.mean_share for one in bins], "y": [one.chosen for one in bins],
+                "line": {"color": colours.get(row.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
+                "customdata": [one.items for one in bins],
+                "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
+            })  # fmt: skip
+    return panels(
+        data,
+        titles,
+        x={"title": "", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
+        y={"title": "", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+    )

@@ -1,0 +1,173 @@
+"""People: runs beside the votes of human annotators, whole distributions against whole distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.filters import menu
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import row, table
+from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
+from dashboard.service import service
+from dashboard.view import Looking, View, page, register
+from queries.leaderboard import Leaderboard, leaderboard
+from queries.metrics.catalogue import FAMILIES
+from queries.people import Histograms, People, people
+from queries.selection import BadAddress
+
+PATH = "/people"
+VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
+METRICS = FAMILIES["votes"][2]
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """Metrics against votes, then the histograms behind them with the human reference drawn in."""
+    found: People = service().ask(people, looking.selection)
+    if not found.rows:
+        return [nothing_selected(PATH, looking.selection, "answers")]
+    heading = html.Div(
+        [
+            html.H1("People"),
+            html.P(f"{looking.facets.title}: {count(len(found.rows), 'run')} beside human votes", className="lead"),
+        ],
+        className="heading",
+    )
+    if found.missing or not any(each.histograms for each in found.rows):
+        return [heading, _without(found)]
+    shades = colours(looking.facets, looking.selection)
+    names = run_names(found.rows)
+    board: Leaderboard = service().ask(leaderboard, looking.selection, METRICS, True)
+    absolute = _absolute(looking)
+    ranked = any(each.histograms and each.histograms.ranking for each in found.rows)
+    reference = f"the outline is a human reference: the shares of {found.reference_votes} of its votes, drawn at random"
+    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
+    return [
+        heading,
+        _metrics(board, names, shades),
+        figure(
+            "distance",
+            distance_figure(found, names, shades),
+            f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
+            _histogram_table(found, names, found.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+        ),
+        html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
+        figure(
+            "entropy",
+            entropy_figure(found, names, shades, absolute),
+            f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
+            _histogram_table(found, names, found.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+        ),
+        figure(
+            "ranking",
+            ranking_figure(found, names, shades),
+            "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
+            _histogram_table(
+                found, names, [*range(1 + max(len(each.histograms.ranking) for each in found.rows if each.histograms))],
+                lambda histograms: histograms.ranking, "Items by pairs ranked otherwise",
+            ),
+        ) if ranked else None,
+        figure(
+            "classes",
+            classes_figure(found, names, shades),
+            "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
+            _class_table(found, names),
+        ) if any(each.classes for each in found.rows) else None,
+        _left_out(found, names),
+    ]  # fmt: skip
+
+
+def check(looking: Looking) -> None:
+    """Its own keys name what there is."""
+    _absolute(looking)
+
+
+def _absolute(looking: Looking) -> bool:
+    said = looking.single("entropy")
+    if said not in VIEWS_OF_ENTROPY:
+        raise BadAddress("unknown_value", f"There is no view {said!r} of entropy.", "entropy", ["absolute"])
+    return bool(said)
+
+
+def _without(found: People) -> html.Section:
+    """Why there is nothing to show, and which datasets have it."""
+    reasons = dict.fromkeys([found.missing, *(each.missing for each in found.rows)])
+    others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
+    links = [html.Li(dcc.Link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
+    return html.Section(
+        [
+            html.H2("Nothing to compare with people here"),
+            html.P(f"{'; '.join(reason for reason in reasons if reason).capitalize()}."),
+            html.P("Datasets with human votes:") if links else html.P("No dataset of this store has human votes."),
+            html.Ul(links, className="choices") if links else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _metrics(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
+    shown = [metric for metric in METRICS if any(each.metrics[metric.key].value is not None for each in board.rows)]
+    rows = []
+    for each in board.rows:
+        cells = []
+        for metric in shown:
+            cell = each.metrics[metric.key]
+            said = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {said}"))
+        rows.append(html.Tr([html.Th(named(shades.get(each.run), names[each.run]), scope="row"), *cells]))
+    return table(["Run", *(metric.label for metric in shown)], rows, "Metrics against human votes")
+
+
+def _histogram_table(
+    found: People, names: dict[str, str], edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
+) -> Component:
+    rows = []
+    for each in found.rows:
+        if each.histograms is None:
+            continue
+        beside = counts(each.reference) if each.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(each.histograms), strict=True)):
+            if items or (beside and beside[place]):
+                reference = f"{beside[place]:,}" if beside else DASH
+                rows.append(row(f"{names[each.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
+    return table(["Run and bin", "Items", "Reference"], rows, label)
+
+
+def _class_table(found: People, names: dict[str, str]) -> Component:
+    rows = [
+        row(f"{names[each.run]}, {one.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
+        for each in found.rows
+        for one in each.classes
+        for part in one.bins
+        if part.items
+    ]
+    return table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class")
+
+
+def _left_out(found: People, names: dict[str, str]) -> html.P | None:
+    missing = [f"{names[each.run]}: {each.missing}" for each in found.rows if each.missing]
+    return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
+
+
+VIEW = register(
+    View(
+        name="people", path=PATH, title="People", place=70, draw=draw, check=check, keys=("entropy",),
+        filters=("model", "elicitation", "category", "difficulty", "q", "binning"),
+    )
+)  # fmt: skip
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

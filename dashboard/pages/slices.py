@@ -1,0 +1,149 @@
+"""Slices: the parts of a dataset where a run does worse, each a link that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.filters import menu
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import count, p_said, short
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import table
+from dashboard.service import service
+from dashboard.view import Looking, View, address, page, register
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.selection import BadAddress
+from queries.slices import FEWEST, Slice, Slices, slices
+
+PATH = "/slices"
+SIGNIFICANT = 0.05
+MOST = 200  # rows of the table
+RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """Parts where a run is significantly worse, and those where it is better."""
+    metric = _metric(looking)
+    runs = _runs(looking)
+    if not runs:
+        return [nothing_selected(PATH, looking.selection, "answers")]
+    against = _against(looking, runs)
+    found: Slices = service().ask(slices, looking.selection, metric, against)
+    shades = colours(looking.facets, looking.selection)
+    certain = [one for one in found.slices if one.p_holm < SIGNIFICANT]
+    worse = [one for one in certain if one.difference > 0]
+    better = [one for one in certain if one.difference < 0]
+    standard = _standard(looking)
+    metrics = {"" if each.key == standard else each.key: each.name for each in RANKED}
+    beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
+    return [
+        html.Div(
+            [
+                html.H1("Slices"),
+                html.P(
+                    f"{looking.facets.title}: {count(found.tested, 'part of a run', 'parts of runs')} tested", className="lead"
+                ),
+            ],
+            className="heading",
+        ),
+        html.Div(
+            [
+                menu("metric", "Metric", metrics, "" if metric.key == standard else metric.key),
+                menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
+            ],
+            className="controls",
+        ),
+        _section(f"Worse {beside}", worse, metric, looking, runs, shades),
+        _section(f"Better {beside}", better, metric, looking, runs, shades),
+        html.P(
+            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST} questions. Shown "
+            f"is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; the address "
+            "/api/v1/slices has the others.",
+            className="note",
+        ),
+    ]
+
+
+def _section(
+    title: str, found: Sequence[Slice], metric: Metric, looking: Looking, names: dict[str, str], shades: dict[str, str]
+) -> html.Section:
+    if not found:
+        return html.Section([html.H2(title), html.P("None that is significant.", className="note")], className="section")
+    rows = [
+        html.Tr(
+            [
+                html.Th(named(shades.get(one.run), names.get(one.run, one.model)), scope="row"),
+                html.Td(dcc.Link(_said(one), href=_link(one, looking), title="Show this part")),
+                html.Td(short(one.value), className="number"),
+                html.Td(short(one.reference), className="number"),
+                html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
+                html.Td(f"{one.questions:,}", className="number"),
+                html.Td(p_said(one.p_holm), className="number"),
+            ]
+        )
+        for one in found[:MOST]
+    ]
+    head = ["Run", "Part", metric.label, "Compared with", "Worse by, 95 % interval", "Questions", "p, Holm"]
+    return html.Section([html.H2(f"{title}: {len(found)}"), table(head, rows, title)], className="section")
+
+
+def _said(one: Slice) -> str:
+    names = {"category": "", "radius": "radius ", "difficulty": "difficulty "}
+    return " · ".join(f"{names[by]}{value}" for by, value in one.filters.items())
+
+
+def _link(one: Slice, looking: Looking) -> str:
+    """The reliability diagram of the run on this part."""
+    kept = [(key, value) for key, value in looking.selection.pairs() if key not in (*one.filters, "run", "model", "elicitation")]
+    return address("/reliability", [*kept, ("run", one.run), *one.filters.items()])
+
+
+def check(looking: Looking) -> None:
+    """Its own keys name what there is."""
+    _metric(looking)
+    _against(looking, _runs(looking))
+
+
+def _standard(looking: Looking) -> str:
+    return "calscore" if looking.facets.human_teams else "brier"
+
+
+def _metric(looking: Looking) -> Metric:
+    key = looking.single("metric", _standard(looking))
+    allowed = [metric.key for metric in RANKED]
+    if key not in allowed:
+        raise BadAddress("unknown_value", f"Parts cannot be compared by {key!r}.", "metric", allowed)
+    return CATALOGUE[key]
+
+
+def _runs(looking: Looking) -> dict[str, str]:
+    return run_names(service().ask(leaderboard, looking.selection, ()).rows)
+
+
+def _against(looking: Looking, runs: dict[str, str]) -> str | None:
+    run = looking.single("against")
+    if run and run not in runs:
+        raise BadAddress("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
+    return run or None
+
+
+VIEW = register(
+    View(
+        name="slices", path=PATH, title="Slices", place=65, draw=draw, check=check, keys=("metric", "against"),
+        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
+    )
+)  # fmt: skip
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

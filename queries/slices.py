@@ -1,0 +1,149 @@
+"""Slices: parts of a selection where a run is worse than it is on the whole, or than another run is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.store import Snapshot
+from queries.evidence import Evidence, gather
+from queries.metrics import Metric
+from queries.metrics.metric import Floats
+from queries.plain import selection_keys
+from queries.resampling import holm, interval, p_value
+from queries.selection import BadAddress, Selection, format_range
+
+FEWEST = 8  # questions of a slice, and as many outside it; fewer would say little
+BY = ("category", "radius", "difficulty")
+THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
+
+
+class Slice(msgspec.Struct):
+    """A run on one part of the selection.
+
+    ``filters`` are the keys and values that select the part. ``difference`` is how much worse the run is there than the
+    ``reference`` (above 0: worse, whatever the metric's direction), with its 95 % interval and two-sided p-value; ``p_holm`` is
+    adjusted for all slices tested. Where 0 is best, ``value`` and ``reference`` are distances from it.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    filters: dict[str, str]
+    questions: int
+    value: float
+    reference: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_holm: float
+
+
+class Slices(msgspec.Struct):
+    """Answer of ``/api/v1/slices``: every slice that could be tested, the most certain first.
+
+    ``against`` is the run that others are compared with, None where each is compared with itself over the whole selection.
+    """
+
+    data_version: str
+    selection: dict[str, list[str]]
+    metric: str
+    against: str | None
+    tested: int
+    slices: list[Slice]
+
+
+def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
+    """Test every run in every category, radius and third of difficulty, and in every two of these together.
+
+    Parts with fewer than eight questions answered, or outside of which fewer than eight are, are not tested.
+
+    Raises:
+        BadAddress: there is no run ``against`` among those of the selection.
+    """
+    evidence = gather(snapshot, selection, [metric])
+    runs = [run.run for run in evidence.runs]
+    if against is not None and against not in runs:
+        raise BadAddress("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
+    whole, whole_replicates = metric.badness(evidence.values(metric)), metric.badness(evidence.replicates(metric))
+    turn = -1.0 if metric.direction == "higher" else 1.0  # from badness back to the metric
+    found: list[Slice] = []
+    for filters, rows in _parts(snapshot, selection, evidence):
+        part = evidence.keep(rows)
+        index = {run.run: place for place, run in enumerate(part.runs)}
+        worth = metric.badness(part.values(metric))
+        spread = metric.badness(part.replicates(metric)) if part.runs else np.zeros((0, 0))
+        for place, run in enumerate(part.runs):
+            there = int(part.ends[place] - part.starts[place])
+            everywhere = runs.index(run.run)
+            total = int(evidence.ends[everywhere] - evidence.starts[everywhere])
+            if there < FEWEST or (against is None and total - there < FEWEST) or run.run == against:
+                continue
+            if against is None:
+                reference, beside = whole[everywhere], whole_replicates[:, everywhere]
+            elif against in index:
+                reference, beside = worth[index[against]], spread[:, index[against]]
+            else:
+                continue
+            differences = spread[:, place] - beside
+            if not (np.isfinite(worth[place]) and np.isfinite(reference) and np.isfinite(differences).any()):
+                continue
+            (low,), (high,), _ = interval(differences[:, None])
+            found.append(
+                Slice(
+                    run=run.run,
+                    model=run.model,
+                    elicitation=run.elicitation,
+                    filters=filters,
+                    questions=there,
+                    value=float(turn * worth[place]),
+                    reference=float(turn * reference),
+                    difference=float(worth[place] - reference),
+                    low=float(low),
+                    high=float(high),
+                    p_value=float(p_value(differences[:, None])[0]),
+                    p_holm=1.0,
+                )
+            )
+    for one, adjusted in zip(found, holm(np.array([one.p_value for one in found])), strict=True):
+        one.p_holm = float(adjusted)
+    found.sort(key=lambda one: (one.p_value, -abs(one.difference)))
+    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(found), found)
+
+
+def _parts(snapshot: Snapshot, selection: Selection, evidence: Evidence) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
+    """Filters of each part and the rows that it leaves."""
+    condition, parameters = selection.question_filter()
+    facts = snapshot.frame(
+        f"""select row_number() over (order by q.position) - 1 as place, q.category, q.radius, q.difficulty
+        from questions q where {condition} order by place""",
+        parameters,
+    )
+    single = {by: _values(facts, by) for by in BY}
+    for by in BY:
+        if len(single[by]) > 1:
+            yield from (({by: name}, kept[evidence.places]) for name, kept in single[by].items())
+    for one, other in combinations([by for by in BY if len(single[by]) > 1], 2):
+        for name, kept in single[one].items():
+            for another, left in single[other].items():
+                yield {one: name, other: another}, (kept & left)[evidence.places]
+
+
+def _values(facts: pl.DataFrame, by: str) -> dict[str, NDArray[np.bool_]]:
+    """Which questions have each value, by how an address names it; difficulty in thirds of its range, both ends included."""
+    column = facts[by]
+    if by == "difficulty":
+        values: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        spans = list(pairwise(THIRDS))
+        rounded = [(round(low, 2), round(high, 2)) for low, high in spans]
+        found = {format_range(span): (values >= span[0]) & (values <= span[1]) for span in rounded}
+        return {name: kept for name, kept in found.items() if kept.any()}
+    return {
+        str(value): (column == value).fill_null(False).to_numpy() for value in column.drop_nulls().unique(maintain_order=True)
+    }

@@ -36,6 +36,12 @@ def snapshot(store):
 
 
 @pytest.fixture(scope="session")
+def bundled(seeded):
+    """The bundled datasets."""
+    return open_store(seeded, threads=2).snapshot()
+
+
+@pytest.fixture(scope="session")
 def rows(snapshot):
     return {dataset: Rows.of(snapshot, dataset) for dataset in ("relay", "spans")}
 

@@ -1,0 +1,178 @@
+"""Every page drawn from its address, without a browser: what it says, and that nothing on it is a loose end."""
+
+import json
+from urllib.parse import parse_qsl
+
+import pytest
+
+from dashboard.service import service
+from dashboard.view import VIEWS, look
+from queries.compare import compare
+from queries.metrics import CATALOGUE
+from queries.recalibration import recalibration
+from queries.selection import BadAddress, Selection
+from queries.slices import slices
+
+WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan"}  # whose numbers stand in a table beside them
+ADDRESSES = [
+    ("leaderboard", "metrics=brier&metrics=ks,auroc&sort=-ks"),
+    ("leaderboard", "metrics=corp_mcb&sort=brier"),
+    ("reliability", "method=isotonic&confidence=0.8..1"),
+    ("reliability", "method=temperature&binning=mass15"),
+    ("reliability", "binning=width10%2B1"),
+    ("difficulty", "difficulty=0.2..0.8"),
+    ("compare", "metric=brier"),
+    ("slices", "metric=accuracy"),
+    ("people", "entropy=absolute"),
+]
+BAD = [
+    ("leaderboard", "metrics=beauty", "metrics"),
+    ("reliability", "method=prayer", "method"),
+    ("reliability", "focus=nobody", "focus"),
+    ("reliability", "confidence=1..0", "confidence"),
+    ("compare", "a=nobody", "a"),
+    ("compare", "metric=hard_easy_slope", "metric"),
+    ("slices", "metric=mean_confidence", "metric"),
+    ("slices", "against=nobody", "against"),
+    ("people", "entropy=loud", "entropy"),
+]
+
+
+def drawn(app, view, query=""):
+    with app.test_request_context(VIEWS[view].path):
+        looking = look(VIEWS[view], parse_qsl(query))
+        VIEWS[view].check(looking)
+        return [part for part in VIEWS[view].draw(looking) if part is not None]
+
+
+def plain(component):
+    """A component and what is in it, as Dash would send it."""
+    return json.loads(json.dumps(component, default=lambda part: part.to_plotly_json()))
+
+
+def walk(part):
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for one in part:
+            yield from walk(one)
+
+
+def figures(content):
+    """Name -> the figure and whether it has a text equivalent."""
+    found = {}
+    for part in walk(plain(content)):
+        if part.get("type") == "Figure":
+            spec = next(one for one in walk(part) if one.get("type") == "Store")["props"]
+            found[spec["id"]["figure"]] = (spec["data"], any(one.get("type") == "Details" for one in walk(part)))
+    return found
+
+
+def words(content):
+    return " ".join(
+        part["props"]["children"]
+        for part in walk(plain(content))
+        if "props" in part and isinstance(part["props"].get("children"), str)
+    )
+
+
+def datasets(app):
+    with app.test_request_context("/"):
+        return [dataset.dataset for dataset in service().datasets()]
+
+
+PAGES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slices", "questions")
+
+
+@pytest.mark.parametrize("view", PAGES)
+def test_a_page_is_drawn_for_every_dataset(app, view):
+    for dataset in datasets(app):
+        content = drawn(app, view, f"dataset={dataset}")
+        assert content and "heading" in json.dumps(plain(content)), (view, dataset)
+        for name, (spec, told) in figures(content).items():
+            assert spec["data"], (view, dataset, name)
+            assert told or name in WITHOUT_A_TABLE, f"{name} on {view} has no text equivalent"
+
+
+@pytest.mark.parametrize(("view", "query"), ADDRESSES)
+def test_a_page_is_drawn_for_its_own_keys(app, view, query):
+    for dataset in datasets(app):
+        assert drawn(app, view, f"dataset={dataset}&{query}")
+
+
+@pytest.mark.parametrize(("view", "query", "field"), BAD)
+def test_what_does_not_exist_is_named(app, client, view, query, field):
+    with pytest.raises(BadAddress) as caught:
+        drawn(app, view, f"dataset=pyramid&{query}")
+    assert caught.value.field == field
+    assert client.get(f"{VIEWS[view].path}?dataset=pyramid&{query}").status_code == 400
+
+
+@pytest.mark.parametrize("view", PAGES)
+def test_an_empty_selection_says_what_to_widen(app, view):
+    content = drawn(app, view, "dataset=pyramid&q=zzzzzzzz")
+    said = words(content)
+    assert "without q" in json.dumps(plain(content)) and "match these filters" in said
+
+
+def test_every_page_of_the_navigation_has_a_place_of_its_own(app):
+    places = [view.place for view in VIEWS.values() if view.place is not None]
+    assert len(set(places)) == len(places)
+
+
+# -- what pages show is what queries say -------------------------------------------------------------------------------
+
+
+def runs_of(app, dataset):
+    with app.test_request_context("/"):
+        return [run for run, _, _ in service().facets(dataset).runs]
+
+
+def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
+    said = client.get("/api/v1/reliability?dataset=pyramid").get_json()["runs"]
+    spec, _ = figures(drawn(app, "reliability", "dataset=pyramid"))["reliability"]
+    dots = {trace["meta"]: trace for trace in spec["data"] if trace.get("name") == "bins"}
+    assert list(dots) == [run["run"] for run in said]
+    for run in said:
+        filled = [part for part in run["bins"] if part["items"]]
+        assert dots[run["run"]]["x"] == [part["mean_confidence"] for part in filled]
+        assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
+
+
+def test_items_of_a_range_of_confidence_are_listed_furthest_off_first(app, client):
+    run = runs_of(app, "pyramid")[0]
+    content = drawn(app, "reliability", f"dataset=pyramid&focus={run}&confidence=0.9..1")
+    said = client.get(f"/api/v1/items?dataset=pyramid&run={run}&confidence=0.9..1").get_json()
+    assert said["total"] > 0 and all(item["confidence"] >= 0.9 for item in said["items"])
+    assert [item["off"] for item in said["items"]] == sorted((item["off"] for item in said["items"]), reverse=True)
+    assert all(f'"{item["question_id"]}"' in json.dumps(plain(content)) for item in said["items"][:20])
+
+
+def test_recalibration_is_drawn_with_what_it_costs(app, snapshot):
+    found = recalibration(snapshot, Selection("pyramid"), "isotonic", [CATALOGUE["ece"]])
+    text = words(drawn(app, "reliability", "dataset=pyramid&method=isotonic"))
+    for run in found.runs:
+        assert f"{run.sacrificed:,} of {run.well_calibrated:,}" in text
+    assert {"reliability", "changes"} <= set(figures(drawn(app, "reliability", "dataset=pyramid&method=isotonic")))
+
+
+def test_compared_runs_are_those_of_the_address(app, snapshot):
+    first, *_, last = runs_of(app, "pyramid")
+    found = compare(snapshot, Selection("pyramid"), last, first, [CATALOGUE["brier"]])
+    spec, _ = figures(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier"))["scatter"]
+    dots = spec["data"][1]
+    assert dots["x"] == [pair.a["brier"] for pair in found.pairs] and dots["y"] == [pair.b["brier"] for pair in found.pairs]
+    assert all(link.startswith("/questions/pyramid/") for _, link in dots["customdata"])
+
+
+def test_a_slice_links_to_what_it_is_about(app, snapshot):
+    found = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
+    certain = next(one for one in found.slices if one.p_holm < 0.05 and one.difference > 0)
+    text = json.dumps(plain(drawn(app, "slices", "dataset=lifeeval&metric=brier")))
+    key, value = next(iter(certain.filters.items()))
+    assert f"run={certain.run}" in text and f"{key}={value}" in text
+
+
+def test_people_are_missing_where_there_are_no_votes(app):
+    assert "no human votes" in words(drawn(app, "people", "dataset=pyramid"))

@@ -1,0 +1,60 @@
+"""Slices against the leaderboard of the same filters, and their adjustment against all that were tested."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.resampling import holm
+from queries.selection import BadAddress, Selection, parse_range
+from queries.slices import FEWEST, slices
+
+SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
+
+
+def filtered(selection, filters, run):
+    changes = {"run": (run,)}
+    if "category" in filters:
+        changes["category"] = (filters["category"],)
+    if "radius" in filters:
+        changes["radius"] = (int(filters["radius"]),)
+    if "difficulty" in filters:
+        changes["difficulty"] = parse_range("difficulty", filters["difficulty"])
+    return selection.but(**changes)
+
+
+@pytest.mark.parametrize(("dataset", "key"), [("lifeeval", "brier"), ("lifeeval", "accuracy"), ("pyramid", "calscore")])
+def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
+    metric = CATALOGUE[key]
+    found = slices(bundled, SELECTION[dataset], metric)
+    assert found.tested == len(found.slices) > 10
+    whole = {row.run: row.metrics[key].value for row in leaderboard(bundled, SELECTION[dataset], [metric]).rows}
+    for one in found.slices[:: max(1, len(found.slices) // 25)]:
+        (row,) = leaderboard(bundled, filtered(SELECTION[dataset], one.filters, one.run), [metric]).rows
+        assert row.questions == one.questions >= FEWEST
+        assert one.value == pytest.approx(row.metrics[key].value, abs=1e-12)
+        assert one.reference == pytest.approx(whole[one.run], abs=1e-12)
+        worse = one.value - one.reference if metric.direction == "lower" else one.reference - one.value
+        assert one.difference == pytest.approx(worse, abs=1e-12)
+        assert one.low <= one.high
+
+
+def test_all_that_were_tested_are_adjusted_for(bundled):
+    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"])
+    assert_allclose([one.p_holm for one in found.slices], holm(np.array([one.p_value for one in found.slices])))
+    assert [one.p_value for one in found.slices] == sorted(one.p_value for one in found.slices)
+
+
+def test_a_run_can_be_compared_with_another_in_each_part(bundled):
+    runs = [row.run for row in leaderboard(bundled, SELECTION["lifeeval"], []).rows]
+    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], runs[0])
+    assert found.against == runs[0] and runs[0] not in {one.run for one in found.slices}
+    one = found.slices[-1]
+    (row,) = leaderboard(bundled, filtered(SELECTION["lifeeval"], one.filters, runs[0]), [CATALOGUE["brier"]]).rows
+    assert one.reference == pytest.approx(row.metrics["brier"].value, abs=1e-12)
+    # The first bundled run gives the guess that is likeliest to be right: nobody is right more often anywhere.
+    right = slices(bundled, SELECTION["lifeeval"], CATALOGUE["accuracy"], runs[0])
+    assert right.slices and all(other.difference > -1e-12 for other in right.slices)
+    with pytest.raises(BadAddress, match="no run 'nobody'"):
+        slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], "nobody")

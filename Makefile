@@ -3,14 +3,19 @@
 VENV := .venv
 PY   := $(VENV)/bin/python
 
+# Libraries that Clueline is compared with; apart, for torch alone is larger than all the rest.
+BENCH_VENV := .venv-bench
+BENCH_PY   := $(BENCH_VENV)/bin/python
+
 # Written last, so that a half-made environment is never taken for a finished one.
 RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
+BENCH   := $(BENCH_VENV)/.bench
 
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check format test lock clean
+.PHONY: help install serve check format test test-libraries bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -33,13 +38,21 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@tests=; scripts/get-chromium $(PY) || tests='not browser'; \
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
 
+test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
+	$(BENCH_PY) -m pytest tests/queries/test_torch_libraries.py
+
+bench-metrics: $(BENCH) ## time each metric over 10 million responses (BENCH_ARGS=...) and write benchmarks/metrics.md
+	@$(BENCH_PY) -m benchmarks.metrics $(BENCH_ARGS)
+
 lock: $(RUNTIME) ## rewrite the locks from pyproject.toml (UPGRADE=1: newest versions)
 	@$(PY) -m pip install --quiet --disable-pip-version-check uv
 	@$(COMPILE) -o requirements.lock pyproject.toml
 	@$(COMPILE) -o requirements-dev.lock -c requirements.lock --group dev
+	@$(COMPILE) -o requirements-bench.lock -c requirements.lock -c requirements-dev.lock --group bench
+	@$(COMPILE) --no-config -o requirements-torch.lock -c requirements.lock -c requirements-bench.lock --group torch
 
-clean: ## remove .venv and caches (keeps the store)
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## remove .venv, .venv-bench and caches (keeps the store)
+	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One set of versions for all Python versions and platforms; no index or path of this machine's.
@@ -60,4 +73,13 @@ $(RUNTIME): requirements.lock
 
 $(DEV): $(RUNTIME) requirements-dev.lock
 	@scripts/pip-install $(PY) requirements-dev.lock
+	@touch $@
+
+$(BENCH): requirements.lock requirements-bench.lock requirements-torch.lock
+	$(check_python)
+	@rm -rf $(BENCH_VENV)
+	@'$(BASE_PYTHON)' -m venv $(BENCH_VENV)
+	@scripts/pip-install $(BENCH_PY) requirements.lock
+	@scripts/pip-install $(BENCH_PY) requirements-bench.lock --no-deps # torch comes next
+	@scripts/install-torch $(BENCH_PY) requirements-torch.lock
 	@touch $@

@@ -6,7 +6,6 @@ An item is a triple (confidence, correctness, human curves by name or None); a q
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from statistics import NormalDist
 
 import slow_votes
 
@@ -234,24 +233,20 @@ def grace_mce(asked, conventions):
 
 
 def ece_debiased(asked, conventions):
-    """Kumar, Liang & Ma 2019: ECE less what it would be expected to gain if the accuracy of each bin were drawn once more."""
+    """ECE less, per bin, E|e| w(gap) / E w(e): e is the noise of a calibrated bin, w falls from 1 at 0 to 0 at 1.5 deviations."""
     pairs = pairs_of(asked)
     if not pairs:
         return NAN
-    gain = 0.0
+    bias = 0.0
     for part in bins_of(pairs, conventions.binning):
-        accuracy = mean([y for _, y in part])
-        noise = math.sqrt(max(accuracy * (1 - accuracy), 0) / len(part))
-        gain += len(part) / len(pairs) * (mean_distance(gap(part), noise) - gap(part))
-    return ece(asked, conventions) - gain
-
-
-def mean_distance(middle, spread):
-    """Mean of the absolute value of a normal variable."""
-    if not spread or middle / spread > 30:
-        return abs(middle)
-    z = middle / spread
-    return middle * (1 - 2 * NormalDist().cdf(-z)) + 2 * spread * NormalDist().pdf(z)
+        n, p = len(part), min(mean([c for c, _ in part]), 1.0)
+        chance = {k / n - p: math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)}
+        reach = 1.5 * math.sqrt(p * (1 - p) / n)
+        if gap(part) < reach:
+            usual = math.fsum(share * max(0.0, 1 - abs(e) / reach) for e, share in chance.items())
+            whole = math.fsum(share * abs(e) for e, share in chance.items())
+            bias += n / len(pairs) * whole * (1 - gap(part) / reach) / usual
+    return max(-1.0, ece(asked, conventions) - bias)
 
 
 def macro_ce(asked, conventions):

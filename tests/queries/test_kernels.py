@@ -159,13 +159,19 @@ def wrong_or_right_only(score):
     }  # fmt: skip
 
 
-# ECE 1/2 from two items, one of them correct: the noise in the accuracy of that bin has the variance 1/8.
-HALF_DEBIASED = 1 - (math.exp(-1) / (2 * math.sqrt(math.pi)) + math.erf(1) / 2)
+def noise_of_one(confidence, gap):
+    """Bias of a bin that holds one item: it is right with chance p = c, so that a calibrated gap is 1 - p or -p."""
+    p, reach = confidence, 1.5 * math.sqrt(confidence * (1 - confidence))
+    near = [max(0, 1 - each / reach) for each in (1 - p, p, gap)]
+    return 2 * p * (1 - p) * near[2] / (p * near[0] + (1 - p) * near[1])
+
+
 DEGENERATE = {
     "nothing": ([], {metric.key: math.nan for metric in ITEM_METRICS}),
     "one item": (
+        # Where p is 0.7, the gap is 0.3 in 7 of 10 cases and 0.7, clear of noise, in 3: 0.7 (0.3 - bias) + 0.3 * 0.7 is 0.
         [(0.7, 1)],
-        {"brier": 0.09, "ece": 0.3, "ece_debiased": 0.3, "max_ce": 0.3, "ks": 0.3, "ks_sequential": 0.3, "r_over": 1,
+        {"brier": 0.09, "ece": 0.3, "ece_debiased": -0.3, "max_ce": 0.3, "ks": 0.3, "ks_sequential": 0.3, "r_over": 1,
          "r_under": 0.7, "hmr": 1.4 / 1.7, "accuracy": 1, "mean_confidence": 0.7, "overconfidence": -0.3, "pct_rounded": 1,
          **wrong_or_right_only(0.09)},
     ),
@@ -177,26 +183,26 @@ DEGENERATE = {
     ),
     "all correct": (
         [(0.2, 1), (0.62, 1)],
-        {"brier": (0.64 + 0.1444) / 2, "ece": 0.59, "ece_debiased": 0.59, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
+        {"brier": (0.64 + 0.1444) / 2, "ece": 0.59, "ece_debiased": 0.59 - noise_of_one(0.62, 0.38) / 2, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
          "r_over": 1, "r_under": 0.41, "hmr": 0.82 / 1.41, "accuracy": 1, "mean_confidence": 0.41, "overconfidence": -0.59,
          "pct_rounded": 0.5, **wrong_or_right_only((0.64 + 0.1444) / 2)},
     ),
     "none correct": (
         [(0.2, 0), (0.62, 0)],
-        {"brier": (0.04 + 0.3844) / 2, "ece": 0.41, "ece_debiased": 0.41, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
+        {"brier": (0.04 + 0.3844) / 2, "ece": 0.41, "ece_debiased": 0.41 - 0.2 - noise_of_one(0.62, 0.62) / 2, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
          "r_over": 0.59, "r_under": 1, "hmr": 1.18 / 1.59, "accuracy": 0, "mean_confidence": 0.41, "overconfidence": 0.41,
          "pct_rounded": 0.5, **wrong_or_right_only((0.04 + 0.3844) / 2)},
     ),
     "confidence 0 throughout": (
         [(0, 1), (0, 0)],
-        {"brier": 0.5, "ece": 0.5, "ece_debiased": HALF_DEBIASED, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 1,
+        {"brier": 0.5, "ece": 0.5, "ece_debiased": 0.5, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 1,
          "r_under": 0, "hmr": 0, "accuracy": 0.5, "mean_confidence": 0, "overconfidence": -0.5, "pct_rounded": 1,
          "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
          "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
     ),
     "confidence 1 throughout": (
         [(1, 1), (1, 0)],
-        {"brier": 0.5, "ece": 0.5, "ece_debiased": HALF_DEBIASED, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0,
+        {"brier": 0.5, "ece": 0.5, "ece_debiased": 0.5, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0,
          "r_under": 1, "hmr": 0, "accuracy": 0.5, "mean_confidence": 1, "overconfidence": 0.5, "pct_rounded": 1,
          "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
          "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
@@ -216,9 +222,9 @@ DEGENERATE = {
          "corp_dsc": 0.25, "corp_unc": 0.25},
     ),
     "probabilities met exactly": (
-        # Each bin has one item, whose accuracy has the variance 3/16; auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
+        # The gap of 0 is taken for noise, of which correctness that is a probability has none; auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
         [(0.25, 0.25), (0.75, 0.75)],
-        {"brier": 0.1875, "ece": 0, "ece_debiased": -math.sqrt(3 / 16 * 2 / math.pi), "max_ce": 0, "ks": 0, "ks_sequential": 0,
+        {"brier": 0.1875, "ece": 0, "ece_debiased": -noise_of_one(0.25, 0), "max_ce": 0, "ks": 0, "ks_sequential": 0,
          "r_over": 0.625, "r_under": 0.625, "hmr": 0.625, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0,
          "pct_rounded": 1, "macro_ce": 0.375, "auroc": 0.75, "correlation": 1, "reliability": 0, "resolution": 0.0625,
          "uncertainty": 0.25, "residual": 0, "corp_mcb": 0, "corp_dsc": 0.0625, "corp_unc": 0.25},
@@ -319,41 +325,70 @@ def test_corp_sees_a_small_miscalibration():
 # -- ECE, debiased -----------------------------------------------------------------------------------------------------
 
 
-def calibrated(chance, items):
-    """Confidences in the middle of bins, and how many of their items are correct: (bins, 3) as the kernels want them."""
-    stated = np.arange(0.15, 0.9, 0.1)
-    return np.full(8, float(items)), stated * items, chance.binomial(items, stated).astype(float)
+def stated(chance, shape, size):
+    """Confidences of a kind of model."""
+    if shape == "uniform":
+        return chance.random(size)
+    if shape == "sure":  # multiples of 5 % from 0.6 on, 0.99 and 1, as language models state them
+        values, shares = [0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1], [0.03, 0.05, 0.05, 0.14, 0.2, 0.2, 0.2, 0.08, 0.05]
+        return chance.choice(values, size=size, p=shares)
+    return {"high": lambda: 0.8 + 0.2 * chance.random(size), "beta": lambda: chance.beta(4, 2, size)}[shape]()
 
 
-def test_ece_debiased_takes_away_the_bias_that_monte_carlo_finds():
-    chance = np.random.default_rng(1)
-    items, confidence, correct = calibrated(chance, 40)
-    seen = correct / items
-    again = seen + np.sqrt(seen * (1 - seen) / items) * chance.standard_normal((100_000, 8))
-    bias = np.abs(confidence / items - again).mean(axis=1) - bins.ece(items, confidence, correct)
-    found = bins.ece(items, confidence, correct) - bins.ece_debiased(items, confidence, correct)
-    assert found > 0.005
-    assert abs(found - bias.mean()) < 4 * bias.std() / math.sqrt(len(bias))
+def binned_draws(chance, shape, size, truth, draws=4000):
+    """Totals per bin of many data sets, each of shape (draws, 10), and the ECE that each would have without noise."""
+    confidence = stated(chance, shape, (draws, size))
+    right = truth(confidence)
+    places = np.minimum(bins.bin_of(confidence), 9) + 10 * np.arange(draws)[:, None]
+    correct = chance.random((draws, size)) < right
+    totals = [
+        np.bincount(places.ravel(), values.ravel().astype(float), 10 * draws).reshape(draws, 10)
+        for values in (np.ones_like(right), confidence, correct, confidence - right)
+    ]
+    return totals[:3], np.abs(totals[3]).sum(axis=1) / size
 
 
-@pytest.mark.parametrize("items", [50, 200, 1000])
-def test_where_a_model_is_calibrated_debiasing_leaves_59_percent_of_its_ece(items):
-    # E|g| for g ~ N(0, s^2) is s sqrt(2 / pi); with the noise drawn once more, sqrt(2) times that: 2 - sqrt(2) are left.
-    chance = np.random.default_rng(2)
-    sets = [np.stack(parts) for parts in zip(*(calibrated(chance, items) for _ in range(4000)), strict=True)]
-    ece, debiased = bins.ece(*sets), bins.ece_debiased(*sets)
-    off = debiased - (2 - math.sqrt(2)) * ece
-    assert abs(off.mean()) < 3 * off.std() / math.sqrt(4000) + 0.05 * ece.mean()
-    assert (debiased < 0).any() and (debiased <= ece).all()
-    exact = np.sqrt(np.arange(0.15, 0.9, 0.1) * np.arange(0.85, 0.1, -0.1) / items).mean() * math.sqrt(2 / math.pi)
-    assert ece.mean() == pytest.approx(exact, rel=0.03)
+@pytest.mark.parametrize("size", [50, 100, 1000])
+@pytest.mark.parametrize("shape", ["uniform", "sure", "high", "beta"])
+def test_ece_debiased_centres_on_0_where_a_model_is_calibrated(shape, size):
+    totals, _ = binned_draws(np.random.default_rng(size), shape, size, lambda confidence: confidence)
+    ece, debiased = bins.ece(*totals), bins.ece_debiased(*totals)
+    assert ece.mean() > 30 * ece.std() / math.sqrt(len(ece))  # there is a bias to take away
+    assert abs(debiased.mean()) < 3 * debiased.std() / math.sqrt(len(debiased))
+    assert abs(debiased.mean()) < 0.05 * ece.mean()
 
 
-def test_debiasing_is_exact_where_the_gap_is_wide():
-    # The noise never reaches over to the other side of the gap, so that there is no bias.
+@pytest.mark.parametrize("items, share", [(1, 0.3), (1, 0.5), (2, 0.99), (7, 0.05), (40, 0.975), (300, 1e-4), (300, 0.5)])
+def test_the_bias_taken_away_is_on_average_that_of_a_calibrated_bin(items, share):
+    # Over all outcomes of one bin, each with its chance: debiased ECE is 0 on average.
+    correct = np.arange(items + 1.0)
+    chance = [math.comb(items, k) * share**k * (1 - share) ** (items - k) for k in range(items + 1)]
+    totals = [np.full((items + 1, 1), float(items)), np.full((items + 1, 1), items * share), correct[:, None]]
+    assert bins.ece_debiased(*totals) @ chance == pytest.approx(0, abs=1e-13)
+    assert bins.ece(*totals) @ chance > 0
+
+
+@pytest.mark.parametrize("shape", ["uniform", "sure", "high", "beta"])
+def test_ece_debiased_is_the_true_error_where_it_is_clear_of_noise(shape):
+    totals, truth = binned_draws(np.random.default_rng(3), shape, 5000, lambda c: np.clip(c - 0.15, 0, 1), draws=1000)
+    off = bins.ece_debiased(*totals) - truth
+    assert abs(off.mean()) < 4 * off.std() / math.sqrt(len(off)) and truth.mean() > 0.1
+
+
+def test_debiasing_takes_nothing_from_a_wide_gap():
     sums = items.sums_of(np.full(1000, 0.95), np.repeat([0.0, 1.0], 500))
-    assert value(CATALOGUE["ece_debiased"], [(0.95, 0)] * 500 + [(0.95, 1)] * 500) == pytest.approx(0.45, abs=1e-12)
-    assert bins.ece(*(sums[name] for name in BIN_COLUMNS)) == pytest.approx(0.45, abs=1e-12)
+    totals = [sums[name] for name in BIN_COLUMNS]
+    assert bins.ece_debiased(*totals) == bins.ece(*totals) == pytest.approx(0.45, abs=1e-12)
+
+
+def test_debiasing_takes_totals_of_any_size_and_shape():
+    # Weights that are no whole numbers, ten million items, a confidence that rounding has carried past 1, an empty bin.
+    n = np.array([[0.0, 0.3, 2.5, 1e7, 3.0], [1e7, 1e-9, 1.0, 12.0, 0.0]])
+    for share in (0.0, 5e-324, 1e-9, 0.3, 0.5, 1 - 2**-53, 1.0, 1 + 1e-15):
+        for off in (0.0, 1e-4, 0.2):
+            found = bins.ece_debiased(np.stack([n, n]), np.stack([n, n]) * share, np.stack([n, n]) * max(share - off, 0))
+            assert found.shape == (2, 2) and np.isfinite(found).all() and (np.abs(found) <= 1).all()
+    assert np.isnan(bins.ece_debiased(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))).all()
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------

@@ -63,17 +63,20 @@ BINS = (
         direction="lower",
         low=-1,
         high=1,
-        formula=r"\mathrm{ECE} - \sum_b \frac{n_b}{N}\left(\mathbb{E}\,\lvert \bar c_b - \bar y_b + \varepsilon_b \rvert"
-        r" - \lvert \bar c_b - \bar y_b \rvert\right)",
-        words="ECE minus an estimate of the bias that binomial noise in the accuracy of each bin gives it.",
-        source="Kumar, Liang & Ma 2019, sec. 5",
+        formula=r"\mathrm{ECE} - \sum_b \frac{n_b}{N}\,\mathbb{E}\lvert\varepsilon_b\rvert"
+        r"\frac{w_b(\bar c_b - \bar y_b)}{\mathbb{E}\,w_b(\varepsilon_b)},\;"
+        r"w_b(g) = \left(1 - \frac{\lvert g \rvert}{1.5\,\sigma_b}\right)_{\!+},\;"
+        r"\varepsilon_b \sim \frac{\mathrm{Bin}(n_b, \bar c_b)}{n_b} - \bar c_b",
+        words="ECE minus the bias that binomial noise in the accuracy of each bin gives it: all of it where a gap looks like "
+        "noise, none where a gap is more than 1.5 standard deviations of it.",
+        source="After Kumar, Liang & Ma 2019, sec. 5, with the noise of a calibrated model",
         needs=("correctness", "confidence"),
         reads=columns(*BIN_COLUMNS),
         value=binned(bins.ece_debiased),
         binned=True,
-        caveat="Takes away a part of the bias only, about 40 % of it for a calibrated model and nothing in bins that are all "
-        "correct or all incorrect; still it can fall below 0. Where correctness is a probability, it takes away more than "
-        "there is.",
+        caveat="Centres on 0 where a model is calibrated, so that half of the time it is below. A gap of about one standard "
+        "deviation of the noise is taken for noise more often than it is: with few items it then falls short of the true "
+        "error. Where correctness is a probability, it takes away more than there is.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
     ),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaln, xlog1py, xlogy
 
-from queries.metrics.kernels.arrays import Floats, ratio
+from queries.metrics.kernels.arrays import Floats, clip, ratio
 
-_erf = np.frompyfunc(math.erf, 1, 1)
+REACH = 1.5  # standard deviations of a bin's noise past which a gap is no noise; from 1 on, some outcome is always within them
 
 
 def fold_bins(bins: Floats, binning: str) -> Floats:
@@ -101,16 +100,51 @@ def uncertainty(items: Floats, correct: Floats) -> Floats:
 
 
 def ece_debiased(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """ECE minus an estimate of its bias under binomial noise; may be below 0. In [-1, 1]. Kumar, Liang & Ma 2019, sec. 5.
+    """ECE minus an estimate of its bias under binomial noise; may be below 0. In [-1, 1]. After Kumar, Liang & Ma 2019, sec. 5.
 
-    The accuracy of a bin is taken as normal around what was seen, with variance y (1 - y) / n: the bias of a bin is the mean
-    of abs(gap + noise) less abs(gap). What was seen has its own noise in it, so that where a model is calibrated, only
-    sqrt(2) - 1 = 41 % of the bias is taken away; nothing is in bins that are all correct or all incorrect.
+    Kumar et al. draw noise around the accuracy that was seen, which has its own noise in it: where a model is calibrated, that
+    takes away sqrt(2) - 1 = 41 % of the bias, and nothing in bins that are all correct. Here the noise of a bin is that of a
+    calibrated model, X / n - p with X ~ Bin(n, p) and p the mean confidence. Its whole bias b = E abs(X / n - p) is due where
+    the gap g is 0, none where g is clear of noise: the bias of a bin is b w(g) / E w(X / n - p), w(g) = (1 - abs(g) / r)+ and
+    r = REACH standard deviations of the noise. Under calibration it is b on average, exactly, whatever n and p are.
+    ``benchmarks/ece_bias.py`` compares it with other corrections.
+
+    Totals of items that are not whole numbers have the noise of the nearest whole number, at least 1.
     """
-    gap = np.nan_to_num(ratio(bin_confidence - bin_correct, bin_items))
-    share = np.nan_to_num(ratio(bin_correct, bin_items))
-    noise = np.sqrt(np.clip(np.nan_to_num(ratio(share * (1 - share), bin_items)), 0, None))
-    z = np.clip(np.nan_to_num(ratio(gap, noise)), -40, 40)  # past which exp is 0 and erf is 1
-    folded = noise * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + gap * np.asarray(_erf(z / math.sqrt(2)), float)
-    folded = np.where(noise > 0, folded, np.abs(gap))
-    return ratio((bin_items * (2 * np.abs(gap) - folded)).sum(axis=-1), bin_items.sum(axis=-1))
+    gap = np.nan_to_num(calibration_gaps(bin_items, bin_confidence, bin_correct))
+    share = clip(ratio(bin_confidence, bin_items))
+    items = np.broadcast_to(np.maximum(np.rint(bin_items), 1.0), gap.shape)
+    near = gap < REACH * np.sqrt(share * (1 - share) / items)  # False in empty bins and where no noise is possible
+    bias = np.zeros(gap.shape)
+    bias[near] = _bias_of_bin(gap[near], share[near], items[near])
+    return np.clip(ratio((bin_items * (gap - bias)).sum(axis=-1), bin_items.sum(axis=-1)), -1.0, 1.0)
+
+
+def _bias_of_bin(gap: Floats, share: Floats, items: Floats) -> Floats:
+    """b w(g) / E w(X / n - p) of ``ece_debiased``, in closed form. All of shape (cells,), share in (0, 1), items whole.
+
+    By k b(k; n) = n p b(k - 1; n - 1), the sum of (n p - k) b(k; n) over k <= m is n p q b(m; n - 1): De Moivre's mean
+    absolute deviation for m = floor(n p), and with it the mean of abs(X - n p) between any two ends.
+    """
+    mean, variance = items * share, items * share * (1 - share)
+    reach = REACH * np.sqrt(variance)
+    below, middle, above = np.ceil(mean - reach) - 1, np.floor(mean), np.floor(mean + reach)
+    at_middle = _binomial(middle, items - 1, share)
+    deviation = variance * (2 * at_middle - _binomial(below, items - 1, share) - _binomial(above, items - 1, share))
+    inside = _binomial_up_to(above, items, share) - _binomial_up_to(below, items, share)
+    expected = inside - deviation / reach
+    return 2 * share * (1 - share) * at_middle * (1 - gap * items / reach) / expected
+
+
+def _binomial(k: Floats, n: Floats, p: Floats) -> Floats:
+    """P(X = k), X ~ Bin(n, p); 0 for k outside 0..n. Shape (cells,)."""
+    possible = (k >= 0) & (k <= n)
+    k = np.where(possible, k, 0.0)
+    log = xlogy(k, p) + xlog1py(n - k, -p) - np.log1p(n) - betaln(n - k + 1, k + 1)
+    return np.where(possible, np.exp(log), 0.0)
+
+
+def _binomial_up_to(k: Floats, n: Floats, p: Floats) -> Floats:
+    """P(X <= k), X ~ Bin(n, p), for any k. Shape (cells,)."""
+    between = (k >= 0) & (k < n)
+    return np.where(between, betainc(np.where(between, n - k, 1.0), np.where(between, k + 1, 1.0), 1 - p), k >= n)

@@ -4,7 +4,9 @@ import math
 from itertools import pairwise
 from statistics import linear_regression
 
+import duckdb
 import numpy as np
+import polars as pl
 import pytest
 import slow_metrics as slow
 from hypothesis import given, settings
@@ -14,7 +16,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from data.statistics import BIN_COLUMNS
+from data.frames import frame
+from data.statistics import BIN_COLUMNS, COLUMNS, select_sql
+from data.store import create_schema
 from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
@@ -45,8 +49,12 @@ def value(metric, pairs, conventions=STANDARD):
     return float(metric.value(sums, conventions))
 
 
+def asked_once(pairs):
+    return [slow.Asked([(c, y, None) for c, y in pairs])]
+
+
 def by_definition(metric, pairs, conventions=STANDARD):
-    return slow.METRICS[metric.key]([slow.Asked([(c, y, None) for c, y in pairs])], conventions)
+    return slow.METRICS[metric.key](asked_once(pairs), conventions)
 
 
 # -- items and bins ----------------------------------------------------------------------------------------------------
@@ -166,6 +174,8 @@ def noise_of_one(confidence, gap):
     return 2 * p * (1 - p) * near[2] / (p * near[0] + (1 - p) * near[1])
 
 
+REACH_OF_4 = 1.5 * math.sqrt(0.3 * 0.7 / 4)
+NEAR_OF_4 = 1 - 0.0756 - 0.0081 - (0.2401 * 0.3 + 0.4116 * 0.05 + 0.2646 * 0.2) / REACH_OF_4
 DEGENERATE = {
     "nothing": ([], {metric.key: math.nan for metric in ITEM_METRICS}),
     "one item": (
@@ -183,15 +193,26 @@ DEGENERATE = {
     ),
     "all correct": (
         [(0.2, 1), (0.62, 1)],
-        {"brier": (0.64 + 0.1444) / 2, "ece": 0.59, "ece_debiased": 0.59 - noise_of_one(0.62, 0.38) / 2, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
+        {"brier": (0.64 + 0.1444) / 2, "ece": 0.59,
+         "ece_debiased": 0.59 - noise_of_one(0.62, 0.38) / 2, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
          "r_over": 1, "r_under": 0.41, "hmr": 0.82 / 1.41, "accuracy": 1, "mean_confidence": 0.41, "overconfidence": -0.59,
          "pct_rounded": 0.5, **wrong_or_right_only((0.64 + 0.1444) / 2)},
     ),
     "none correct": (
         [(0.2, 0), (0.62, 0)],
-        {"brier": (0.04 + 0.3844) / 2, "ece": 0.41, "ece_debiased": 0.41 - 0.2 - noise_of_one(0.62, 0.62) / 2, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
+        {"brier": (0.04 + 0.3844) / 2, "ece": 0.41,
+         "ece_debiased": 0.41 - 0.2 - noise_of_one(0.62, 0.62) / 2, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
          "r_over": 0.59, "r_under": 1, "hmr": 1.18 / 1.59, "accuracy": 0, "mean_confidence": 0.41, "overconfidence": 0.41,
          "pct_rounded": 0.5, **wrong_or_right_only((0.04 + 0.3844) / 2)},
+    ),
+    "one confidence throughout": (
+        # Noise: X / 4 - 0.3 for X = 0 .. 4 with chances 0.2401, 0.4116, 0.2646, 0.0756 and 0.0081; its mean size is 0.18522.
+        [(0.3, 1), (0.3, 0), (0.3, 0), (0.3, 0)],
+        {"brier": (0.49 + 3 * 0.09) / 4, "ece": 0.05, "ece_debiased": 0.05 - 0.18522 * (1 - 0.05 / REACH_OF_4) / NEAR_OF_4,
+         "max_ce": 0.05, "ks": 0.05, "ks_sequential": 0.7 / 4, "r_over": 0.7, "r_under": 0.3, "hmr": 0.42, "accuracy": 0.25,
+         "mean_confidence": 0.3, "overconfidence": 0.05, "pct_rounded": 1, "macro_ce": 0.5, "auroc": 0.5,
+         "correlation": math.nan, "reliability": 0.0025, "resolution": 0, "uncertainty": 0.1875, "residual": 0,
+         "corp_mcb": 0.0025, "corp_dsc": 0, "corp_unc": 0.1875},
     ),
     "confidence 0 throughout": (
         [(0, 1), (0, 0)],
@@ -222,7 +243,7 @@ DEGENERATE = {
          "corp_dsc": 0.25, "corp_unc": 0.25},
     ),
     "probabilities met exactly": (
-        # The gap of 0 is taken for noise, of which correctness that is a probability has none; auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
+        # The gap of 0 is taken for noise, though probabilities have none; auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
         [(0.25, 0.25), (0.75, 0.75)],
         {"brier": 0.1875, "ece": 0, "ece_debiased": -noise_of_one(0.25, 0), "max_ce": 0, "ks": 0, "ks_sequential": 0,
          "r_over": 0.625, "r_under": 0.625, "hmr": 0.625, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0,
@@ -237,6 +258,24 @@ DEGENERATE = {
 def test_degenerate_items(metric, case):
     pairs, expected = DEGENERATE[case]
     assert value(metric, pairs) == pytest.approx(expected[metric.key], abs=1e-15, nan_ok=True)
+
+
+def test_ten_million_items():
+    # 1000 different items ten thousand times over have the values of the 1000, which exact sums give.
+    confidence = np.random.default_rng(7).permutation(np.arange(1000) / 999)
+    correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
+    pairs = np.column_stack([confidence, correct])
+    many = np.repeat(pairs, 10_000, axis=0)
+    sums = items.sums_of(*many.T)
+    for metric in ITEM_METRICS:
+        # Over so many items noise is no part of a gap.
+        expected = slow.METRICS["ece" if metric.key == "ece_debiased" else metric.key](asked_once(pairs), STANDARD)
+        found = value(metric, many) if metric.pairs else float(metric.value(sums, STANDARD))
+        assert found == pytest.approx(expected, abs=1e-9), metric.key
+    by_mass = float(
+        CATALOGUE["ece"].value(dict(zip(BIN_COLUMNS, bins.mass_bins(*many.T, 10), strict=True)), Conventions("mass10"))
+    )
+    assert by_mass == pytest.approx(slow.ece(asked_once(pairs), Conventions("mass10")), abs=1e-9)
 
 
 @pytest.mark.parametrize("beta, expected", [(1, 0.48), (2, 5 * 0.24 / (1.6 + 0.6)), (0.5, 1.25 * 0.24 / (0.1 + 0.6))])
@@ -573,6 +612,99 @@ def test_an_error_needs_three_points_and_some_spread():
 def test_there_is_no_slope_where_difficulty_does_not_vary(x):
     x = np.array(x, float)
     assert math.isnan(questions.slope(np.array(float(len(x))), x.sum(), x.sum(), (x * x).sum(), (x * x).sum()))
+
+
+HEARD, KNOWN = (0.25, 0.75), (1.0, 1.0)  # human curves of two clues
+r = slow.r
+# Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]), and what each metric is: m are the
+# increments of the human curve, b the buzz mass; reward = sum m_t * (sum b y up to t) + (1 - sum m) * (sum b y).
+OF_QUESTIONS = {
+    "nothing": ([], {"calscore": math.nan, "calscore_weighted": math.nan, "calscore2": math.nan, "grace_mce": math.nan,
+                     "hard_easy_slope": math.nan}),
+    "one question of one item": (
+        [(0.3, HEARD, [(0.7, 1)])],  # b = 1, for the last confidence counts as 1
+        {"calscore": 1 - r(0.75 * 0.7), "calscore_weighted": 1 - r(0.7), "calscore2": 0, "grace_mce": 1 - r(0.7),
+         "hard_easy_slope": math.nan},
+    ),
+    "one question": (
+        [(0.3, HEARD, [(0.2, 1), (0.6, 0)])],  # b = 0.2, 0.8; m = 0.25, 0.5: reward 0.2
+        {"calscore": 1 - r((0.75 * 0.2 - 0.25 * 0.6) / 2), "calscore_weighted": 0.5, "calscore2": 0.8, "grace_mce": 1 - r(-0.2),
+         "hard_easy_slope": math.nan},
+    ),
+    "all correct": (
+        [(d, HEARD, [(0.2, 1), (0.6, 1)]) for d in (0.2, 0.8)],  # reward 0.25 * 0.2 + 0.5 * 1 + 0.25 * 1
+        {"calscore": 1 - r((0.75 * 0.2 + 0.25 * 0.6) / 2), "calscore_weighted": 1 - r(0.3), "calscore2": 0.2,
+         "grace_mce": 1 - r(0.4), "hard_easy_slope": 0},
+    ),
+    "none correct": (
+        [(d, HEARD, [(0.2, 0), (0.6, 0)]) for d in (0.2, 0.8)],
+        {"calscore": 1 - r(-0.15), "calscore_weighted": 1 - r(-0.3), "calscore2": 1, "grace_mce": 1 - r(-0.4),
+         "hard_easy_slope": 0},
+    ),
+    "one confidence throughout": (
+        [(d, HEARD, [(0.5, 0), (0.5, 1)]) for d in (0.2, 0.8)],  # reward 0.5 * 0.5 + 0.25 * 0.5
+        {"calscore": 1 - r((-0.375 + 0.125) / 2), "calscore_weighted": 1 - r(-0.25), "calscore2": 0.625, "grace_mce": 0.5,
+         "hard_easy_slope": 0},
+    ),
+    "confidence 0 throughout": (
+        [(d, HEARD, [(0, 0), (0, 1)]) for d in (0.2, 0.8)],  # b = 0, 1: reward 0.5 + 0.25
+        {"calscore": 0.5, "calscore_weighted": 0.5, "calscore2": 0.25, "grace_mce": 0.5, "hard_easy_slope": 0},
+    ),
+    "confidence 1 throughout": (
+        [(d, HEARD, [(1, 0), (1, 1)]) for d in (0.2, 0.8)],  # b = 1, 0: buzzes at the first clue, which is wrong
+        {"calscore": 1 - r((-0.75 + 0.25) / 2), "calscore_weighted": 1 - r(-0.5), "calscore2": 1, "grace_mce": 0.5,
+         "hard_easy_slope": 0},
+    ),
+    "right on the easy one, wrong on the hard one": (
+        [(0.2, HEARD, [(0.2, 1), (0.6, 1)]), (0.8, HEARD, [(0.2, 0), (0.6, 0)])],  # gaps -0.6 and 0.4
+        {"calscore": 0.5, "calscore_weighted": 0.5, "calscore2": 0.6, "grace_mce": 0.5, "hard_easy_slope": 1 / 0.6},
+    ),
+    "people know at once": (
+        [(0.2, KNOWN, [(0.2, 1), (0.6, 1)])],  # no weight is left; m = 1, 0: reward b_1
+        {"calscore": 0.5, "calscore_weighted": math.nan, "calscore2": 0.8, "grace_mce": 1 - r(0.4), "hard_easy_slope": math.nan},
+    ),
+    "nobody heard it, nobody knows how hard it is": (
+        [(None, None, [(0.2, 1), (0.6, 1)])] * 2,
+        {"calscore": math.nan, "calscore_weighted": math.nan, "calscore2": math.nan, "grace_mce": 1 - r(0.4),
+         "hard_easy_slope": math.nan},
+    ),
+}  # fmt: skip
+
+
+def statistics_of(asked):
+    """The store's statistics of each question, computed by the store's own SQL."""
+    with duckdb.connect() as connection:
+        create_schema(connection)
+        for index, (_, curve, said) in enumerate(asked):
+            for clue, (confidence, correct) in enumerate(said):
+                connection.execute(
+                    "insert into responses by name select 'r' as run, 'd' as dataset, $q as question_id, $t as clue, "
+                    "$c::double as confidence, $y::double as correct, 'file' as graded",
+                    {"q": f"{index}", "t": clue, "c": confidence, "y": correct},
+                )
+                if curve:
+                    connection.execute("insert into curves select 'd', $q, $t, 1, $h, $h, $h",
+                                       {"q": f"{index}", "t": clue, "h": curve[clue]})  # fmt: skip
+        sql = f"from ({select_sql('from responses')}) order by question_id::integer"
+        found = frame(connection, sql)
+    sums = {name: found[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in COLUMNS}
+    return sums | {"difficulty": np.array([math.nan if each[0] is None else each[0] for each in asked], float)}
+
+
+@pytest.mark.parametrize("case", OF_QUESTIONS)
+@pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.level == "question"], ids=lambda metric: metric.key)
+def test_degenerate_questions(metric, case):
+    asked, expected = OF_QUESTIONS[case]
+    contributions = metric.contributions(statistics_of(asked), STANDARD)
+    found = metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, STANDARD)
+    assert float(found) == pytest.approx(expected[metric.key], abs=1e-14, nan_ok=True)
+
+
+def test_the_degenerate_cases_speak_of_every_metric():
+    of_items, of_questions = ({key for _, values in cases.values() for key in values} for cases in (DEGENERATE, OF_QUESTIONS))
+    assert of_items | of_questions == set(CATALOGUE)
+    assert all(values.keys() == of_items for _, values in DEGENERATE.values())
+    assert all(values.keys() == of_questions for _, values in OF_QUESTIONS.values())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,413 @@
+"""Seconds per metric over ten million responses, from raw rows and from the store's statistics, beside other libraries.
+
+    make bench-metrics                                  ten million responses of 100 runs
+    make bench-metrics BENCH_ARGS='--responses 200000'  a quick look (writes no file unless --out is given)
+
+Makes a data set, imports it into a store in a scratch folder as an analyst would, times every metric of the catalogue, and times
+scikit-learn, netcal and torchmetrics on the same arrays. Where two compute the same, their values are compared too. Prints what
+it writes to ``benchmarks/metrics.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.ingest import import_paths
+from data.staging import ImportOptions
+from data.statistics import BIN_COLUMNS
+from data.store import Snapshot, open_store
+from queries.evidence import gather
+from queries.metrics import METRICS, Conventions, Metric
+from queries.metrics.kernels.bins import mass_bins
+from queries.metrics.kernels.items import sums_of
+from queries.selection import Selection
+
+Floats = NDArray[np.float64]
+Arrays = list[tuple[Floats, Floats]]  # confidence and correctness of each run
+FULL, CLUES, DATASET = 10_000_000, 5, "bench"
+OUT = Path(__file__).with_suffix(".md")
+MASS = Conventions(binning="mass15")
+
+
+@dataclass
+class Timed:
+    """Seconds of each repetition."""
+
+    seconds: list[float]
+
+    @property
+    def middle(self) -> float:
+        """The median."""
+        return statistics.median(self.seconds)
+
+    def __str__(self) -> str:
+        spread = (max(self.seconds) - min(self.seconds)) / self.middle / 2 if self.middle else 0
+        return f"{self.middle:.3g} ± {spread:.0%}"
+
+
+def timed(repeat: int, work: Callable[[], Any]) -> tuple[Timed, Any]:
+    """Time some work ``repeat`` times; its last result."""
+    found, result = [], None
+    for _ in range(repeat):
+        result = None
+        gc.collect()
+        start = time.perf_counter()
+        result = work()
+        found.append(time.perf_counter() - start)
+    return Timed(found), result
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def write_bundle(folder: Path, responses: int, runs: int) -> None:
+    """A dataset of incremental questions that two human teams heard, answered by some runs; every answer is graded already.
+
+    Half of the runs state confidences as they come, half in steps of 1 %; none at an edge of a bin, where libraries differ.
+    """
+    chance = np.random.default_rng(4)
+    questions = responses // runs // CLUES
+    ids = pl.Series([f"q{index:06}" for index in range(questions)])
+    (folder / "responses").mkdir(parents=True)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": DATASET, "title": "Benchmark", "kind": "incremental"}))
+    pl.DataFrame({"question_id": ids, "answer": ids}).write_parquet(folder / "questions.parquet")
+    each_clue = ids.gather(np.repeat(np.arange(questions), CLUES))
+    clue = np.tile(np.arange(CLUES), questions)
+    pl.DataFrame({"question_id": each_clue, "clue": clue, "text": ["one two three four"] * len(clue)}).write_parquet(
+        folder / "clues.parquet"
+    )
+    teams = pl.DataFrame(
+        {
+            "question_id": ids.gather(np.repeat(np.arange(questions), 2)),
+            "match_id": ["m"] * (2 * questions),
+            "team": ["Ash", "Birch"] * questions,
+        }
+    )
+    teams.with_columns(team_kind=pl.lit("human")).write_parquet(folder / "exposures.parquet")
+    teams.with_columns(
+        word=pl.Series(chance.integers(0, 4 * CLUES, 2 * questions)),
+        correct=pl.Series(chance.random(2 * questions) < 0.6).cast(pl.Float64),
+    ).write_parquet(folder / "buzzes.parquet")
+    steps = np.array([step / 100 for step in range(101) if step % 10])
+    ease = np.repeat(chance.normal(0, 1, questions), CLUES) + np.tile(np.linspace(-2, 1, CLUES), questions)
+    for run in range(runs):
+        certain = 1 / (1 + np.exp(-(ease + chance.normal(0, 1, len(ease)))))
+        if run % 2:
+            certain = steps[np.clip(np.searchsorted(steps, certain), 0, len(steps) - 1)]
+        right = chance.random(len(ease)) < certain ** (1 + run / runs)
+        pl.DataFrame(
+            {"question_id": each_clue, "clue": clue, "confidence": certain, "correct": right.astype(float)}
+        ).with_columns(model=pl.lit(f"model {run:03}"), elicitation=pl.lit("verbalized" if run % 2 else "logit")).write_parquet(
+            folder / "responses" / f"{run:03}.parquet"
+        )
+
+
+def arrays_of(snapshot: Snapshot) -> Arrays:
+    """Confidence and correctness of each run, in the order of questions and clues."""
+    rows = snapshot.frame(
+        """select r.position, p.confidence, p.correct from responses p join runs r using (run)
+        join questions q on q.dataset = p.dataset and q.question_id = p.question_id
+        where p.dataset = $d order by r.position, q.position, p.clue""",
+        {"d": DATASET},
+    )
+    positions = rows["position"].to_numpy()
+    cuts = np.flatnonzero(np.diff(positions)) + 1
+    confidence, correct = (np.split(np.ascontiguousarray(rows[name].to_numpy()), cuts) for name in ("confidence", "correct"))
+    return list(zip(confidence, correct, strict=True))
+
+
+# -- our side ----------------------------------------------------------------------------------------------------------
+
+
+def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Floats:
+    """The metric of each run from raw arrays: sums over items, then the kernel."""
+    count = conventions.mass_bins if metric.binned else None
+    values = []
+    for confidence, correct in arrays:
+        sums = sums_of(confidence, correct)
+        if count:
+            sums |= dict(zip(BIN_COLUMNS, mass_bins(confidence, correct, count), strict=True))
+        values.append(float(metric.value(sums, conventions)))
+    return np.array(values)
+
+
+# -- the other libraries -----------------------------------------------------------------------------------------------
+
+
+def scikit_learn() -> dict[str, Callable[[Floats, Floats], float]]:
+    """Metric -> the same by scikit-learn, of one run."""
+    from sklearn.calibration import calibration_curve
+    from sklearn.feature_selection import r_regression
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.metrics import accuracy_score, brier_score_loss, mean_absolute_error, roc_auc_score
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    def ece(confidence: Floats, correct: Floats) -> float:
+        accuracy, stated = calibration_curve(correct, confidence, n_bins=10)
+        count = np.histogram(confidence, bins=10, range=(0, 1))[0]
+        return float((np.abs(accuracy - stated) * count[count > 0]).sum() / len(confidence))
+
+    def max_ce(confidence: Floats, correct: Floats) -> float:
+        accuracy, stated = calibration_curve(correct, confidence, n_bins=10)
+        return float(np.abs(accuracy - stated).max())
+
+    def fit(confidence: Floats, correct: Floats) -> Floats:
+        found: Floats = IsotonicRegression().fit(confidence, correct).predict(confidence)
+        return found
+
+    return {
+        "accuracy": lambda c, y: accuracy_score(y, np.ones(len(y))),
+        "brier": lambda c, y: brier_score_loss(y, c),
+        "ece": ece,
+        "max_ce": max_ce,
+        "macro_ce": lambda c, y: mean_absolute_error(y, c, sample_weight=compute_sample_weight("balanced", y)),
+        "r_over": lambda c, y: 1 - mean_absolute_error(y, c, sample_weight=y == 0),
+        "r_under": lambda c, y: 1 - mean_absolute_error(y, c, sample_weight=y == 1),
+        "auroc": lambda c, y: roc_auc_score(y, c),
+        "correlation": lambda c, y: r_regression(c[:, None], y)[0],
+        "corp_mcb": lambda c, y: brier_score_loss(y, c) - brier_score_loss(y, fit(c, y)),
+        "corp_dsc": lambda c, y: y.var() - brier_score_loss(y, fit(c, y)),
+    }
+
+
+def netcal() -> dict[str, Callable[[Floats, Floats], float]]:
+    """Metric -> the same by netcal, of one run."""
+    from netcal.metrics import ECE, MCE
+
+    return {
+        "ece": lambda c, y: ECE(10).measure(c, y),
+        "max_ce": lambda c, y: MCE(10).measure(c, y),
+        "ece, mass15": lambda c, y: ECE(15, equal_intervals=False).measure(c, y),
+    }
+
+
+def torchmetrics() -> dict[str, Callable[[Floats, Floats], float]]:
+    """Metric -> the same by torchmetrics, of one run. Arrays become tensors without being copied, but for the labels' type."""
+    import torch
+    from torchmetrics.functional import classification as of_classes
+    from torchmetrics.functional import regression
+
+    def tensors(confidence: Floats, correct: Floats) -> tuple[Any, Any]:
+        return torch.from_numpy(confidence), torch.from_numpy(correct.astype(np.int64))
+
+    def error(norm: str) -> Callable[[Floats, Floats], float]:
+        return lambda c, y: float(of_classes.binary_calibration_error(*tensors(c, y), n_bins=10, norm=norm))
+
+    return {
+        "accuracy": lambda c, y: float(of_classes.binary_accuracy(torch.ones(len(y)), tensors(c, y)[1])),
+        "brier": lambda c, y: float(regression.mean_squared_error(torch.from_numpy(c), torch.from_numpy(y))),
+        "ece": error("l1"),
+        "max_ce": error("max"),
+        "reliability": lambda c, y: error("l2")(c, y) ** 2,
+        "auroc": lambda c, y: float(of_classes.binary_auroc(*tensors(c, y))),
+        "correlation": lambda c, y: float(regression.pearson_corrcoef(torch.from_numpy(c), torch.from_numpy(y))),
+    }
+
+
+LIBRARIES = {"scikit-learn": scikit_learn, "netcal": netcal, "torchmetrics": torchmetrics}
+# How far values may be apart, where not 1e-9: what torchmetrics computes in single precision; netcal's bounds of equal mass are
+# quantiles, so that an item or two, and of equal confidences whole groups, fall to another bin than ours.
+APART = {("torchmetrics", "auroc"): 1e-6, ("torchmetrics", "accuracy"): 1e-6, ("netcal", "ece, mass15"): 0.02}
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """What was measured of one metric."""
+
+    name: str
+    kernel: Timed  # from statistics in memory
+    scan: Timed  # the same with the read from the store
+    raw_kernel: Timed | None  # from arrays in memory
+    raw_scan: Timed | None  # from responses in the store
+    others: dict[str, Timed]
+
+
+def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str], None]) -> list[Row]:
+    """Every metric by every way, values compared."""
+    libraries = {name: make() for name, make in LIBRARIES.items()}
+    gc.freeze()  # what is there now need not be looked through before each measurement
+    rows = []
+    by_reads: dict[Any, Timed] = {}
+    for metric, conventions in [*((metric, Conventions()) for metric in METRICS), (_metric("ece"), MASS)]:
+        mass = conventions.mass_bins is not None
+        name = f"{metric.key}, mass15" if mass else metric.key
+        selection = Selection(DATASET, conventions=conventions)
+        scan, evidence = timed(repeat, lambda: gather(snapshot, selection, [metric]))  # noqa: B023 - called at once
+        kernel, ours = timed(repeat, lambda: evidence.values(metric))  # noqa: B023
+        raw_kernel = raw_scan = None
+        if metric.pairs is not None or mass:
+            raw_kernel, raw_scan = kernel, scan
+        else:
+            if metric.level == "item":
+                raw_kernel, again = timed(repeat, lambda: from_arrays(metric, arrays, conventions))  # noqa: B023
+                _compare(name, "raw arrays", ours, again, 1e-9)
+            reads = tuple(sorted(metric.reads(conventions)))
+            if reads not in by_reads:
+                whole = selection.but(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics computed anew
+                by_reads[reads], found = timed(repeat, lambda: gather(snapshot, whole, [metric]))  # noqa: B023
+                _compare(name, "responses", ours, found.values(metric), 1e-9)
+                del found
+            raw_scan = by_reads[reads]
+        others = {}
+        for library, functions in libraries.items():
+            if name in functions:
+                other = functions[name]
+                other(*arrays[0])  # what it imports or compiles at its first call is no part of its time
+                others[library], values = timed(repeat, lambda: np.array([other(*pair) for pair in arrays]))  # noqa: B023
+                _compare(name, library, ours, values, APART.get((library, name), 1e-9))
+        rows.append(Row(name, kernel, scan, raw_kernel, raw_scan, others))
+        say(f"{name}: {kernel.middle:.3g} s from statistics")
+    return rows
+
+
+def _metric(key: str) -> Metric:
+    return next(metric for metric in METRICS if metric.key == key)
+
+
+def _compare(name: str, source: str, ours: Floats, theirs: Floats, within: float) -> None:
+    """Stop where values differ: times of different things cannot be compared."""
+    np.testing.assert_allclose(theirs, ours, rtol=0, atol=within, err_msg=f"{name} from {source}")
+
+
+def _sum(*times: Timed | None) -> float | None:
+    known = [each.middle for each in times if each is not None]
+    return sum(known) if len(known) == len(times) else None
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | float], responses: int, runs: int) -> str:
+    """The file."""
+    lines = [
+        f"# Seconds per metric over {responses:,} responses of {runs} runs",
+        "",
+        "`make bench-metrics` writes this file. Times are medians of the repetitions, ± half of their spread;",
+        "they are of one machine on one day, so read the ratios.",
+        "",
+        *(f"- {fact}" for fact in facts),
+        "",
+        "| once | s |",
+        "|---|--:|",
+        *(f"| {name} | {f'{took:.3g}' if isinstance(took, float) else took} |" for name, took in phases.items()),
+        "",
+        "## Each metric, all runs",
+        "",
+        "- *statistics, kernel*: from the per-question statistics in memory to a number per run.",
+        "- *statistics, with scan*: the same with DuckDB's read of the store. What a page waits for.",
+        "- *raw, kernel*: from the arrays of confidence and correctness in memory to a number per run (sums over",
+        "  items, then the same kernel). Metrics of questions need human curves and difficulties: they have no such column.",
+        "- *raw, with scan*: from the responses in the store; statistics are computed anew by DuckDB, as where clues",
+        "  are filtered. Metrics that read the same columns share one measurement of that scan.",
+        "- *gain*: raw with scan over statistics with scan. Metrics of pairs, and bins of equal mass, are no function",
+        "  of sums: they read the responses either way, so that both columns are one measurement.",
+        "",
+        "| metric | statistics, kernel | statistics, with scan | raw, kernel | raw, with scan | gain |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        kept, raw = _sum(row.scan, row.kernel), _sum(row.raw_scan, row.kernel)
+        gain = "1" if row.raw_scan is row.scan else f"{raw / kept:.1f}" if raw and kept else ""
+        lines.append(f"| {row.name} | {row.kernel} | {_seconds(kept)} | {row.raw_kernel or ''} | {_seconds(raw)} | {gain} |")
+    lines += [
+        "",
+        "## Beside other libraries, on the same arrays",
+        "",
+        "Seconds for all runs, one run after the other, from arrays in memory; imports and reading are in no column.",
+        "In brackets: times *raw, kernel*, and times *statistics, with scan*. The values agree to 1e-9 (torchmetrics' AUROC",
+        "and accuracy, in single precision, to 1e-6; netcal's bins of equal mass have other bounds), or the run would have",
+        "failed. Empty: the library has no such metric. Ours of a metric of sums takes all thirteen sums over items, of which",
+        "it needs two to five: they are computed once for all metrics, so that each further one costs next to nothing.",
+        "",
+        f"| metric | Clueline, raw, kernel | {' | '.join(LIBRARIES)} |",
+        "|---|--:|" + "--:|" * len(LIBRARIES),
+    ]
+    for row in rows:
+        if row.others and row.raw_kernel is not None:
+            raw, kept = row.raw_kernel.middle, _sum(row.scan, row.kernel) or 1.0
+            cells = [
+                f"{row.others[name]} ({row.others[name].middle / raw:.2g}, {row.others[name].middle / kept:.2g})"
+                if name in row.others
+                else ""
+                for name in LIBRARIES
+            ]
+            lines.append(f"| {row.name} | {row.raw_kernel} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def machine(repeat: int) -> list[str]:
+    """Facts without which times mean nothing."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ("numpy", "duckdb", "polars", "scipy", "scikit-learn", "netcal", "torchmetrics", "torch")
+    return [
+        f"{date.today()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}; load average at the start {os.getloadavg()[0]:.1f}",
+        ", ".join(f"{name} {version(name)}" for name in packages),
+        f"{repeat} repetitions of each",
+    ]
+
+
+def main() -> None:
+    """Measure, print the tables and write them."""
+    parser = argparse.ArgumentParser(description="Time every metric.")
+    parser.add_argument("--responses", type=int, default=FULL)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--out", type=Path, help=f"file to write; {OUT.name} for the full size, none for another")
+    chosen = parser.parse_args()
+    out = chosen.out or (OUT if chosen.responses == FULL else None)
+    facts = machine(chosen.repeat)
+    start = time.perf_counter()
+
+    def say(what: str) -> None:
+        print(f"[{time.perf_counter() - start:6.0f} s] {what}", flush=True)
+
+    phases: dict[str, Timed | float] = {}
+    for name, module in {"scikit-learn": "sklearn.metrics", "netcal": "netcal.metrics", "torchmetrics": "torchmetrics"}.items():
+        phases[f"import of {name}, after what came before it"] = timed(1, lambda: importlib.import_module(module))[0].middle  # noqa: B023
+    with tempfile.TemporaryDirectory(prefix="clueline-bench-") as scratch:
+        folder = Path(scratch)
+        write_bundle(folder / "bundle", chosen.responses, chosen.runs)
+        say("the data set is written")
+        store = open_store(folder / "store", memory_limit="12GB")
+        took, _ = timed(1, lambda: import_paths(store, [folder / "bundle"], ImportOptions()))
+        phases["import of the data set from Parquet, statistics included"] = took.middle
+        say("it is in the store")
+        snapshot = store.snapshot()
+        took, arrays = timed(1, lambda: arrays_of(snapshot))
+        phases["read of all pairs into arrays"] = took.middle
+        assert len(arrays) == chosen.runs
+        rows = measure(snapshot, arrays, chosen.repeat, say)
+        store.close()
+    size = sum(len(confidence) for confidence, _ in arrays)
+    text = report(rows, facts, phases, size, len(arrays))
+    print(text)
+    if out:
+        out.write_text(text, encoding="utf-8")
+    say("done")
+
+
+if __name__ == "__main__":
+    main()

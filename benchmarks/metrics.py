@@ -248,7 +248,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
     libraries = {name: make() for name, make in LIBRARIES.items()}
     gc.freeze()  # what is there now need not be looked through before each measurement
     rows = []
-    by_reads: dict[Any, Timed] = {}
+    scans: dict[str, tuple[Timed, Any]] = {}  # of the responses, for all item sums, all bins, all metrics of questions
     for metric, conventions in [*((metric, Conventions()) for metric in METRICS), (_metric("ece"), MASS)]:
         mass = conventions.mass_bins is not None
         name = f"{metric.key}, mass15" if mass else metric.key
@@ -262,13 +262,13 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
             if metric.level == "item":
                 raw_kernel, again = timed(repeat, lambda: from_arrays(metric, arrays, conventions))  # noqa: B023
                 _compare(name, "raw arrays", ours, again, 1e-9)
-            reads = tuple(sorted(metric.reads(conventions)))
-            if reads not in by_reads:
+            group = "bins" if metric.binned else metric.level
+            if group not in scans:
+                together = [each for each in METRICS if each.pairs is None and ("bins" if each.binned else each.level) == group]
                 whole = selection.but(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics computed anew
-                by_reads[reads], found = timed(repeat, lambda: gather(snapshot, whole, [metric]))  # noqa: B023
-                _compare(name, "responses", ours, found.values(metric), 1e-9)
-                del found
-            raw_scan = by_reads[reads]
+                scans[group] = timed(repeat, lambda: gather(snapshot, whole, together))  # noqa: B023
+            raw_scan, found = scans[group]
+            _compare(name, "responses", ours, found.values(metric), 1e-9)
         others = {}
         for library, functions in libraries.items():
             if name in functions:
@@ -320,7 +320,8 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
         "- *raw, kernel*: from the arrays of confidence and correctness in memory to a number per run (sums over",
         "  items, then the same kernel). Metrics of questions need human curves and difficulties: they have no such column.",
         "- *raw, with scan*: from the responses in the store; statistics are computed anew by DuckDB, as where clues",
-        "  are filtered. Metrics that read the same columns share one measurement of that scan.",
+        "  are filtered. One scan of all sums over items, one of all bins and one of all sums of questions, each shared by",
+        "  the metrics that read from it.",
         "- *gain*: raw with scan over statistics with scan. Metrics of pairs, and bins of equal mass, are no function",
         "  of sums: they read the responses either way, so that both columns are one measurement.",
         "",

@@ -59,6 +59,8 @@ class Timed:
         return statistics.median(self.seconds)
 
     def __str__(self) -> str:
+        if len(self.seconds) == 1:
+            return f"{self.middle:.3g}"
         spread = (max(self.seconds) - min(self.seconds)) / self.middle / 2 if self.middle else 0
         return f"{self.middle:.3g} ± {spread:.0%}"
 
@@ -366,7 +368,7 @@ def machine(repeat: int) -> list[str]:
         f"{date.today()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}; load average at the start {os.getloadavg()[0]:.1f}",
         ", ".join(f"{name} {version(name)}" for name in packages),
-        f"{repeat} repetitions of each",
+        f"repetitions of each: {repeat}",
     ]
 
 
@@ -402,6 +404,7 @@ def main() -> None:
         assert len(arrays) == chosen.runs
         rows = measure(snapshot, arrays, chosen.repeat, say)
         store.close()
+    facts.append(f"load average at the end {os.getloadavg()[0]:.1f}; where it is above 1, others were at work too")
     size = sum(len(confidence) for confidence, _ in arrays)
     text = report(rows, facts, phases, size, len(arrays))
     print(text)

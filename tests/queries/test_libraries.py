@@ -29,7 +29,7 @@ def answers(request):
 
 def found(key, answers):
     metric = CATALOGUE[key]
-    return float(metric.pairs(*answers) if metric.pairs else metric.value(items.sums_of(*answers), STANDARD))
+    return float(metric.of_pairs(*answers) if metric.pairs else metric.value(items.sums_of(*answers), STANDARD))
 
 
 def test_model_diagnostics_decomposes_the_brier_score_alike(answers):
@@ -85,7 +85,8 @@ def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
     weights = np.bincount(place).astype(float)
     fit = isotonic_regression(np.bincount(place, correct) / weights, weights=weights).x[place]
     assert len(distinct) == len(weights)
-    mcb, dsc = pairs.corp(confidence, correct)
+    order = np.argsort(confidence, kind="stable")
+    mcb, dsc = pairs.corp(confidence[order], correct[order], np.ones(len(order)))
     assert mcb == pytest.approx(((confidence - correct) ** 2).mean() - ((fit - correct) ** 2).mean(), **EXACT)
     assert dsc == pytest.approx(((fit - correct.mean()) ** 2).mean(), **EXACT)
 

@@ -27,7 +27,7 @@ def totals(confidence, correct, binning="width10"):
 def found(key, answers, binning="width10"):
     metric = CATALOGUE[key]
     if metric.pairs:
-        return metric.pairs(*answers)
+        return metric.of_pairs(*answers)
     return float(metric.value(totals(*answers, binning), Conventions(binning=binning)))
 
 

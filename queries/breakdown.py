@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import msgspec
@@ -13,6 +12,7 @@ from data.store import Snapshot
 from queries.evidence import gather
 from queries.leaderboard import Row, rows_of
 from queries.metrics import Metric
+from queries.metrics.kernels.bins import bin_of
 from queries.plain import selection_keys
 from queries.selection import Selection, format_range
 
@@ -43,14 +43,15 @@ class Breakdown(msgspec.Struct):
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
     """Metrics of every run within each part of a selection; ``by`` is one of ``BY``."""
     condition, parameters = selection.question_filter()
-    facts = snapshot.frame(f"select q.question_id, q.{by} as value from questions q where {condition}", parameters)
+    facts = snapshot.frame(f"select q.{by} as value from questions q where {condition} order by q.position", parameters)
+    facts = facts.with_row_index("place")
     evidence = gather(snapshot, selection, metrics)
     if by == "difficulty":
-        steps = [None if value is None else min(math.floor(value * STEPS), STEPS - 1) for value in facts["value"]]
+        steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
     parts = []
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
-        rows = np.isin(evidence.questions.astype(str), group["question_id"].to_numpy().astype(str))
+        rows = np.isin(evidence.places, group["place"].to_numpy())
         parts.append(Part(_name(by, value), len(group), rows_of(evidence.keep(rows), metrics, intervals)))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.plain import number, selection_keys
-from queries.resampling import holm, interval, p_value
+from queries.resampling import TIED, holm, interval, p_value
 from queries.selection import BadAddress, Selection
 
 
@@ -29,8 +31,8 @@ class Difference(msgspec.Struct):
     """One metric of two runs on their common questions; values are None where ``missing`` says why.
 
     ``difference`` is a - b, with its 95 % percentile interval and two-sided p-value over ``replicates`` of the bootstrap, None
-    over a single question; ``p_holm`` is adjusted for all comparisons of this metric in the answer. ``better`` is the run with
-    the better value, None where they tie or where the metric says nothing of quality.
+    where it comes from a single question; ``p_holm`` is adjusted for all comparisons of this metric in the answer. ``better``
+    is the run with the better value, None where they tie or where the metric says nothing of quality.
     """
 
     a: float | None
@@ -84,14 +86,14 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     Raises:
         BadAddress: there is no such run in the dataset, or a run is compared with itself.
     """
-    _check(snapshot, selection, {"a": a, "b": b})
-    evidence = gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics)
-    pair = _pair(evidence, a, b)
+    names = _names(snapshot, selection, {"a": a, "b": b})
+    measured = Measured(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
+    couple = _couple(measured, a, b)
     return Compared(
-        **msgspec.structs.asdict(_comparison(snapshot, pair, a, b, metrics)),
+        **msgspec.structs.asdict(_comparison(names[a], names[b], couple, metrics)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        pairs=_questions(pair, metrics),
+        pairs=_questions(couple, metrics) if couple else [],
     )
 
 
@@ -101,69 +103,111 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     Raises:
         BadAddress: there is no such run in the dataset.
     """
-    _check(snapshot, selection, {"a": a})
+    names = _names(snapshot, selection, {"a": a})
     runs = [run.run for run in gather(snapshot, selection, []).runs]
     couples = [*combinations(runs, 2)] if a is None else [(a, run) for run in runs if run != a]
     # Whatever the selection's filters on runs say, a is one of them.
     named = tuple({run: None for couple in couples for run in couple})
-    evidence = gather(snapshot, selection.but(run=named, model=(), elicitation=()), metrics)
-    found = [_comparison(snapshot, _pair(evidence, *couple), *couple, metrics) for couple in couples]
+    measured = Measured(gather(snapshot, selection.but(run=named, model=(), elicitation=()), metrics))
+    found = [_comparison(names[one], names[other], _couple(measured, one, other), metrics) for one, other in couples]
     for metric in metrics:
         _adjust([comparison.metrics[metric.key] for comparison in found])
     return Comparisons(snapshot.version, selection_keys(selection), found)
 
 
-def _check(snapshot: Snapshot, selection: Selection, named: dict[str, str | None]) -> None:
-    rows = snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
-    known = [run for (run,) in rows]
+class Measured:
+    """Metrics of every run of some evidence, each computed once for however many comparisons."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self._values: dict[str, Floats] = {}
+        self._replicates: dict[str, Floats] = {}
+        self._questions: dict[str, NDArray[np.int64]] = {}
+
+    def values(self, metric: Metric) -> Floats:
+        """As ``Evidence.values``."""
+        if metric.key not in self._values:
+            self._values[metric.key] = self.evidence.values(metric)
+        return self._values[metric.key]
+
+    def replicates(self, metric: Metric) -> Floats:
+        """As ``Evidence.replicates``."""
+        if metric.key not in self._replicates:
+            self._replicates[metric.key] = self.evidence.replicates(metric)
+        return self._replicates[metric.key]
+
+    def questions(self, metric: Metric) -> NDArray[np.int64]:
+        """As ``Evidence.questions_with``."""
+        if metric.key not in self._questions:
+            self._questions[metric.key] = self.evidence.questions_with(metric)
+        return self._questions[metric.key]
+
+
+class Couple(NamedTuple):
+    """Two runs that answered the same questions in what was measured, as indices of its runs."""
+
+    measured: Measured
+    a: int
+    b: int
+    questions: int
+
+
+def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None]) -> dict[str, Named]:
+    """The runs of the dataset; refuses those that it does not have."""
+    rows = snapshot.rows(
+        "select run, model, elicitation from runs where dataset = $d order by position", {"d": selection.dataset}
+    )
+    known = {row[0]: Named(*row) for row in rows}
     for key, run in named.items():
         if run is not None and run not in known:
-            raise BadAddress("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, known)
+            raise BadAddress("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*known])
     if len(set(named.values())) < len(named):
-        raise BadAddress("bad_value", "A run cannot be compared with itself: name another as b.", "b", known)
+        raise BadAddress("bad_value", "A run cannot be compared with itself: name another as b.", "b", [*known])
+    return known
 
 
-def _pair(evidence: Evidence, a: str, b: str) -> Evidence:
-    """Rows of two runs on their common questions: those of ``a`` first; none where nothing is common."""
+def _couple(measured: Measured, a: str, b: str) -> Couple | None:
+    """Two runs on their common questions, None where there are none.
+
+    Where both answered the same questions, as runs mostly do, they share with all others what was measured.
+    """
+    evidence = measured.evidence
     index = {run.run: place for place, run in enumerate(evidence.runs)}
     if a not in index or b not in index:
-        return evidence.keep(np.zeros(len(evidence.questions), dtype=bool))
+        return None
     rows = {run: np.arange(evidence.starts[index[run]], evidence.ends[index[run]]) for run in (a, b)}
-    common = np.intersect1d(evidence.places[rows[a]], evidence.places[rows[b]])
+    of_a, of_b = (evidence.places[rows[run]] for run in (a, b))
+    if np.array_equal(of_a, of_b):
+        return Couple(measured, index[a], index[b], len(of_a))
     kept = np.zeros(len(evidence.questions), dtype=bool)
-    for run in (a, b):
-        kept[rows[run]] = np.isin(evidence.places[rows[run]], common)
-    return evidence.keep(kept)
+    kept[rows[a]], kept[rows[b]] = np.isin(of_a, of_b), np.isin(of_b, of_a)
+    common = evidence.keep(kept)  # in the order of import: a need not come first
+    sides = [run.run for run in common.runs]
+    return Couple(Measured(common), sides.index(a), sides.index(b), len(common.questions) // 2) if sides else None
 
 
-def _comparison(snapshot: Snapshot, pair: Evidence, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
-    rows = snapshot.rows("select run, model, elicitation from runs where run in ($a, $b)", {"a": a, "b": b})
-    named = {run: Named(run, model, elicitation) for run, model, elicitation in rows}
-    sides = [run.run for run in pair.runs]
-    found = {metric.key: _difference(pair, metric, sides, a, b) for metric in metrics}
-    for one in found.values():
-        one.p_holm = one.p_value  # of a family of one
-    return Comparison(named[a], named[b], len(pair.questions) // 2, found)
+def _comparison(a: Named, b: Named, couple: Couple | None, metrics: Sequence[Metric]) -> Comparison:
+    if couple is None:
+        missing = Difference(None, None, None, "no question of the selection was answered by both")
+        return Comparison(a, b, 0, {metric.key: msgspec.structs.replace(missing) for metric in metrics})
+    return Comparison(a, b, couple.questions, {metric.key: _difference(couple, metric, a.run, b.run) for metric in metrics})
 
 
-def _difference(pair: Evidence, metric: Metric, sides: list[str], a: str, b: str) -> Difference:
-    if not sides:
-        return Difference(None, None, None, "no question of the selection was answered by both")
-    of_a, of_b = sides.index(a), sides.index(b)
-    values = pair.values(metric)
-    found = Difference(number(values[of_a]), number(values[of_b]), number(values[of_a] - values[of_b]), None)
+def _difference(couple: Couple, metric: Metric, a: str, b: str) -> Difference:
+    values = couple.measured.values(metric)[[couple.a, couple.b]]
+    found = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
     if found.difference is None:
         found.missing = metric.undefined
         return found
-    badness = metric.badness(values)
-    if abs(badness[of_a] - badness[of_b]) > 0:
-        found.better = a if badness[of_a] < badness[of_b] else b
-    if len(pair.questions) > 2:
-        replicates = pair.replicates(metric)
-        differences: Floats = (replicates[:, of_a] - replicates[:, of_b])[:, None]
+    ahead = metric.badness(values)[1] - metric.badness(values)[0]
+    if abs(ahead) > TIED:
+        found.better = a if ahead > 0 else b
+    if couple.measured.questions(metric)[[couple.a, couple.b]].min() > 1:
+        replicates = couple.measured.replicates(metric)
+        differences: Floats = (replicates[:, couple.a] - replicates[:, couple.b])[:, None]
         (low,), (high,), (count,) = interval(differences)
         found.low, found.high, found.replicates = number(low), number(high), int(count)
-        found.p_value = number(p_value(differences)[0])
+        found.p_value = found.p_holm = number(p_value(differences)[0])  # of a family of one, so far
     return found
 
 
@@ -174,12 +218,14 @@ def _adjust(family: list[Difference]) -> None:
         one.p_holm = number(adjusted)
 
 
-def _questions(pair: Evidence, metrics: Sequence[Metric]) -> list[QuestionPair]:
-    columns = {metric.key: pair.per_question(metric) for metric in metrics if metric.single}
-    count = len(pair.questions) // 2
+def _questions(couple: Couple, metrics: Sequence[Metric]) -> list[QuestionPair]:
+    """Both runs question by question: each has the same questions, in the same order."""
+    evidence = couple.measured.evidence
+    columns = {metric.key: evidence.per_question(metric) for metric in metrics if metric.single}
+    firsts = evidence.starts[couple.a], evidence.starts[couple.b]
 
     def cells(row: int) -> dict[str, float | None]:
         return {key: number(values[row]) for key, values in columns.items()}
 
-    # Both runs have the same questions, in the same order.
-    return [QuestionPair(str(pair.questions[row]), cells(row), cells(row + count)) for row in range(count)]
+    of_a, of_b = (range(first, first + couple.questions) for first in firsts)
+    return [QuestionPair(str(evidence.questions[row]), cells(row), cells(other)) for row, other in zip(of_a, of_b, strict=True)]

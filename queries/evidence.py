@@ -18,10 +18,10 @@ from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import Sums, as_they_are
 from queries.resampling import (
-    MOST_CLUSTERS,
     REPLICATES,
     clusters,
     draw,
+    drawn_from,
     mass_bins_replicates,
     pairs_replicates,
 )
@@ -156,24 +156,24 @@ class Evidence:
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
         """Totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
         if BIN_COLUMNS[0] not in self._resampled:
-            bins = np.moveaxis(self._by_run(lambda run: mass_bins_replicates(*run, count)), 2, 0)
+            bins = np.moveaxis(self._by_run(lambda run: mass_bins_replicates(*run, count), 3, count), 2, 0)
             self._resampled.update(zip(BIN_COLUMNS, bins, strict=True))
         return {name: self._resampled[name] for name in BIN_COLUMNS}
 
-    def _by_run(self, replicates: Callable[[tuple[Floats, Floats, NDArray[np.int64], int]], Floats]) -> Floats:
-        """Replicates of what needs the items of one run after the other, stacked along the second axis."""
+    def _by_run(self, replicates: Callable[[tuple[Floats, Floats, NDArray[np.int64], int]], Floats], *shape: int) -> Floats:
+        """Replicates, each of a shape, of what needs the items of one run after the other, stacked along the second axis."""
         confidence, correct = self._pairs()
         cuts = self._cuts(self.starts).tolist()
         cluster = np.repeat(self._clusters(), self.sums["items"].astype(np.int64))
         runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from())) for a, b in pairwise(cuts)]
-        return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0))
+        return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0, *shape))
 
     def _clusters(self) -> NDArray[np.int64]:
         return clusters(self.selected)[self.places]
 
     def _drawn_from(self) -> int:
         """Number of clusters that replicates draw from."""
-        return min(self.selected, MOST_CLUSTERS)
+        return drawn_from(self.selected)
 
     def _run_of_rows(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)

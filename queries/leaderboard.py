@@ -26,7 +26,7 @@ class Cell(msgspec.Struct):
     Where intervals are asked for, ``low`` and ``high`` are the 95 % percentile interval over ``replicates``, those of the
     bootstrap in which the value is defined; ``rank_low`` and ``rank_high`` the same of its rank; ``tied`` the groups that it
     belongs to: in a group, no run differs from another (two-sided p >= 0.05, not adjusted). They are None without intervals, and
-    over a single question, whose resampling says nothing.
+    for a value from a single question, whose resampling says nothing.
     """
 
     value: float | None
@@ -96,7 +96,7 @@ def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> lis
         Cell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
         for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.badness(values)), strict=True)
     ]
-    if intervals and evidence.selected > 1:
+    if intervals and any(cell.questions > 1 for cell in cells):
         _add_intervals(cells, metric, evidence.replicates(metric))
     return cells
 
@@ -104,9 +104,12 @@ def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> lis
 def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> None:
     badness = metric.badness(replicates)
     ends = zip(*interval(replicates), *interval(ranks(badness))[:2], strict=True)
-    groups = tied_groups(np.array([cell.rank if cell.rank is not None else np.nan for cell in cells]), badness)
-    for cell, (low, high, count, rank_low, rank_high), tied in zip(cells, ends, groups, strict=True):
-        if cell.value is not None:
+    resampled = [cell.value is not None and cell.questions > 1 for cell in cells]
+    groups = tied_groups(
+        np.array([cell.rank if known else None for cell, known in zip(cells, resampled, strict=True)], float), badness
+    )
+    for cell, known, (low, high, count, rank_low, rank_high), tied in zip(cells, resampled, ends, groups, strict=True):
+        if known:
             cell.low, cell.high, cell.replicates = number(low), number(high), int(count)
             cell.rank_low, cell.rank_high = number(rank_low), number(rank_high)
             cell.tied = tied
@@ -137,7 +140,7 @@ def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
     order = known[np.argsort(rank[known], kind="stable")]
     last, number_of = -1, 0
     for first in range(len(order)):
-        end = first
+        end = max(first, last)  # all up to ``last`` are known not to differ
         while end + 1 < len(order):
             against = badness[:, order[end + 1], None] - badness[:, order[first : end + 1]]
             if (p_value(against) < DIFFERENT).any():

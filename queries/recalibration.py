@@ -15,11 +15,11 @@ from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
 from queries.plain import number, selection_keys
 from queries.reliability import NEEDED, Diagram, diagrams
-from queries.resampling import SEED
+from queries.resampling import DIGITS, SEED
 from queries.selection import Selection
 
 FOLDS = 5
-HISTOGRAM = np.linspace(-1, 1, 41)
+HISTOGRAM = np.arange(-20, 21) / 20
 MOST_ITEMS = 20  # listed of those that lose most
 
 
@@ -154,8 +154,8 @@ def _change(metric: Metric, before: float, after: float, too_few: bool) -> Chang
 
 def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | None, after: Diagram | None) -> Recalibrated:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
-    moved = off_after - off_before
-    well = off_before <= WELL
+    moved = np.round(off_after - off_before, DIGITS)  # so that rounding moves nothing into the bin below
+    well = off_before <= WELL + SAME
     losers = np.argsort(-moved, kind="stable")[:MOST_ITEMS]
     return Recalibrated(
         run=run.run,
@@ -168,7 +168,7 @@ def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | Non
         improved=int((moved < -SAME).sum()),
         worsened=int((moved > SAME).sum()),
         well_calibrated=int(well.sum()),
-        sacrificed=int((well & (off_after > WELL)).sum()),
+        sacrificed=int((well & (off_after > WELL + SAME)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
         after=after,
     )

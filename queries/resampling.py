@@ -6,6 +6,7 @@ weights, how often each question was drawn; a metric of sums is the same functio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -44,6 +45,11 @@ def clusters(questions: int) -> NDArray[np.int64]:
     return np.random.default_rng((SEED, questions)).permutation(questions) % MOST_CLUSTERS
 
 
+def drawn_from(questions: int) -> int:
+    """Number of clusters that the replicates of a selection of so many questions draw from."""
+    return min(questions, MOST_CLUSTERS)
+
+
 def interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Percentile interval of each column, and the replicates it comes from: those in which the value is defined.
 
@@ -70,10 +76,10 @@ def interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
 def p_value(differences: Floats) -> Floats:
     """Two-sided bootstrap p-value of each column of differences against 0, from the replicates in which it is defined.
 
-    2 min(P(d <= 0), P(d >= 0)) with one replicate added on either side, so that it is never 0 and never above 1 (Davison &
-    Hinkley 1997, sec. 4). Where 0 lies beyond all replicates, this is 2 / 1001 however far, and Holm's factor in a table of
-    many pairs would leave nothing: there, it is the tail of a normal distribution with the mean and spread of the replicates,
-    if that is smaller. NaN where no replicate is defined.
+    2 min(P(d <= 0), P(d >= 0)), 0 but for rounding, with one replicate added on either side, so that it is never 0 and never
+    above 1 (Davison & Hinkley 1997, sec. 4). Where 0 lies beyond all replicates, this is 2 / 1001 however far, and Holm's
+    factor in a table of many pairs would leave nothing: there, it is the tail of a normal distribution with the mean and
+    spread of the replicates, if that is smaller. NaN where no replicate is defined.
 
     Args:
         differences: shape (REPLICATES, ...).
@@ -83,12 +89,13 @@ def p_value(differences: Floats) -> Floats:
     """
     defined = np.isfinite(differences)
     count = defined.sum(axis=0)
-    beyond = np.minimum((differences <= 0).sum(axis=0), (differences >= 0).sum(axis=0))
+    beyond = np.minimum((differences <= TIED).sum(axis=0), (differences >= -TIED).sum(axis=0))
     found = np.minimum(2 * (beyond + 1) / (count + 1), 1.0)
     kept = np.where(defined, differences, 0.0)
     mean = ratio(kept.sum(axis=0), count)
     spread = np.sqrt(ratio((np.where(defined, differences - mean, 0.0) ** 2).sum(axis=0), count - 1.0))
-    tail = 2 * ndtr(-np.abs(ratio(mean, np.where(spread > TIED, spread, 0.0))))
+    distance = np.round(np.abs(ratio(mean, np.where(spread > TIED, spread, 0.0))), 9)  # digits as those of an interval
+    tail = 2 * ndtr(-distance)
     found = np.where((beyond == 0) & (tail < found), tail, found)
     return np.where(count > 0, found, np.nan)
 
@@ -117,10 +124,10 @@ def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_fr
     Returns:
         shape (REPLICATES, runs, ...).
     """
-    columns = values.reshape(len(values), -1)
+    columns = values.reshape(len(values), math.prod(values.shape[1:]))
     place = cluster * runs + run
     laid_out = np.stack([np.bincount(place, column, drawn_from * runs) for column in columns.T], axis=-1)
-    product: Floats = weights(drawn_from).astype(float) @ laid_out.reshape(drawn_from, -1)
+    product: Floats = weights(drawn_from).astype(float) @ laid_out.reshape(drawn_from, runs * columns.shape[1])
     return product.reshape(REPLICATES, runs, *values.shape[1:])
 
 

@@ -32,7 +32,7 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
     """c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, on one confidence instead of a distribution.
 
     The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: where all that is confident is correct, it has no lower bound,
-    and where confidence says nothing or less, no upper one.
+    and where confidence says nothing or less, no upper one. Where all confidences are 1/2, every T is as likely, and T is 1.
     """
     odds = log_odds(confidence)
 
@@ -40,7 +40,9 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
         return float(odds @ (correct - items * expit(inverse * odds)))
 
     lowest, highest = 1 / HOTTEST, 1 / COLDEST
-    if steepness(lowest) <= 0:
+    if not odds.any():
+        inverse = 1.0
+    elif steepness(lowest) <= 0:
         inverse = lowest
     elif steepness(highest) >= 0:
         inverse = highest

@@ -1,0 +1,510 @@
+"""The bootstrap: replicates against metrics of data that were written out, intervals against NumPy, p-values against counts."""
+
+import hashlib
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import slow_metrics as slow
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2, norm
+from simulated import evidence_of, repeated, simulated
+
+from queries import resampling
+from queries.evidence import gather
+from queries.leaderboard import cells_of, leaderboard, ranks, tied_groups
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.resampling import clusters, holm, interval, p_value, weights
+from queries.selection import Selection
+
+ROOT = Path(__file__).parents[2]
+RELAY = Selection("relay")
+EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
+MANY = settings(max_examples=100, deadline=None)
+
+
+# -- weights and clusters ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 12, 300, 5000])
+def test_each_replicate_draws_as_many_clusters_as_there_are(count):
+    drawn = weights(count)
+    assert drawn.shape == (1000, count)
+    assert (drawn.sum(axis=1, dtype=int) == count).all()
+
+
+def test_weights_are_those_of_drawing_with_replacement():
+    drawn = weights(50).astype(float)
+    assert drawn.mean(axis=0) == pytest.approx(1, abs=6 * math.sqrt((1 - 1 / 50) / 1000))
+    assert drawn.var() == pytest.approx(1 - 1 / 50, rel=0.03)
+    # How often a question is drawn 0, 1, 2, 3 times and more: binomial. Questions of a replicate hang together but little.
+    chances = [math.comb(50, k) * 0.02**k * 0.98 ** (50 - k) for k in range(4)]
+    seen = [(drawn == k).sum() for k in range(4)]
+    expected = np.array([*chances, 1 - sum(chances)]) * drawn.size
+    assert ((np.array([*seen, drawn.size - sum(seen)]) - expected) ** 2 / expected).sum() < chi2.ppf(0.999, 4)
+    together = np.corrcoef(drawn.T)[np.triu_indices(50, 1)]
+    assert together.mean() == pytest.approx(-1 / 49, abs=0.003)
+    assert np.abs(together).max() < 0.2
+
+
+def test_weights_and_clusters_are_the_same_in_another_process():
+    code = """
+import hashlib
+from queries.resampling import clusters, weights
+print(hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
+"""
+    elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert elsewhere.strip() == hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()
+
+
+def test_other_counts_draw_other_weights():
+    assert (weights(40)[:, :39] != weights(39)).any()
+
+
+def test_few_questions_are_their_own_clusters():
+    assert clusters(5000).tolist() == list(range(5000))
+    assert clusters(0).tolist() == []
+
+
+@pytest.mark.parametrize("questions", [5001, 7500, 10_000, 12_345])
+def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
+    found = clusters(questions)
+    sizes = np.bincount(found)
+    assert (len(found), len(sizes)) == (questions, 5000)
+    assert sizes.max() - sizes.min() <= 1
+    assert (np.diff(found) != 1).any()  # by lot
+
+
+@pytest.fixture
+def few_clusters(monkeypatch):
+    """Above 300 questions, clusters hold several."""
+    monkeypatch.setattr(resampling, "MOST_CLUSTERS", 300)
+    clusters.cache_clear()
+    yield
+    clusters.cache_clear()
+
+
+def test_intervals_over_clusters_of_questions_agree_with_those_over_questions(few_clusters, request):
+    truth = simulated(8, 900, seed=4)
+    metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
+    grouped = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
+    assert len(np.unique(clusters(900))) == 300
+    resampling.MOST_CLUSTERS = 5000
+    clusters.cache_clear()
+    single = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
+    for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):
+        # An end that 1000 replicates find is some 5 % of the width off; 300 clusters tell a spread to 1 / sqrt(600) = 4 %.
+        width = other_high - other_low
+        assert (high - low) / width == pytest.approx(1, abs=0.2)
+        assert ((high - low) / width).mean() == pytest.approx(1, abs=0.04)
+        assert np.abs(low - other_low).max() < 0.2 * width.min()
+        assert np.abs(high - other_high).max() < 0.2 * width.min()
+
+
+# -- replicates --------------------------------------------------------------------------------------------------------
+
+CONVENTIONS = [
+    Conventions("width10"),
+    Conventions("width10+1", "team_share", 2.0),
+    Conventions("mass3", "survival"),
+    Conventions("mass15", "buzz_share", 0.5),
+    Conventions("mass100"),
+]
+FEW = {"whole": RELAY, "revealed": RELAY.but(revealed=(0.3, 0.8)), "spans": Selection("spans")}
+SOME = (0, 1, 7, 500, 999)
+
+
+@pytest.mark.parametrize("conventions", CONVENTIONS, ids=lambda each: f"{each.binning}-{each.human}")
+@pytest.mark.parametrize("selection", FEW)
+def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, conventions):
+    evidence = gather(snapshot, FEW[selection].but(conventions=conventions), METRICS)
+    drawn = weights(evidence.selected)
+    assert len(evidence.runs) > 1
+    for metric in METRICS:
+        replicates = evidence.replicates(metric)
+        assert replicates.shape == (1000, len(evidence.runs))
+        for r in SOME:
+            copies = drawn[r][evidence.places].astype(int)
+            assert copies.max() > 1
+            written_out = repeated(evidence, copies)
+            expected = dict(zip((run.run for run in written_out.runs), written_out.values(metric), strict=True))
+            expected = [expected.get(run.run, math.nan) for run in evidence.runs]
+            assert replicates[r] == pytest.approx(expected, abs=1e-12, nan_ok=True), (metric.key, r)
+
+
+@pytest.mark.parametrize("conventions", CONVENTIONS[:3], ids=lambda each: f"{each.binning}-{each.human}")
+def test_a_replicate_is_what_slow_code_finds_in_the_rows_written_out(snapshot, rows, conventions):
+    selection = RELAY.but(conventions=conventions)
+    evidence = gather(snapshot, selection, METRICS)
+    drawn = weights(12)
+    asked = {run.run: rows["relay"].asked(selection, run.run) for run in evidence.runs}
+    place = {question["question_id"]: index for index, question in enumerate(rows["relay"].questions)}
+    for metric in METRICS:
+        replicates = evidence.replicates(metric)
+        for r in SOME:
+            for index, run in enumerate(evidence.runs):
+                copies = {name: int(drawn[r, place[name]]) for name in asked[run.run]}
+                if metric.key == "ks_sequential":
+                    # Copies of an item, not of a question, stand beside each other.
+                    items = [
+                        slow.Asked([item] * copies[name]) for name, question in asked[run.run].items() for item in question.items
+                    ]
+                else:
+                    items = [question for name, question in asked[run.run].items() for _ in range(copies[name])]
+                expected = slow.METRICS[metric.key](items, conventions)
+                if metric.binned and conventions.mass_bins:
+                    continue  # where ties are cut depends on their order: see the test above
+                assert replicates[r, index] == pytest.approx(expected, abs=1e-10, nan_ok=True), (metric.key, r)
+
+
+@pytest.mark.parametrize("at_once", [1, 400, 10**9])
+def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatch, at_once):
+    selection = RELAY.but(conventions=Conventions("mass3"), model=("plain", "partial"))
+    metrics = [metric for metric in METRICS if metric.pairs or metric.key == "ece"]
+    expected = {metric.key: gather(snapshot, selection, metrics).replicates(metric) for metric in metrics}
+    monkeypatch.setattr(resampling, "AT_ONCE", at_once)
+    for metric in metrics:
+        found = gather(snapshot, selection, metrics).replicates(metric)
+        assert found == pytest.approx(expected[metric.key], abs=1e-12, nan_ok=True), metric.key
+
+
+def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
+    everybody = gather(snapshot, RELAY, METRICS)
+    for index, (run, *_) in enumerate(offered["relay"].runs):
+        alone = gather(snapshot, RELAY.but(run=(run,)), METRICS)
+        for metric in METRICS:
+            expected = everybody.replicates(metric)[:, index]
+            assert alone.replicates(metric)[:, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
+
+
+def test_what_is_kept_of_evidence_is_what_would_have_been_gathered(snapshot):
+    names = ("r01", "r04", "r05", "r10")
+    selection = RELAY.but(conventions=Conventions("mass3"))
+    whole = gather(snapshot, selection, METRICS)
+    kept = whole.keep(np.isin(whole.questions.astype(str), names))
+    gathered = gather(snapshot, selection.but(questions=names), METRICS)
+    assert kept.runs == gathered.runs
+    assert kept.questions.tolist() == gathered.questions.tolist()
+    for metric in METRICS:
+        assert kept.values(metric) == pytest.approx(gathered.values(metric), abs=1e-12, nan_ok=True), metric.key
+        assert kept.per_question(metric) == pytest.approx(gathered.per_question(metric), abs=1e-12, nan_ok=True)
+        assert kept.questions_with(metric).tolist() == gathered.questions_with(metric).tolist()
+    nothing = whole.keep(np.zeros(len(whole.questions), bool))
+    assert (nothing.runs, nothing.values(CATALOGUE["ece"]).shape) == ((), (0,))
+    assert all(nothing.replicates(metric).shape == (1000, 0) for metric in METRICS)
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_is_numpys_quantiles_of_what_is_defined():
+    chance = np.random.default_rng(1)
+    replicates = chance.normal(size=(1000, 4)) * [1, 0.01, 100, 1]
+    replicates[::3, 1] = math.nan
+    replicates[5:, 2] = math.nan
+    replicates[:, 3] = math.nan
+    low, high, counts = interval(replicates)
+    assert counts.tolist() == [1000, 666, 5, 0]
+    for column, count in enumerate(counts[:3]):
+        defined = replicates[np.isfinite(replicates[:, column]), column]
+        assert len(defined) == count
+        assert [low[column], high[column]] == pytest.approx(np.quantile(defined, [0.025, 0.975]), abs=1e-12)
+    assert math.isnan(low[3]) and math.isnan(high[3])
+
+
+def test_percentiles_are_interpolated():
+    # Of 0 .. 999, the 2.5 % point lies at 0.025 x 999 = 24.975.
+    low, high, counts = interval(np.arange(1000.0)[:, None])
+    assert (low.tolist(), high.tolist(), counts.tolist()) == ([24.975], [974.025], [1000])
+
+
+def test_there_may_be_nothing_to_find_an_interval_of():
+    low, high, counts = interval(np.zeros((1000, 0)))
+    assert low.shape == high.shape == counts.shape == (0,)
+
+
+def test_rounding_does_not_show_in_an_interval():
+    low, high, _ = interval(np.full((1000, 2), [-1e-17, 0.1 + 0.2]))
+    assert [*low, *high] == [0, 0.3, 0, 0.3]
+    assert math.copysign(1, low[0]) == 1
+
+
+@pytest.mark.parametrize("metrics", [METRICS, [CATALOGUE["brier"]]], ids=len)
+def test_cells_have_intervals_where_there_is_something_to_resample(snapshot, metrics):
+    plainly = leaderboard(snapshot, RELAY, metrics)
+    board = leaderboard(snapshot, RELAY, metrics, intervals=True)
+    evidence = gather(snapshot, RELAY, metrics)
+    fields = ("low", "high", "rank_low", "rank_high", "replicates", "tied")
+    for metric in metrics:
+        replicates = evidence.replicates(metric)
+        for index, (row, other) in enumerate(zip(board.rows, plainly.rows, strict=True)):
+            cell, without = row.metrics[metric.key], other.metrics[metric.key]
+            assert (cell.value, cell.missing, cell.rank) == (without.value, without.missing, without.rank)
+            assert [getattr(without, name) for name in fields] == [None] * 6
+            if cell.value is None:
+                assert [getattr(cell, name) for name in fields] == [None] * 6
+                continue
+            column = replicates[np.isfinite(replicates[:, index]), index]
+            assert cell.replicates == len(column)
+            assert [cell.low, cell.high] == pytest.approx(np.quantile(column, [0.025, 0.975]).tolist(), abs=1e-11)
+            if metric.direction == "none":
+                assert (cell.rank, cell.rank_low, cell.rank_high, cell.tied) == (None, None, None, [])
+            else:
+                assert 1 <= cell.rank_low <= cell.rank_high <= len(board.rows)
+    unheard = board.rows[4].metrics["brier"]  # answered two of twelve questions: (10/12)^12 = 11 % of replicates have neither
+    assert 800 < unheard.replicates < 950
+
+
+@pytest.mark.parametrize("questions", [("r05",), ("r05", "r10")])
+def test_a_single_question_has_no_interval(snapshot, questions):
+    board = leaderboard(snapshot, RELAY.but(questions=questions), METRICS, intervals=True)
+    found = {
+        (row.model, key): cell for row in board.rows for key, cell in row.metrics.items() if cell.questions == 1 and cell.value
+    }
+    # Of r05 and r10, "unheard" answered the second alone, and people heard the first alone.
+    assert {("unheard", "brier"), ("plain", "calscore")} & {*found}
+    for cell in found.values():
+        assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.tied) == (None,) * 6
+    assert all((row.metrics["brier"].low is None) == (row.questions == 1) for row in board.rows)
+
+
+@pytest.mark.parametrize("binning", ["width10", "mass15"])
+@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+def test_where_nothing_was_answered_there_are_no_intervals(snapshot, selection, binning):
+    assert leaderboard(snapshot, selection.but(conventions=Conventions(binning)), METRICS, intervals=True).rows == []
+
+
+def test_intervals_have_the_same_digits_in_another_process(snapshot):
+    code = f"""
+import sys
+import msgspec
+from data.store import open_store
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS, Conventions
+from queries.selection import Selection
+sys.stdout.write(msgspec.json.encode(leaderboard(open_store(sys.argv[1]).snapshot(), {RELAY!r}, METRICS, True)).decode())
+"""
+    ((file,),) = snapshot.rows("select path from duckdb_databases() where database_name = current_database()")
+    folder = str(Path(file).parent)
+    elsewhere = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert elsewhere == msgspec.json.encode(leaderboard(snapshot, RELAY, METRICS, True)).decode()
+
+
+# -- p-values ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("below", "at", "above", "expected"),
+    [
+        (30, 0, 970, 2 * 31 / 1001),
+        (970, 0, 30, 2 * 31 / 1001),
+        (20, 10, 970, 2 * 31 / 1001),  # those at 0 speak against either side
+        (500, 0, 500, 1),
+        (0, 1000, 0, 1),  # the same run twice
+        (480, 520, 0, 1),
+        (1, 0, 99, 2 * 2 / 101),
+    ],
+)
+def test_p_values_are_counts(below, at, above, expected):
+    differences = np.concatenate([np.full(below, -0.1), np.zeros(at), np.full(above, 0.3)])
+    with_gaps = np.concatenate([differences, np.full(7, math.nan)])
+    for each in (differences, with_gaps, with_gaps[::-1]):
+        assert p_value(each[:, None]) == pytest.approx([expected], abs=1e-15)
+    assert p_value(-differences[:, None]) == pytest.approx([expected], abs=1e-15)
+
+
+def test_differences_that_are_rounding_are_none():
+    assert p_value(np.full((1000, 1), 1e-17)).tolist() == [1]
+
+
+def test_beyond_all_replicates_a_p_value_is_the_tail_of_a_normal_distribution():
+    chance = np.random.default_rng(5)
+    near, far = 4 + chance.normal(size=1000), 12 + chance.normal(size=1000)
+    assert near.min() > 0
+    for each in (near, far, -far):
+        expected = 2 * norm.sf(abs(each.mean()) / each.std(ddof=1))
+        assert p_value(each[:, None])[0] == pytest.approx(expected, rel=1e-6)
+    assert 0 < p_value(far[:, None])[0] < 1e-20
+
+
+def test_the_tail_counts_only_where_it_is_smaller_and_there_is_a_spread():
+    skewed = np.concatenate([np.full(990, 0.001), np.full(10, 5.0)])  # mean 0.051, spread 0.5: a normal tail of 0.92
+    assert p_value(skewed[:, None])[0] == 2 / 1001
+    assert p_value(np.full((1000, 1), 0.3))[0] == 2 / 1001  # always the same: the spread is unknown, not 0
+    assert p_value(np.array([[0.3]]))[0] == 1  # one replicate: 2 (0 + 1) / (1 + 1)
+
+
+def test_a_p_value_of_nothing_is_missing():
+    differences = np.full((1000, 2, 3), math.nan)
+    differences[:, 1, 2] = np.linspace(-1, 1, 1000)
+    found = p_value(differences)
+    assert found.shape == (2, 3)
+    assert np.isnan(found).sum() == 5 and found[1, 2] == 1
+
+
+def test_p_values_are_even_where_nothing_differs():
+    # 300 means of 200 numbers around 0, each with its own bootstrap: p-values should be even on [0, 1].
+    data = np.random.default_rng(6).normal(size=(200, 300))
+    found = p_value(weights(200).astype(float) @ data / 200)
+    for share in (0.05, 0.25, 0.5, 0.75):
+        assert (found <= share).mean() == pytest.approx(share, abs=3.5 * math.sqrt(share * (1 - share) / 300))
+
+
+def test_holm_by_hand():
+    # In order 0.01, 0.03, 0.04: times 3, 2, 1 gives 0.03, 0.06, 0.04; none may be below the one before.
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06], abs=1e-15)
+    assert holm(np.array([0.6, math.nan, 0.5])) == pytest.approx([1, math.nan, 1], nan_ok=True)
+    assert holm(np.array([0.2, math.nan])) == pytest.approx([0.2, math.nan], nan_ok=True)
+    assert holm(np.zeros(0)).tolist() == []
+
+
+@MANY
+@given(st.lists(st.floats(0, 1) | st.just(math.nan), max_size=12), st.randoms(use_true_random=False))
+def test_holm_is_between_none_and_bonferroni(p_values, chance):
+    p = np.array(p_values, float)
+    found, known = holm(p), np.isfinite(p)
+    assert (np.isfinite(found) == known).all()
+    assert (found[known] >= p[known]).all() and (found[known] <= np.minimum(p[known] * known.sum(), 1)).all()
+    order = np.array(chance.sample(range(len(p)), len(p)), int)
+    assert holm(p[order]) == pytest.approx(found[order], abs=0, nan_ok=True)
+    assert (np.diff(found[known][np.argsort(p[known], kind="stable")]) >= 0).all()
+    for level in (0.01, 0.05, 0.3):  # step down: reject in order while p <= level / how many are left
+        rejected = 0
+        while rejected < known.sum() and np.sort(p[known])[rejected] * (known.sum() - rejected) <= level:
+            rejected += 1
+        assert (found[known] <= level).sum() == rejected
+
+
+# -- ranks and tied groups ---------------------------------------------------------------------------------------------
+
+
+def test_ranks_of_replicates_are_those_of_each():
+    nan = math.nan
+    badness = np.array([[0.3, 0.1, 0.2], [0.2, 0.2, 0.1], [nan, 0.5, 0.4], [0.1, 0.1, 0.1], [nan] * 3])
+    expected = [[3, 1, 2], [2.5, 2.5, 1], [nan, 2, 1], [2, 2, 2], [nan] * 3]
+    assert ranks(badness) == pytest.approx(np.array(expected), nan_ok=True)
+    assert ranks(np.stack([badness, badness])).shape == (2, 5, 3)
+
+
+def replicates_of(centres, spread=0.01, seed=8):
+    """Independent replicates around some values."""
+    return np.array(centres) + spread * np.random.default_rng(seed).normal(size=(1000, len(centres)))
+
+
+def test_two_alike_and_one_apart():
+    assert tied_groups(np.array([1.0, 2, 3]), replicates_of([0.1, 0.105, 0.5])) == [[1], [1], []]
+    assert tied_groups(np.array([3.0, 1, 2]), replicates_of([0.5, 0.1, 0.105])) == [[], [1], [1]]
+
+
+def test_groups_may_overlap():
+    # Independent: a difference of 0.02 has the spread 0.0141, p = 0.16; one of 0.04 has p = 0.005.
+    assert tied_groups(np.array([1.0, 2, 3, 4]), replicates_of([0.10, 0.12, 0.14, 0.9])) == [[1], [1, 2], [2], []]
+
+
+def test_a_run_without_a_rank_is_in_no_group():
+    badness = replicates_of([0.1, 0.1, 0.1])
+    badness[:, 1] = math.nan
+    assert tied_groups(np.array([1.5, math.nan, 1.5]), badness) == [[1], [], [1]]
+    assert tied_groups(np.full(3, math.nan), badness) == [[], [], []]
+    assert tied_groups(np.zeros(0), np.zeros((1000, 0))) == []
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 0.2), min_size=1, max_size=7), st.integers(0, 99))
+def test_tied_groups_are_the_longest_stretches_without_a_difference(centres, seed):
+    badness = replicates_of(centres, 0.02, seed)
+    rank = ranks(np.array(centres))
+    order = np.argsort(rank, kind="stable").tolist()
+    same = {(a, b): not p_value((badness[:, a] - badness[:, b])[:, None])[0] < 0.05 for a in order for b in order if a != b}
+    stretches = [
+        {*order[start:end]}
+        for start in range(len(order))
+        for end in range(start + 2, len(order) + 1)
+        if all(same[a, b] for a in order[start:end] for b in order[start:end] if a != b)
+    ]
+    longest = [stretch for stretch in stretches if not any(stretch < other for other in stretches)]
+    expected = [[number for number, stretch in enumerate(longest, 1) if run in stretch] for run in range(len(order))]
+    assert tied_groups(rank, badness) == expected
+
+
+def test_rank_intervals_and_groups_of_simulated_runs():
+    # Three runs over 400 questions: two of one quality, one far worse.
+    alike, worse = simulated(2, 400, seed=9), simulated(1, 400, seed=10, shift=-2.0)
+    evidence = evidence_of([np.concatenate(both) for both in zip(alike, worse, strict=True)])
+    cells = cells_of(CATALOGUE["brier"], evidence, intervals=True)
+    assert [(cell.rank_low, cell.rank_high, cell.tied) for cell in cells] == [(1, 2, [1]), (1, 2, [1]), (3, 3, [])]
+
+
+# -- coverage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["brier", "calscore"])
+def test_intervals_cover_the_truth(key):
+    """95 % intervals of 400 data sets, 250 questions of one to six dependent clues each, contain the truth in 93 to 97 %.
+
+    The truth is the value over 400,000 questions; its own error is a fortieth of that of a data set.
+    """
+    metric = CATALOGUE[key]
+    truth = evidence_of(simulated(100, 4_000, seed=11)).values(metric)
+    middle, error = truth.mean(), truth.std(ddof=1) / math.sqrt(len(truth))
+    low, high, counts = interval(evidence_of(simulated(400, 250, seed=12)).replicates(metric))
+    assert (counts == 1000).all()
+    assert error < 0.03 * (high - low).mean() / 3.92
+    assert 0.93 <= ((low <= middle) & (middle <= high)).mean() <= 0.97
+
+
+def test_drawing_items_instead_of_questions_would_not_cover():
+    """The clues of a question hang together: taking each for itself gives intervals that are too narrow by a quarter or more."""
+    confidence, correct, *_ = simulated(30, 250, seed=12)
+    low, high, _ = interval(evidence_of(simulated(30, 250, seed=12)).replicates(CATALOGUE["brier"]))
+    asked = ~np.isnan(confidence)
+    off = np.where(asked, (confidence - correct) ** 2, math.nan)
+    by_items = np.nanstd(off.reshape(30, -1), axis=1) / np.sqrt(asked.reshape(30, -1).sum(axis=1))
+    assert ((high - low) / 3.92 / by_items).mean() > 1.3
+
+
+# -- every question twice ----------------------------------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("binning", ["width10", "mass3"])
+def test_every_question_twice_leaves_the_value_and_shrinks_the_interval(metric, binning):
+    # Where it matters, some are multiples of 5 %; elsewhere there are no ties, whose order would count.
+    once = [part.round(2 if metric.key == "pct_rounded" else 15) for part in simulated(3, 120, seed=13)]
+    twice = [np.concatenate([part, part], axis=1) for part in once]
+    before, after = (evidence_of(each, Conventions(binning)) for each in (once, twice))
+    if metric.key == "ece_debiased":
+        pass  # noise is less with twice the items, and so is what is taken away
+    elif not (metric.binned and binning == "mass3"):  # bins of equal mass are cut elsewhere: 3 does not divide the items
+        assert after.values(metric) == pytest.approx(before.values(metric), abs=1e-12)
+    widths = [np.subtract(*interval(each.replicates(metric))[1::-1]) for each in (before, after)]
+    assert (widths[0] > 0).all() and (widths[1] < widths[0]).all()
+    if metric.key == "brier":
+        # Each end is known to some 5 % of the width.
+        assert widths[1] / widths[0] == pytest.approx(1 / math.sqrt(2), abs=0.1)
+
+
+def test_with_one_clue_each_graces_mce_is_a_mean_over_questions_and_a_function_of_what_is_meant():
+    """r is not straight: over questions of one clue, GRACE's MCE is the mean of 1 - r(g c), which the mean of g c bounds.
+
+    1 - r is odd around 1/2, so that a question's own MCE is a function of its mean g c, which is g c itself. It is a function
+    of the mean over questions only where g c is the same for all; else two data sets of one mean differ.
+    """
+    chance = np.random.default_rng(14)
+    confidence, correct = chance.random((2, 50, 1)), (chance.random((2, 50, 1)) < 0.6).astype(float)
+    found = evidence_of((confidence, correct, np.zeros((2, 50, 1)))).values(CATALOGUE["grace_mce"])
+    g_c = ((2 * correct - 1) * confidence)[..., 0]
+    assert found == pytest.approx([np.mean([1 - slow.r(x) for x in run]) for run in g_c], abs=1e-12)
+
+    same = np.full((1, 50, 1), 0.4)
+    (constant,) = evidence_of((same, np.ones_like(same), np.zeros_like(same))).values(CATALOGUE["grace_mce"])
+    assert constant == pytest.approx(1 - slow.r(0.4), abs=1e-12)
+    spread = np.tile([[0.0], [0.8]], (25, 1))[None]  # the same mean of g c
+    (other,) = evidence_of((spread, np.ones_like(spread), np.zeros_like(spread))).values(CATALOGUE["grace_mce"])
+    assert other == pytest.approx(1 - (slow.r(0) + slow.r(0.8)) / 2, abs=1e-12)
+    assert abs(other - constant) > 0.003

@@ -37,6 +37,12 @@ def weights(clusters: int) -> NDArray[np.uint8]:
     return drawn
 
 
+@lru_cache(maxsize=2)
+def _floats(clusters: int) -> Floats:
+    """The same as floats, 40 MB at most, for products: those of many pairs of runs would convert them each time."""
+    return weights(clusters).astype(float)
+
+
 @lru_cache(maxsize=16)
 def clusters(questions: int) -> NDArray[np.int64]:
     """Cluster of each question of a selection in its order, shape (questions,): its own while they are few."""
@@ -127,7 +133,7 @@ def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_fr
     columns = values.reshape(len(values), math.prod(values.shape[1:]))
     place = cluster * runs + run
     laid_out = np.stack([np.bincount(place, column, drawn_from * runs) for column in columns.T], axis=-1)
-    product: Floats = weights(drawn_from).astype(float) @ laid_out.reshape(drawn_from, runs * columns.shape[1])
+    product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * columns.shape[1])
     return product.reshape(REPLICATES, runs, *values.shape[1:])
 
 
@@ -154,7 +160,7 @@ def pairs_replicates(metric: Metric, confidence: Floats, correct: Floats, cluste
         return np.concatenate([kernel(confidence, correct, part.astype(float)) for part in _spread(cluster, drawn_from)])
     counts = np.bincount(cluster * len(kinds) + np.cumsum(another) - 1, minlength=drawn_from * len(kinds))
     counts = counts.reshape(drawn_from, len(kinds)).astype(float)
-    return kernel(confidence[kinds], correct[kinds], weights(drawn_from).astype(float) @ counts)
+    return kernel(confidence[kinds], correct[kinds], _floats(drawn_from) @ counts)
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, count: int) -> Floats:

@@ -91,3 +91,20 @@ def write_spans(folder):
             ],
         )
     (folder / "dataset.json").write_text(json.dumps({"dataset": "spans", "title": "Spans", "kind": "lifeeval"}))
+
+
+def write_steps(folder, difficulties):
+    """A question of each difficulty, answered by one run, and a last one that nobody answered."""
+    names = [f"d{index}" for index in range(len(difficulties) + 1)]
+    _write(
+        folder / "questions.csv",
+        ["question_id", "text", "answer", "difficulty"],
+        [[name, "Which?", "this", repr(stated)] for name, stated in zip(names, difficulties, strict=False)]
+        + [[names[-1], "Which?", "that", ""]],
+    )
+    _write(
+        folder / "responses" / "steady.csv",
+        ["question_id", "guess", "confidence", "correct", "model"],
+        [[name, "this", CONFIDENCES[index], index % 2, "steady"] for index, name in enumerate(names[:-1])],
+    )
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "steps", "title": "Steps", "kind": "single"}))

@@ -1,0 +1,86 @@
+"""Kendall's tau-b between rankings against a count of pairs."""
+
+import math
+from itertools import combinations
+
+import pytest
+import slow_metrics as slow
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.agreement import agreement
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS
+from queries.selection import Selection
+
+RELAY = Selection("relay")
+RANKED = [metric for metric in METRICS if metric.direction != "none"]
+
+
+def tau_b(pairs):
+    """(concordant - discordant) / sqrt((all - ties in x) (all - ties in y)): Kendall 1945; None where all tie in one."""
+    together = ties_x = ties_y = 0
+    for (x, y), (other_x, other_y) in combinations(pairs, 2):
+        sign = ((x > other_x) - (x < other_x)) * ((y > other_y) - (y < other_y))
+        together, ties_x, ties_y = together + sign, ties_x + (x == other_x), ties_y + (y == other_y)
+    count = math.comb(len(pairs), 2)
+    return together / math.sqrt((count - ties_x) * (count - ties_y)) if ties_x < count and ties_y < count else None
+
+
+def test_tau_b_by_hand():
+    # Six pairs: five alike; one ties in y alone. tau-b = 5 / sqrt(6 x 5).
+    assert tau_b([(1, 1), (2, 2), (3, 3.5), (4, 3.5)]) == pytest.approx(5 / math.sqrt(30))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
+def test_agreement_is_what_counting_pairs_of_runs_finds(snapshot, rows, offered, data, dataset):
+    selection = data.draw(selections(offered[dataset]))
+    found = agreement(snapshot, selection, METRICS)
+    asked = [rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
+    asked = [list(questions.values()) for questions in asked if questions]
+    ranks = {}
+    for metric in RANKED:
+        values = [slow.METRICS[metric.key](questions, selection.conventions) for questions in asked]
+        sign = {"lower": lambda x: x, "higher": lambda x: -x, "zero": abs}[metric.direction]
+        ranks[metric.key] = slow.ranks([None if math.isnan(value) else sign(value) for value in values])
+    assert [(tau.a, tau.b) for tau in found.pairs] == [*combinations([metric.key for metric in RANKED], 2)]
+    for tau in found.pairs:
+        both = [(x, y) for x, y in zip(ranks[tau.a], ranks[tau.b], strict=True) if x is not None and y is not None]
+        expected = tau_b(both) if len(both) > 1 else None
+        assert tau.runs == len(both)
+        assert (tau.tau is None) == (expected is None) == (tau.missing is not None)
+        assert tau.tau == (None if expected is None else pytest.approx(expected, abs=1e-12)), (tau.a, tau.b)
+
+
+def test_metrics_that_rank_nothing_are_named(snapshot):
+    found = agreement(snapshot, RELAY, METRICS)
+    assert found.metrics == [metric.key for metric in RANKED]
+    assert set(found.left_out) == {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc"}
+
+
+def test_a_metric_that_a_run_lacks_leaves_it_out_of_its_pairs_alone(snapshot):
+    found = {(tau.a, tau.b): tau for tau in agreement(snapshot, RELAY, [CATALOGUE[k] for k in ("brier", "auroc", "ece")]).pairs}
+    assert found["brier", "ece"].runs == 6
+    assert found["brier", "auroc"].runs == found["auroc", "ece"].runs == 5  # "sure" has no AUROC
+
+
+def test_runs_that_tie(snapshot):
+    board = leaderboard(snapshot, RELAY, [CATALOGUE["brier"], CATALOGUE["accuracy"]])
+    pairs = [(row.metrics["brier"].rank, row.metrics["accuracy"].rank) for row in board.rows]
+    assert len({rank for rank, _ in pairs}) < 6
+    (tau,) = agreement(snapshot, RELAY, [CATALOGUE["brier"], CATALOGUE["accuracy"]]).pairs
+    assert tau.tau == pytest.approx(tau_b(pairs), abs=1e-12)
+
+
+def test_too_few_runs_or_ranks_say_so(snapshot):
+    def missing(selection, *keys):
+        (tau,) = agreement(snapshot, selection, [CATALOGUE[key] for key in keys]).pairs
+        assert tau.tau is None
+        return tau.missing, tau.runs
+
+    assert missing(RELAY.but(model=("sure",)), "brier", "ece") == ("fewer than 2 runs have both", 1)
+    assert missing(RELAY.but(q="no such text"), "brier", "ece") == ("fewer than 2 runs have both", 0)
+    alike = RELAY.but(model=("plain", "twin"), elicitation=("verbalized",))
+    assert missing(alike, "brier", "calscore") == ("one of them ranks all runs the same", 2)

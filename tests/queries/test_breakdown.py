@@ -1,0 +1,161 @@
+"""Parts of a selection against the leaderboard under the filter that each of them is."""
+
+import math
+
+import numpy as np
+import pytest
+import slow_metrics as slow
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_store import write_steps
+
+from data import ingest
+from data.staging import ImportOptions
+from data.store import open_store
+from queries.breakdown import BY, breakdown
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS, Conventions
+from queries.selection import Selection
+
+RELAY = Selection("relay")
+
+
+def part_of(by, question):
+    """The part that a question belongs to, worked out for itself."""
+    value = question[by]
+    if by != "difficulty" or value is None:
+        return None if value is None else str(value)
+    step = max(k for k in range(10) if value >= k / 10)
+    return f"{step / 10 or 0:g}..{(step + 1) / 10:g}"
+
+
+def same(cell, other):
+    number = (
+        pytest.approx(other.value, abs=1e-12) if other.value is not None else None,
+        other.missing,
+        other.questions,
+        other.rank,
+    )
+    assert (cell.value, cell.missing, cell.questions, cell.rank) == number
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BY))
+def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, data, dataset, by):
+    selection = data.draw(selections(offered[dataset]))
+    found = breakdown(snapshot, selection, by, METRICS)
+    questions = rows[dataset].kept_questions(selection)
+    names = {part: [] for part in sorted({part_of(by, q) for q in questions} - {None}, key=lambda p: (by == "radius") * len(p))}
+    if by in ("radius", "difficulty"):
+        names = {part: [] for part in sorted(names, key=lambda part: float(part.split("..")[0]))}
+    for question in questions:
+        names.setdefault(part_of(by, question), []).append(question["question_id"])
+    assert found.by == by
+    assert {part.value: part.questions for part in found.parts} == {part: len(names[part]) for part in names}
+    values = [part.value for part in found.parts]
+    if by in ("radius", "difficulty"):
+        assert values == [*names]
+    else:
+        assert values == sorted(value for value in values if value is not None) + [None] * (None in values)
+    for part in found.parts:
+        board = leaderboard(snapshot, selection.but(questions=tuple(names[part.value])), METRICS)
+        assert [(row.run, row.model, row.elicitation, row.questions, row.items) for row in part.rows] == [
+            (row.run, row.model, row.elicitation, row.questions, row.items) for row in board.rows
+        ]
+        for row, other in zip(part.rows, board.rows, strict=True):
+            for metric in METRICS:
+                same(row.metrics[metric.key], other.metrics[metric.key])
+
+
+@pytest.mark.parametrize(
+    ("selection", "by", "key"),
+    [
+        (RELAY, "category", "category"),
+        (RELAY.but(conventions=Conventions("mass3"), revealed=(0.2, 0.9)), "category", "category"),
+        (Selection("spans"), "radius", "radius"),
+    ],
+)
+def test_a_part_is_the_leaderboard_under_its_filter(snapshot, selection, by, key):
+    found = breakdown(snapshot, selection, by, METRICS)
+    named = [part for part in found.parts if part.value is not None]
+    assert len(named) > 2
+    for part in named:
+        board = leaderboard(snapshot, selection.but(**{key: (int(part.value) if by == "radius" else part.value,)}), METRICS)
+        assert board.questions == part.questions
+        for row, other in zip(part.rows, board.rows, strict=True):
+            for metric in METRICS:
+                same(row.metrics[metric.key], other.metrics[metric.key])
+
+
+def test_questions_without_a_category_come_last(snapshot):
+    parts = breakdown(snapshot, RELAY, "category", METRICS).parts
+    assert [part.value for part in parts] == ["Arts'; drop table runs; --", "History", "Science", None]
+    assert [part.questions for part in parts] == [3, 3, 3, 3]
+
+
+DIFFICULTIES = (0.0, 0.3, 0.1 + 0.2, 0.7, 1.0, 0.95, 0.9, float(np.nextafter(0.9, 0)), 0.1)
+
+
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory):
+    """A dataset of questions with these difficulties, and one that nobody answered, which has none."""
+    folder = tmp_path_factory.mktemp("stated")
+    write_steps(folder / "steps", DIFFICULTIES)
+    store = open_store(folder / "store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "SAMPLES", ())
+        ingest.import_paths(store, [folder / "steps"], ImportOptions())
+    return store.snapshot()
+
+
+def test_steps_of_difficulty(stated):
+    """Half-open but for the last: 0.3 is in [0.3, 0.4), 1 in [0.9, 1], the number before 0.9 in [0.8, 0.9)."""
+    steps = Selection("steps")
+    found = breakdown(stated, steps, "difficulty", METRICS).parts
+    assert [(part.value, part.questions) for part in found] == [
+        ("0..0.1", 1), ("0.1..0.2", 1), ("0.3..0.4", 2), ("0.7..0.8", 1), ("0.8..0.9", 1), ("0.9..1", 3), (None, 1),
+    ]  # fmt: skip
+    assert found[-1].rows == []
+    hard = leaderboard(stated, steps.but(difficulty=(0.9, 1.0)), METRICS)
+    assert hard.questions == 3
+    for row, other in zip(found[-2].rows, hard.rows, strict=True):
+        for metric in METRICS:
+            same(row.metrics[metric.key], other.metrics[metric.key])
+
+
+def test_intervals_within_parts(snapshot, rows):
+    plainly = breakdown(snapshot, RELAY, "category", METRICS)
+    found = breakdown(snapshot, RELAY, "category", METRICS, intervals=True)
+    seen = 0
+    for part, other in zip(found.parts, plainly.parts, strict=True):
+        for row, without in zip(part.rows, other.rows, strict=True):
+            for key, cell in row.metrics.items():
+                same(cell, without.metrics[key])
+                assert without.metrics[key].low is None
+                assert (cell.low is None) == (cell.value is None or cell.questions < 2)
+                seen += cell.low is not None
+    assert seen > 100
+    assert any(cell.replicates < 1000 for part in found.parts for row in part.rows for cell in row.metrics.values() if cell.low)
+
+
+@pytest.mark.parametrize("by", BY)
+@pytest.mark.parametrize("intervals", [False, True])
+def test_nothing_selected(snapshot, by, intervals):
+    assert breakdown(snapshot, RELAY.but(q="no such text"), by, METRICS, intervals).parts == []
+    unanswered = breakdown(snapshot, RELAY.but(model=("unheard",), category=("History",)), by, METRICS, intervals)
+    assert sum(part.questions for part in unanswered.parts) == 3
+    assert all(part.rows == [] for part in unanswered.parts)
+
+
+def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
+    found = breakdown(snapshot, RELAY, "difficulty", METRICS)
+    expected = {}
+    for question in rows["relay"].questions:
+        expected.setdefault(part_of("difficulty", question), []).append(question["question_id"])
+    assert {part.value: part.questions for part in found.parts} == {part: len(names) for part, names in expected.items()}
+    run = found.parts[0].rows[0].run
+    asked = rows["relay"].asked(RELAY.but(questions=tuple(expected[found.parts[0].value])), run).values()
+    value = slow.brier(list(asked), None)
+    assert not math.isnan(value)
+    assert found.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

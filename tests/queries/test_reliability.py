@@ -1,0 +1,153 @@
+"""Reliability diagrams against the rows of the store."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import slow_metrics as slow
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import evidence_of, repeated, simulated
+
+from queries.evidence import gather
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Conventions
+from queries.reliability import ACCURACY, TOTALS, reliability
+from queries.resampling import interval, weights
+from queries.selection import Selection
+
+RELAY = Selection("relay")
+EXACT = {"abs": 1e-12}
+
+
+def cut(pairs, binning):
+    """(lower, upper, pairs) of each bin, empty ones too."""
+    if binning.startswith("mass"):
+        count, ranked = int(binning[4:]), sorted(pairs, key=lambda pair: pair[0])
+        size, larger = divmod(len(pairs), count)
+        found, start = [], 0
+        for index in range(count):
+            part = ranked[start : start + size + (index < larger)]
+            start += len(part)
+            found.append((part[0][0], part[-1][0], part) if part else (None, None, part))
+        return found
+    tenths = [(k / 10, (k + 1) / 10, [pair for pair in pairs if k / 10 <= pair[0] < (k + 1) / 10]) for k in range(10)]
+    ones = [pair for pair in pairs if pair[0] == 1]
+    if binning == "width10+1":
+        return [*tenths, (1.0, 1.0, ones)]
+    tenths[9][2].extend(ones)
+    return tenths
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
+def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, dataset):
+    selection = data.draw(selections(offered[dataset]))
+    found = reliability(snapshot, selection)
+    asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    asked = {run: list(questions.values()) for run, questions in asked.items() if questions}
+    assert found.binning == selection.conventions.binning
+    assert [run.run for run in found.runs] == list(asked)
+    for run in found.runs:
+        pairs = slow.pairs_of(asked[run.run])
+        assert (run.questions, run.items) == (len(asked[run.run]), len(pairs))
+        expected = cut(pairs, found.binning)
+        assert [(each.lower, each.upper, each.items) for each in run.bins] == [(low, up, len(part)) for low, up, part in expected]
+        for each, (_, _, part) in zip(run.bins, expected, strict=True):
+            if part:
+                stated, right = (slow.mean(side) for side in zip(*part, strict=True))
+                assert [each.mean_confidence, each.accuracy] == pytest.approx([stated, right], **EXACT)
+            else:
+                assert (each.mean_confidence, each.accuracy, each.low, each.high) == (None,) * 4
+        # The bins are those that ECE sums over.
+        ece = sum(each.items * abs(each.mean_confidence - each.accuracy) for each in run.bins if each.items) / run.items
+        assert ece == pytest.approx(slow.ece(asked[run.run], selection.conventions), **EXACT)
+        _check_blocks(run.corp, asked[run.run])
+
+
+def _check_blocks(blocks, asked):
+    pairs, fit = slow.pairs_of(asked), slow.recalibrated(asked)
+    for block in blocks:
+        stated = [c for c, _ in pairs if block.lower <= c <= block.upper]
+        assert [fit[c] for c in stated] == pytest.approx([block.calibrated] * len(stated), **EXACT)
+        assert (block.items, block.mean_confidence) == (len(stated), pytest.approx(slow.mean(stated), **EXACT))
+        assert {block.lower, block.upper} <= {*stated}
+    assert sum(block.items for block in blocks) == len(pairs)
+    assert [block.lower for block in blocks] == sorted(block.lower for block in blocks)
+    assert all(one.upper < other.lower for one, other in pairwise(blocks))
+    assert all(one.calibrated <= other.calibrated + 1e-15 for one, other in pairwise(blocks))
+
+    def calibrated(c):
+        return next(block.calibrated for block in blocks if block.lower <= c <= block.upper)
+
+    after = slow.mean([(calibrated(c) - y) ** 2 + y * (1 - y) for c, y in pairs])
+    assert slow.brier(asked, None) - after == pytest.approx(slow.corp_mcb(asked, None), **EXACT)
+
+
+def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
+    board = leaderboard(snapshot, RELAY, [CATALOGUE[key] for key in ("corp_mcb", "corp_dsc", "corp_unc")])
+    for row, run in zip(board.rows, reliability(snapshot, RELAY).runs, strict=True):
+        base = sum(block.items * block.calibrated for block in run.corp) / run.items
+        spread = sum(block.items * (block.calibrated - base) ** 2 for block in run.corp) / run.items
+        assert base * (1 - base) == pytest.approx(row.metrics["corp_unc"].value, **EXACT)
+        assert spread == pytest.approx(row.metrics["corp_dsc"].value, **EXACT)
+
+
+def test_confidences_at_edges(snapshot, rows, offered):
+    """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each begins a bin."""
+    run = offered["relay"].runs[0][0]
+    pairs = slow.pairs_of(rows["relay"].asked(RELAY, run).values())
+    assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
+    found = reliability(snapshot, RELAY.but(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
+    assert len(found) == 11
+    assert (found[10].lower, found[10].upper, found[10].mean_confidence) == (1, 1, 1)
+    assert found[10].items == sum(c == 1 for c, _ in pairs)
+    assert found[3].items == sum(0.3 <= c < 0.4 for c, _ in pairs)
+    assert found[9].items == sum(0.9 <= c < 1 for c, _ in pairs)
+    closed = reliability(snapshot, RELAY.but(run=(run,))).runs[0].bins
+    assert (len(closed), closed[9].items) == (10, found[9].items + found[10].items)
+
+
+@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+def test_bands_are_quantiles_over_the_data_written_out(snapshot, binning):
+    selection = RELAY.but(conventions=Conventions(binning))
+    evidence = gather(snapshot, selection, [TOTALS, CATALOGUE["auroc"]])
+    drawn = weights(12)
+    found = {run.run: [] for run in evidence.runs}
+    for r in range(1000):
+        again = repeated(evidence, drawn[r][evidence.places].astype(int))
+        values = dict(zip((run.run for run in again.runs), again.values(ACCURACY), strict=True))
+        for run, so_far in found.items():
+            so_far.append(values.get(run, np.full(len(cut([], binning)), math.nan)))
+    for run in reliability(snapshot, selection).runs:
+        low, high, _ = interval(np.array(found[run.run]))
+        for each, expected in zip(run.bins, zip(low, high, strict=True), strict=True):
+            if each.items:
+                assert [each.low, each.high] == pytest.approx(expected, abs=1e-11)
+
+
+def test_bands_lie_around_the_accuracy_and_narrow_with_the_questions():
+    few, many = (evidence_of(simulated(1, questions, seed=15)) for questions in (100, 1600))
+    widths = []
+    for evidence in (few, many):
+        (accuracy,), replicates = evidence.values(ACCURACY), evidence.replicates(ACCURACY)
+        low, high, _ = interval(replicates[:, 0])
+        filled = np.isfinite(accuracy)
+        assert (low[filled] <= accuracy[filled]).all() and (accuracy[filled] <= high[filled]).all()
+        widths.append(np.mean(high[8:] - low[8:]))
+    assert widths[1] == pytest.approx(widths[0] / 4, rel=0.35)
+
+
+def test_over_a_single_question_there_are_no_bands(snapshot):
+    found = reliability(snapshot, RELAY.but(questions=("r05",))).runs
+    assert found
+    assert all((each.low, each.high) == (None, None) for run in found for each in run.bins)
+    assert any(each.low is not None for run in reliability(snapshot, RELAY).runs for each in run.bins)
+
+
+@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+def test_nothing_selected(snapshot, selection, binning):
+    assert reliability(snapshot, selection.but(conventions=Conventions(binning))).runs == []

@@ -1,0 +1,385 @@
+"""Recalibration: fits against other optimisers, no leaks, and metrics after it against slow code."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import slow_metrics as slow
+from drawn import selections
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
+
+import queries.recalibration
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
+from queries.recalibration import _folds, _items, recalibration
+from queries.selection import Selection
+
+RELAY = Selection("relay")
+ANY = pytest.mark.parametrize("method", METHODS)
+GRID = np.linspace(0, 1, 201)
+
+
+def answers(seed, count=400, slope=0.6, shift=-0.4, digits=15, shares=False):
+    """Confidences and what was correct: log-odds of the truth are slope x log-odds of the confidence + shift."""
+    chance = np.random.default_rng(seed)
+    confidence = chance.beta(2, 1.2, count).round(digits)
+    likely = expit(slope * logit(np.clip(confidence, 1e-6, 1 - 1e-6)) + shift)
+    return confidence, likely if shares else (chance.random(count) < likely).astype(float)
+
+
+def grouped(confidence, correct):
+    """As kernels want them: distinct confidences, items and correct ones of each."""
+    stated, place = np.unique(confidence, return_inverse=True)
+    return stated, np.bincount(place).astype(float), np.bincount(place, correct)
+
+
+def minus_likelihood(x, y):
+    return -(y * x - np.logaddexp(0, x)).sum()
+
+
+# -- fits --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slope", [0.1, 0.6, 1.0, 3.0])
+@pytest.mark.parametrize("shares", [False, True])
+def test_temperature_is_the_most_likely_one(slope, shares):
+    confidence, correct = answers(1, slope=slope, shift=0.0, digits=2, shares=shares)
+    odds = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
+    found = temperature(*grouped(confidence, correct))
+    best = minimize_scalar(lambda t: minus_likelihood(odds / math.exp(t), correct), bounds=(-6, 6), options={"xatol": 1e-10})
+    # A search for the top of a parabola knows where it is to the root of the precision of its height.
+    assert found(GRID) == pytest.approx(expit(log_odds(GRID) / math.exp(best.x)), abs=1e-5)
+    one = logit(float(found(np.array(0.9)))) / logit(0.9)
+    grid = [minus_likelihood(odds * inverse, correct) for inverse in np.geomspace(1e-3, 1e3, 2000)]
+    assert minus_likelihood(odds * one, correct) <= min(grid) + 1e-9
+    # At the top, confidence and correctness agree in the mean of the log-odds.
+    assert (odds * (correct - expit(one * odds))).sum() == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "expected"),
+    [
+        ([0.2, 0.9], [0, 1], [1e3]),  # all that is confident is correct: as steep as may be
+        ([0.2, 0.9], [1, 0], [1e-3]),  # the other way round: as flat as may be
+        ([0.5, 0.5], [1, 0], [1]),  # nothing to tell by
+        ([0.5], [1], [1]),
+        ([0.8], [1], [1e3]),
+        ([0.0, 1.0], [0, 1], [1e3]),
+        ([0.0, 1.0], [0.25, 0.75], [math.log(3) / math.log((1 - 1e-6) / 1e-6)]),
+    ],
+)
+def test_temperature_at_its_ends(confidence, correct, expected):
+    found = temperature(*grouped(np.array(confidence, float), np.array(correct, float)))
+    assert found(GRID) == pytest.approx(expit(log_odds(GRID) * expected[0]), abs=1e-9)
+    assert np.isfinite(found(GRID)).all() and (np.diff(found(GRID)) >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("digits", [1, 15])
+def test_platt_is_that_of_scikit_learn(seed, digits):
+    confidence, correct = answers(seed, digits=digits)
+    expected = _SigmoidCalibration().fit(log_odds(confidence), correct)
+    found = platt(*grouped(confidence, correct))
+    assert found(GRID) == pytest.approx(expected.predict(log_odds(GRID)), abs=2e-4)  # it stops when a step gains 1e-6 or so
+
+
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize(("slope", "shift"), [(0.6, -0.4), (3, 2), (-0.5, 0), (0, 1)])
+def test_platt_is_the_most_likely_sigmoid(slope, shift, shares):
+    confidence, correct = answers(2, slope=slope, shift=shift, shares=shares)
+    right, wrong = correct.sum(), (1 - correct).sum()
+    aim = correct * (right + 1) / (right + 2) + (1 - correct) / (wrong + 2)
+    odds = log_odds(confidence)
+    best = minimize(lambda ab: minus_likelihood(ab[0] * odds + ab[1], aim), [0, 0], method="Nelder-Mead", options={"xatol": 1e-9})
+    found = platt(*grouped(confidence, correct))
+    assert found(GRID) == pytest.approx(expit(best.x[0] * log_odds(GRID) + best.x[1]), abs=1e-4)
+    off = aim - found(confidence)
+    assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # no step goes up
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("digits", [1, 15])
+@pytest.mark.parametrize("shares", [False, True])
+def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
+    confidence, correct = answers(seed, digits=digits, shares=shares)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(confidence, correct)
+    assert isotonic_map(*grouped(confidence, correct))(GRID) == pytest.approx(expected.predict(GRID), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct"),
+    [
+        ([0.7] * 20, [1, 0] * 10),
+        ([0.7] * 20, [1] * 20),
+        ([0.5] * 20, [0] * 20),
+        ([0.0] * 10 + [1.0] * 10, [0] * 10 + [1] * 10),
+        ([0.0] * 10 + [1.0] * 10, [1] * 10 + [0] * 10),
+        ([1.0] * 20, [0] * 20),
+        ([0.0, 1.0], [0, 1]),
+        ([0.3], [1]),
+        ([1e-300, 1 - 1e-16, 0.5], [1, 0, 1]),
+    ],
+)
+@ANY
+def test_fits_of_little(method, confidence, correct):
+    confidence, correct = np.array(confidence, float), np.array(correct, float)
+    found = METHODS[method](*grouped(confidence, correct))(GRID)
+    assert np.isfinite(found).all() and (found >= 0).all() and (found <= 1).all()
+    if method == "isotonic":
+        assert found == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
+    if len(np.unique(confidence)) == 1 and method == "platt":  # whatever the slope, what was seen goes to the smoothed share
+        n, right = len(correct), correct.sum()
+        share = (right * (right + 1) / (right + 2) + (n - right) / (n - right + 2)) / n
+        assert METHODS[method](*grouped(confidence, correct))(confidence) == pytest.approx([share] * n, abs=1e-9)
+
+
+@ANY
+def test_a_calibrated_model_is_left_nearly_alone(method):
+    confidence, correct = answers(3, count=20_000, slope=1, shift=0)
+    found = METHODS[method](*grouped(confidence, correct))
+    # Isotonic regression follows noise: some hundred items in a block have an accuracy 0.05 off.
+    assert np.abs(found(confidence) - confidence).mean() < (0.02 if method == "isotonic" else 0.01)
+
+
+@ANY
+def test_a_miscalibrated_model_gains(method):
+    confidence, correct = answers(4, count=4000, slope=0.3, shift=0)
+    after = cross_fitted(method, confidence, correct, np.arange(4000) % 5, 5)
+    truth = expit(0.3 * logit(confidence))
+    assert np.abs(after - truth).mean() < 0.3 * np.abs(confidence - truth).mean()
+    assert ((after - correct) ** 2).mean() < ((confidence - correct) ** 2).mean()
+
+
+@ANY
+@pytest.mark.parametrize("digits", [1, 15])
+def test_cross_fitting_is_fitting_without_the_fold(method, digits):
+    confidence, correct = answers(5, count=200, digits=digits)
+    fold = np.random.default_rng(5).integers(0, 4, 200)
+    fold[fold == 2] = 3  # a fold may be empty
+    found = cross_fitted(method, confidence, correct, fold, 4)
+    for held_out in (0, 1, 3):
+        others = fold != held_out
+        expected = METHODS[method](*grouped(confidence[others], correct[others]))(confidence[~others])
+        assert found[~others] == pytest.approx(expected, abs=1e-12)
+
+
+@ANY
+def test_nothing_is_judged_by_what_it_was_fitted_to(method):
+    confidence, correct = answers(6, count=60)
+    question = np.arange(60) // 3
+    fold = _folds(20)[question]
+    before = cross_fitted(method, confidence, correct, fold, 5)
+    for changed in range(20):
+        other = np.where(question == changed, 1 - correct, correct)
+        after = cross_fitted(method, confidence, other, fold, 5)
+        mine = fold == fold[question == changed][0]
+        assert after[mine].tolist() == before[mine].tolist()
+        if method != "isotonic":  # which may be flat there
+            assert (after[~mine] != before[~mine]).all()
+
+
+@pytest.mark.parametrize("questions", [1, 4, 5, 12, 808, 1001])
+def test_folds_are_of_one_size_and_by_lot(questions):
+    fold = _folds(questions)
+    sizes = np.bincount(fold, minlength=5)
+    assert (len(fold), len(sizes)) == (questions, 5)
+    assert sizes.max() - sizes.min() <= 1
+    assert fold.tolist() == _folds(questions).tolist()
+    if questions > 100:
+        assert abs(np.corrcoef(fold, np.arange(questions))[0, 1]) < 0.1
+
+
+# -- over a store ------------------------------------------------------------------------------------------------------
+
+
+def slowly(method, asked, fold_of):
+    """What one run said, with its confidences recalibrated: a plain loop over folds."""
+    folds = {name: fold_of[name] for name in asked}
+    if len({*folds.values()}) == 1:
+        folds = {name: index for index, name in enumerate(asked)}
+    found = {}
+    for name, question in asked.items():
+        others = [item for other, said in asked.items() if folds[other] != folds[name] for item in said.items]
+        fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
+        items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
+        found[name] = slow.Asked(items, question.difficulty)
+    return found
+
+
+def near(value, tolerance):
+    return None if math.isnan(value) else pytest.approx(value, abs=tolerance)
+
+
+# What jumps where a confidence moves by one digit: bins, ties and multiples of 5 %.
+JUMPS = ("ece", "ece_debiased", "max_ce", "reliability", "resolution", "residual", "ks_sequential", "auroc", "pct_rounded", "ks",
+         "corp_mcb", "corp_dsc", "correlation")  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), method=st.sampled_from([*METHODS]))
+def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offered, data, dataset, method):
+    selection = data.draw(selections(offered[dataset]))
+    found = recalibration(snapshot, selection, method, METRICS)
+    assert (found.method, found.folds) == (method, 5)
+    kept = [question["question_id"] for question in rows[dataset].kept_questions(selection)]
+    fold_of = dict(zip(kept, _folds(len(kept)).tolist(), strict=True))
+    asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    asked = {run: questions for run, questions in asked.items() if questions}
+    assert [run.run for run in found.runs] == list(asked)
+    for run in found.runs:
+        before = asked[run.run]
+        after = slowly(method, before, fold_of) if len(before) > 1 else None
+        assert run.missing == (None if after else "fitting and judging need two questions")
+        for metric in METRICS:
+            change, definition = run.metrics[metric.key], slow.METRICS[metric.key]
+            was = definition(list(before.values()), selection.conventions)
+            assert change.before == near(was, 1e-10)
+            if after is None:
+                assert (change.after, change.missing) == (None, run.missing)
+                continue
+            now = definition(list(after.values()), selection.conventions)
+            assert change.missing == (None if math.isfinite(was) and math.isfinite(now) else metric.undefined) or (
+                metric.key in JUMPS
+            )
+            if metric.key not in JUMPS:
+                assert change.after == near(now, 1e-9), metric.key
+        _check_items(run, before, after)
+
+
+def _check_items(run, before, after):
+    moved, well, lost = [], 0, 0
+    for name in after or ():
+        for (c, y, _), (new, *_) in zip(before[name].items, after[name].items, strict=True):
+            moved.append(abs(new - y) - abs(c - y))
+            well += abs(c - y) <= 0.1 + 1e-9
+            lost += abs(c - y) <= 0.1 + 1e-9 < abs(new - y) - 1e-12
+    assert sum(run.changes) == len(moved)
+    assert run.improved == pytest.approx(sum(m < -1e-9 for m in moved), abs=0)
+    assert run.worsened == pytest.approx(sum(m > 1e-9 for m in moved), abs=0)
+    assert (run.well_calibrated, run.sacrificed) == (well, lost)
+    assert len(run.changes) == 40 and run.edges == [k / 20 for k in range(-20, 21)]
+    cumulated = np.cumsum(run.changes)
+    for edge, upto in zip(run.edges[1:-1], cumulated, strict=False):
+        assert sum(m < edge - 1e-9 for m in moved) <= upto <= sum(m < edge + 1e-9 for m in moved)
+    worst = sorted((m for m in moved if m > 1e-9), reverse=True)[:20]
+    assert [abs(item.after - item.correct) - abs(item.before - item.correct) for item in run.losers] == pytest.approx(worst)
+    for item in run.losers:
+        assert item.before in [c for c, *_ in before[item.question_id].items]
+
+
+@ANY
+@pytest.mark.parametrize("conventions", [Conventions(), Conventions("mass3", "survival"), Conventions("width10+1", "team_share")])
+@pytest.mark.parametrize("revealed", [None, (0.2, 0.9)])
+def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, method, conventions, revealed):
+    """A run of random confidences, correct to quarters, which add up exactly: what jumps has nowhere to jump from."""
+    selection = RELAY.but(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
+    (run,) = recalibration(snapshot, selection, method, METRICS).runs
+    kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
+    after = slowly(method, rows["relay"].asked(selection, run.run), dict(zip(kept, _folds(len(kept)).tolist(), strict=True)))
+    for metric in METRICS:
+        now = slow.METRICS[metric.key](list(after.values()), conventions)
+        assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
+
+
+@ANY
+def test_a_fold_is_the_same_for_all_runs(snapshot, method):
+    together = recalibration(snapshot, RELAY, method, METRICS).runs
+    assert len(together) == 6
+    for run in together:
+        (alone,) = recalibration(snapshot, RELAY.but(run=(run.run,)), method, METRICS).runs
+        assert (alone.changes, alone.losers) == (run.changes, run.losers)
+        for key, change in run.metrics.items():
+            for value, other in ((change.before, alone.metrics[key].before), (change.after, alone.metrics[key].after)):
+                assert value == (None if other is None else pytest.approx(other, abs=1e-12))
+
+
+@ANY
+def test_all_correct_and_sure_stays(snapshot, method):
+    (run,) = recalibration(snapshot, RELAY.but(model=("sure",)), method, METRICS).runs
+    assert run.missing is None
+    assert run.metrics["accuracy"].before == run.metrics["accuracy"].after == 1
+    # Platt's target for n correct items is (n + 1) / (n + 2): the 3, 5 and 1 clues of three questions, each in a fold of its
+    # own, see 6, 4 and 8 others, and are 1/8, 1/6 and 1/10 off.
+    expected = (3 / 8**2 + 5 / 6**2 + 1 / 10**2) / 9 if method == "platt" else 0
+    assert run.metrics["brier"].after == pytest.approx(expected, abs=1e-9)
+    assert run.metrics["auroc"].missing == "either nothing is correct or nothing is incorrect"
+    if method == "isotonic":
+        assert (run.improved, run.worsened, run.losers) == (0, 0, [])
+
+
+@ANY
+@pytest.mark.parametrize(
+    "selection",
+    [RELAY.but(questions=("r05",)), RELAY.but(questions=("r05",), revealed=(0.0, 0.2))],
+)
+def test_one_question_is_too_few(snapshot, method, selection):
+    found = recalibration(snapshot, selection, method, METRICS)
+    assert found.runs
+    for run in found.runs:
+        assert run.missing == "fitting and judging need two questions"
+        assert {change.missing for change in run.metrics.values()} == {run.missing}
+        assert run.metrics["brier"].before is not None and run.metrics["brier"].after is None
+        assert (sum(run.changes), run.improved, run.worsened, run.losers) == (0, 0, 0, [])
+
+
+@ANY
+def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
+    selection = RELAY.but(questions=("r04", "r05"), model=("plain",), elicitation=("verbalized",))
+    (run,) = recalibration(snapshot, selection, method, [CATALOGUE["brier"]]).runs
+    asked = rows["relay"].asked(selection, run.run)
+    after = []
+    for name, other in (("r04", "r05"), ("r05", "r04")):
+        seen = [np.array([item[k] for item in asked[other].items]) for k in (0, 1)]
+        fitted = METHODS[method](*grouped(*seen))
+        after += [(float(fitted(np.array(c))) - y) ** 2 for c, y, _ in asked[name].items]
+    assert run.metrics["brier"].after == pytest.approx(slow.mean(after), abs=1e-12)
+
+
+@ANY
+def test_where_all_questions_of_a_run_share_a_fold_each_is_its_own(snapshot, rows, method, monkeypatch):
+    monkeypatch.setattr(queries.recalibration, "FOLDS", 1)
+    selection = RELAY.but(model=("plain",), elicitation=("logit",))
+    (run,) = recalibration(snapshot, selection, method, METRICS).runs
+    after = slowly(method, rows["relay"].asked(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
+    for metric in METRICS:
+        now = slow.METRICS[metric.key](list(after.values()), selection.conventions)
+        assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
+
+
+@ANY
+@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+def test_nothing_selected(snapshot, selection, method):
+    assert recalibration(snapshot, selection, method, METRICS).runs == []
+
+
+def test_nothing_is_left_behind_in_the_store(snapshot):
+    def tables():
+        return snapshot.rows("select table_name from duckdb_tables() union all select view_name from duckdb_views() order by 1")
+
+    before = tables()
+    recalibration(snapshot, RELAY, "platt", METRICS)
+    assert tables() == before
+    with pytest.raises(RuntimeError, match="on the way"), snapshot.holding(pl.DataFrame({"x": [1, 2]})) as table:
+        assert snapshot.rows(f"select sum(x) from {table}") == [(3,)]
+        raise RuntimeError("on the way")
+    assert tables() == before
+
+
+def test_items_are_those_of_the_selection(snapshot, rows):
+    selection = RELAY.but(revealed=(0.2, 0.9), category=("History",))
+    found = {(row["run"], row["question_id"], row["clue"]): row for row in _items(snapshot, selection).to_dicts()}
+    low, high = selection.revealed
+    runs = {run["run"] for run in rows["relay"].kept_runs(selection)}
+    names = {question["question_id"] for question in rows["relay"].kept_questions(selection)}
+    assert {*found} == {
+        place
+        for place in rows["relay"].responses
+        if place[0] in runs and place[1] in names and low <= rows["relay"].clues[place[1:]]["revealed"] <= high
+    }
+    assert all(row["confidence"] == rows["relay"].responses[place]["confidence"] for place, row in found.items())

@@ -195,13 +195,6 @@ def test_metrics_are_chosen(client):
     assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == ["ece", "ece_rank"]
 
 
-def test_intervals(client):
-    assert get(client, "/api/v1/leaderboard?intervals=0") == get(client, "/api/v1/leaderboard")
-    said = get(client, "/api/v1/leaderboard?intervals=1&metrics=brier")["rows"][0]["metrics"]["brier"]
-    assert said["low"] < said["value"] < said["high"] and said["rank_low"] <= said["rank"] <= said["rank_high"]
-    assert error(client, "/api/v1/leaderboard?intervals=2", 400)["allowed"] == ["0", "1"]
-
-
 def test_questions(client, snapshot):
     said = get(client, "/api/v1/questions?dataset=pyramid")
     assert not misshapen(said, QUESTIONS)

@@ -1,0 +1,257 @@
+"""The addresses of intervals, comparisons, agreement, reliability, breakdowns and recalibration."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_api import COUNT, LEADERBOARD, MAYBE_NUMBER, MAYBE_TEXT, NUMBER, TEXT, Each, error, get, misshapen, plain, table
+
+from queries.agreement import agreement
+from queries.breakdown import breakdown
+from queries.compare import compare, comparisons
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS
+from queries.recalibration import recalibration
+from queries.reliability import reliability
+from queries.selection import Selection
+
+ROOT = Path(__file__).parents[2]
+PYRAMID = Selection("pyramid")
+FEW = tuple(CATALOGUE[key] for key in ("brier", "calscore", "auroc"))
+QUERY = "dataset=pyramid&metrics=brier,calscore,auroc"
+RUN = {"run": TEXT, "model": TEXT, "elicitation": TEXT}
+ABOUT = {"data_version": TEXT, "selection": Each([TEXT])}
+DIFFERENCE = {name: MAYBE_NUMBER for name in ("a", "b", "difference", "low", "high", "p_value", "p_holm", "replicates")}
+COMPARISON = {"a": RUN, "b": RUN, "questions": COUNT, "metrics": Each(DIFFERENCE | {"missing": MAYBE_TEXT, "better": MAYBE_TEXT})}
+SHAPES = {
+    "compare": COMPARISON | ABOUT | {"pairs": [{"question_id": TEXT, "a": Each(MAYBE_NUMBER), "b": Each(MAYBE_NUMBER)}]},
+    "pairs": ABOUT | {"comparisons": [COMPARISON]},
+    "agreement": ABOUT
+    | {
+        "metrics": [TEXT],
+        "left_out": [TEXT],
+        "pairs": [{"a": TEXT, "b": TEXT, "tau": MAYBE_NUMBER, "missing": MAYBE_TEXT, "runs": COUNT}],
+    },
+    "reliability": ABOUT
+    | {
+        "binning": TEXT,
+        "runs": [
+            RUN
+            | {
+                "questions": COUNT,
+                "items": COUNT,
+                "bins": [
+                    {name: MAYBE_NUMBER for name in ("lower", "upper", "mean_confidence", "accuracy", "low", "high")}
+                    | {"items": COUNT}
+                ],
+                "corp": [{"lower": NUMBER, "upper": NUMBER, "calibrated": NUMBER, "items": COUNT, "mean_confidence": NUMBER}],
+            }
+        ],
+    },
+    "breakdown": ABOUT | {"by": TEXT, "parts": [{"value": MAYBE_TEXT, "questions": COUNT, "rows": LEADERBOARD["rows"]}]},
+    "recalibration": ABOUT
+    | {
+        "method": TEXT,
+        "folds": COUNT,
+        "runs": [
+            RUN
+            | {
+                "missing": MAYBE_TEXT,
+                "metrics": Each({"before": MAYBE_NUMBER, "after": MAYBE_NUMBER, "missing": MAYBE_TEXT}),
+                "edges": [NUMBER],
+                "changes": [COUNT],
+                "improved": COUNT,
+                "worsened": COUNT,
+                "well_calibrated": COUNT,
+                "sacrificed": COUNT,
+                "losers": [{"question_id": TEXT, "clue": COUNT, "correct": NUMBER, "before": NUMBER, "after": NUMBER}],
+            }
+        ],
+    },
+}
+PLAINLY = {"reliability": "dataset=pyramid", "breakdown": f"{QUERY}&by=difficulty", "recalibration": f"{QUERY}&method=platt"}
+
+
+@pytest.fixture(scope="module")
+def runs(client):
+    return [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")["rows"]]
+
+
+@pytest.fixture(scope="module")
+def address(runs):
+    def made(name, suffix=""):
+        both = f"&a={runs[3]}&b={runs[0]}" if name == "compare" else ""
+        return f"/api/v1/{name}{suffix}?{PLAINLY.get(name, QUERY)}{both}"
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def asked(snapshot, runs):
+    """What each address should say."""
+    return {
+        "compare": lambda: compare(snapshot, PYRAMID, runs[3], runs[0], FEW),
+        "pairs": lambda: comparisons(snapshot, PYRAMID, None, FEW),
+        "agreement": lambda: agreement(snapshot, PYRAMID, FEW),
+        "reliability": lambda: reliability(snapshot, PYRAMID),
+        "breakdown": lambda: breakdown(snapshot, PYRAMID, "difficulty", FEW),
+        "recalibration": lambda: recalibration(snapshot, PYRAMID, "platt", FEW),
+    }
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_an_address_has_its_shape_and_says_what_the_query_finds(client, snapshot, address, asked, name):
+    said = get(client, address(name))
+    assert not misshapen(said, SHAPES[name])
+    assert (said["data_version"], said["selection"]) == (snapshot.version, {"dataset": ["pyramid"]})
+    assert said == plain(asked[name]())
+
+
+def cell(value):
+    return "" if value is None else str(value)
+
+
+def flat(name, said):
+    """The rows of an answer as its CSV should have them."""
+    if name in ("compare", "pairs"):
+        return [
+            {"a": one["a"]["run"], "b": one["b"]["run"], "questions": one["questions"], "metric": key,
+             "value_a": each.pop("a"), "value_b": each.pop("b"), **each}
+            for one in ([said] if name == "compare" else said["comparisons"]) for key, each in one["metrics"].items()
+        ]  # fmt: skip
+    if name == "agreement":
+        return said["pairs"]
+    if name == "reliability":
+        return [{key: run[key] for key in RUN} | each for run in said["runs"] for each in run["bins"]]
+    if name == "breakdown":
+        return [
+            {"difficulty": part["value"], **{key: row[key] for key in RUN}, "metric": key, "value": each["value"],
+             "rank": each["rank"]}
+            for part in said["parts"] for row in part["rows"] for key, each in row["metrics"].items()
+        ]  # fmt: skip
+    return [
+        {**{key: run[key] for key in RUN}, "method": "platt", "metric": key, **each}
+        for run in said["runs"] for key, each in run["metrics"].items()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_csv_has_the_same_numbers(client, address, name):
+    rows, expected = table(client, address(name, ".csv")), flat(name, get(client, address(name)))
+    assert len(expected) > 2
+    assert rows == [{key: cell(value) for key, value in row.items()} for row in expected]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("suffix", ["", ".csv"])
+def test_what_is_unknown_is_named(client, address, name, suffix):
+    for extra, field in (
+        ("colour=red", "colour"), ("binning=width7", "binning"), ("category=Cookery", "category"), ("human=all", "human"),
+        ("run=0123", "run"),
+    ):  # fmt: skip
+        assert error(client, f"{address(name, suffix)}&{extra}", 400)["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "code"),
+    [
+        ("leaderboard?intervals=2", "intervals", "unknown_value"),
+        ("leaderboard?intervals=1&intervals=1", "intervals", "repeated_key"),
+        ("compare?dataset=pyramid", "a", "missing_key"),
+        ("compare?dataset=pyramid&a=x", "b", "missing_key"),
+        ("compare?dataset=pyramid&a=x&b=y", "a", "unknown_value"),
+        ("compare?dataset=pyramid&a=x&a=x&b=y", "a", "repeated_key"),
+        ("compare.csv?dataset=pyramid", "a", "missing_key"),
+        ("pairs?dataset=pyramid&a=x", "a", "unknown_value"),
+        ("pairs?dataset=pyramid&b=x", "b", "unknown_key"),
+        ("pairs?metrics=beauty", "metrics", "unknown_value"),
+        ("agreement?metrics=brier,beauty", "metrics", "unknown_value"),
+        ("agreement?intervals=1", "intervals", "unknown_key"),
+        ("reliability?metrics=brier", "metrics", "unknown_key"),
+        ("breakdown?by=colour", "by", "unknown_value"),
+        ("breakdown?intervals=yes", "intervals", "unknown_value"),
+        ("breakdown?metrics=beauty", "metrics", "unknown_value"),
+        ("recalibration?method=beta", "method", "unknown_value"),
+        ("recalibration?metrics=beauty", "metrics", "unknown_value"),
+        ("recalibration.csv?method=platt&method=platt", "method", "repeated_key"),
+    ],
+)
+def test_keys_of_an_address_are_checked(client, query, field, code):
+    said = error(client, f"/api/v1/{query}", 400)
+    assert (said["field"], said["code"]) == (field, code)
+    if code == "unknown_value":
+        assert said["allowed"]
+
+
+def test_a_run_is_not_compared_with_itself(client, runs):
+    said = error(client, f"/api/v1/compare?dataset=pyramid&a={runs[0]}&b={runs[0]}", 400)
+    assert (said["field"], said["allowed"]) == ("b", runs)
+
+
+def test_leaderboard_with_intervals(client, snapshot):
+    said = get(client, "/api/v1/leaderboard?dataset=pyramid&intervals=1")
+    assert not misshapen(said, LEADERBOARD)
+    assert said == plain(leaderboard(snapshot, PYRAMID, METRICS, True))
+    without = get(client, "/api/v1/leaderboard?dataset=pyramid&intervals=0")
+    assert without == get(client, "/api/v1/leaderboard?dataset=pyramid")
+    for row, other in zip(said["rows"], without["rows"], strict=True):
+        for key, each in row["metrics"].items():
+            assert (each["value"], each["rank"]) == (other["metrics"][key]["value"], other["metrics"][key]["rank"])
+            if each["value"] is not None:
+                assert each["low"] <= each["high"]
+            if each["rank"] is not None and each["low"] is not None:
+                assert 1 <= each["rank_low"] <= each["rank_high"] <= len(said["rows"])
+    # These estimate a mean: it lies in its interval.
+    for row in said["rows"]:
+        for key in ("brier", "calscore", "accuracy", "mean_confidence"):
+            assert row["metrics"][key]["low"] < row["metrics"][key]["value"] < row["metrics"][key]["high"]
+
+
+def test_leaderboard_with_intervals_as_csv(client):
+    said = get(client, f"/api/v1/leaderboard?{QUERY}&intervals=1")["rows"]
+    rows = table(client, f"/api/v1/leaderboard.csv?{QUERY}&intervals=1")
+    parts = ("low", "high", "rank", "rank_low", "rank_high")
+    assert [*rows[0]][5:] == [
+        f"{key}{part}" for key in ("brier", "calscore", "auroc") for part in ("", *(f"_{p}" for p in parts))
+    ]
+    for row, one in zip(rows, said, strict=True):
+        for key, each in one["metrics"].items():
+            assert [row[key], *(row[f"{key}_{part}"] for part in parts)] == [cell(each[part]) for part in ("value", *parts)]
+
+
+def test_breakdown_takes_what_it_is_by(client, snapshot):
+    assert get(client, f"/api/v1/breakdown?{QUERY}") == plain(breakdown(snapshot, PYRAMID, "category", FEW))
+    said = get(client, "/api/v1/breakdown?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
+    assert [part["value"] for part in said["parts"]] == ["1", "5", "10", "20"]
+    assert [part["questions"] for part in said["parts"]] == [202] * 4
+    assert all(row["metrics"]["overconfidence"]["low"] is not None for part in said["parts"] for row in part["rows"])
+    (row, *_) = table(client, "/api/v1/breakdown.csv?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
+    assert [*row] == ["radius", *RUN, "metric", "value", "low", "high", "rank", "rank_low", "rank_high"]
+
+
+def test_without_a_method_recalibration_is_by_temperature(client):
+    assert get(client, f"/api/v1/recalibration?{QUERY}")["method"] == "temperature"
+    temperature, isotonic = (get(client, f"/api/v1/recalibration?{QUERY}&method={m}") for m in ("temperature", "isotonic"))
+    assert temperature["runs"] != isotonic["runs"]
+
+
+def test_one_run_against_every_other(client, runs):
+    said = get(client, f"/api/v1/pairs?{QUERY}&a={runs[2]}")["comparisons"]
+    assert [(one["a"]["run"], one["b"]["run"]) for one in said] == [(runs[2], run) for run in runs if run != runs[2]]
+
+
+def test_the_same_digits_in_another_process(copied, client, address):
+    """Another process, with another copy of the store, says the same."""
+    names = [address(name) for name in SHAPES] + ["/api/v1/leaderboard?dataset=pyramid&intervals=1"]
+    code = """
+import json, sys
+from dashboard.app import create_app
+from dashboard.settings import Settings
+client = create_app(Settings(store=sys.argv[1], workers=1)).test_client()
+print(json.dumps([client.get(name).text for name in json.loads(sys.argv[2])]))
+"""
+    asked = [sys.executable, "-c", code, str(copied), json.dumps(names)]
+    elsewhere = json.loads(subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    assert elsewhere == [client.get(name).text for name in names]

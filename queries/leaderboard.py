@@ -117,6 +117,7 @@ def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> Non
 
 def ranks(badness: Floats) -> Floats:
     """Ranks from 1 by ascending badness, ties sharing the mean rank, NaN where badness is NaN. Shape (..., runs) in and out."""
+    badness = np.where(np.isfinite(badness), badness, np.nan)
     found = np.where(np.isfinite(badness), 1.0, np.nan)
     for run in range(badness.shape[-1]):
         ahead = badness - badness[..., run, None]  # how much worse each is than this one

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
 from simulated import evidence_of, repeated, simulated
+from small_store import write_relay
 
+from data import ingest
+from data.staging import ImportOptions
+from data.store import open_store
 from queries import resampling
 from queries.evidence import gather
 from queries.leaderboard import cells_of, leaderboard, ranks, tied_groups
@@ -293,6 +298,23 @@ sys.stdout.write(msgspec.json.encode(leaderboard(open_store(sys.argv[1]).snapsho
     folder = str(Path(file).parent)
     elsewhere = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert elsewhere == msgspec.json.encode(leaderboard(snapshot, RELAY, METRICS, True)).decode()
+
+
+def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
+    write_relay(tmp_path / "relay")
+    for name in ("exposures.csv", "buzzes.csv", "clues.csv", *(f"responses/{index}.csv" for index in range(7))):
+        header, *lines = (tmp_path / "relay" / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        shuffled = random.Random(name).sample(lines, len(lines))
+        assert shuffled != lines
+        (tmp_path / "relay" / name).write_text("".join([header, *shuffled]), encoding="utf-8")
+    store = open_store(tmp_path / "store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest, "SAMPLES", ())
+        ingest.import_paths(store, [tmp_path / "relay"], ImportOptions())
+    selection = RELAY.but(model=("plain", "twin", "partial", "unheard", "sure"), conventions=Conventions("mass3"))
+    found, expected = (leaderboard(each, selection, METRICS, intervals=True) for each in (store.snapshot(), snapshot))
+    assert len(found.rows) == 6
+    assert found.rows == expected.rows
 
 
 # -- p-values ----------------------------------------------------------------------------------------------------------

@@ -132,7 +132,9 @@ def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_fr
     """
     columns = values.reshape(len(values), math.prod(values.shape[1:]))
     place = cluster * runs + run
-    laid_out = np.stack([np.bincount(place, column, drawn_from * runs) for column in columns.T], axis=-1)
+    laid_out = np.zeros((drawn_from * runs, columns.shape[1]))  # no columns where a dataset has no classes
+    for index, column in enumerate(columns.T):
+        laid_out[:, index] = np.bincount(place, column, drawn_from * runs)
     product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * columns.shape[1])
     return product.reshape(REPLICATES, runs, *values.shape[1:])
 

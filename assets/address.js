@@ -31,11 +31,20 @@
         },
     };
 
+    // The order that has a column of its own on the page, without its sign; the other columns sort themselves.
+    const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
+    const orderKey = (sort) => (sort || "").replace(/^-/, "");
+
     // Reads every control into the address; what has no control on the page stays as it is.
     clueline.write = function (values, ids) {
         const before = new URLSearchParams(window.location.search).toString();
         const changes = {};
-        ids.forEach((id, index) => { changes[id.key] = asText[id.kind](values[index]); });
+        ids.forEach((id, index) => {
+            // "As in the table" leaves the order to the table's headings.
+            const shown = new URLSearchParams(window.location.search).get(id.key);
+            if (id.kind === "order" && !values[index] && orderKey(shown) !== ownOrder()) return;
+            changes[id.key] = (asText[id.kind] || asText.one)(values[index]);
+        });
         const after = clueline.set(changes);
         return after === before ? noUpdate() : after;
     };
@@ -47,11 +56,19 @@
         return ids.map((id) => (kept ? id.path + "?" + kept : id.path));
     };
 
-    // The grid of questions has sorted itself; the address follows.
+    // The grid of questions has sorted itself; the address follows. Where the order with a column of its own is left or turned,
+    // the page is drawn anew, with the menu and the columns of the new one.
     clueline.sorted = function (request) {
         if (!request) return;
         const [first] = request.sortModel || [];
-        clueline.set({ sort: first ? (first.sort === "desc" ? "-" : "") + first.colId : "" });
+        const before = new URLSearchParams(window.location.search).get("sort") || "";
+        const after = first ? (first.sort === "desc" ? "-" : "") + first.colId : "";
+        const query = clueline.set({ sort: after });
+        const own = ownOrder();
+        if (before === after || !own || ![before, after].some((sort) => orderKey(sort) === own)) return;
+        const menu = { role: "control", key: "sort", kind: "order" };
+        window.dash_clientside.set_props(menu, { value: orderKey(after) === own ? after : "" });
+        window.dash_clientside.set_props("address", { data: query });
     };
 
     // Elements that set keys of the address when they are pressed: data-set="sort=-brier".

@@ -10,10 +10,11 @@ from flask import Response, request
 from dashboard.api.answers import csv_parts, csv_response, json_response, stream_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
+from dashboard.listing import listed
 from dashboard.service import service
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Answer, question
-from queries.questions import questions, table
+from queries.questions import table
 from queries.selection import BadAddress, Selection
 
 ROWS = 2000  # sent at once
@@ -40,7 +41,7 @@ def _page() -> Page:
 def get_questions() -> Response:
     """A page of the questions of a selection."""
     selection, metrics, sort, limit, cursor = _page()
-    return json_response(service().ask(questions, selection, metrics, sort, 100 if limit is None else limit, cursor))
+    return json_response(listed(selection, metrics, sort, 100 if limit is None else limit, cursor))
 
 
 @api.get("/api/v1/questions.csv")

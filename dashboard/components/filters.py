@@ -1,7 +1,8 @@
 """The filter bar: a control for each key of the selection that means something in the dataset.
 
 Every control has an id ``{"role": "control", "key": ..., "kind": ...}``; ``assets/address.js`` reads them all into the address.
-``kind`` says how a value becomes text: ``many`` (repeated), ``one`` (blank: left out) or ``range`` (lo..hi, left out where full).
+``kind`` says how a value becomes text: ``many`` (repeated), ``one`` (blank: left out), ``range`` (lo..hi, left out where full) or
+``order`` (as ``one``, but blank leaves the order to the headings of the table).
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def _menu(key: str, options: list[dict[str, Any]], chosen: Sequence[Any], blank:
     )
 
 
-def menu(key: str, label: str, options: dict[str, str], chosen: str) -> Component:
+def menu(key: str, label: str, options: dict[str, str], chosen: str, kind: str = "one") -> Component:
     """One of several named values, in a menu; the value "" is left out of the address."""
     named = [{"label": name, "value": value} for value, name in options.items()]
-    inner = dcc.Dropdown(options=named, value=chosen, id=control(key, "one"), clearable=False, searchable=False, className="menu")
+    inner = dcc.Dropdown(options=named, value=chosen, id=control(key, kind), clearable=False, searchable=False, className="menu")
     return _labelled(label, inner, key)
 
 

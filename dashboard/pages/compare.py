@@ -8,7 +8,7 @@ from typing import Any
 
 import dash
 import numpy as np
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
@@ -20,7 +20,7 @@ from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
 from dashboard.service import service
-from dashboard.view import Looking, View, page, question_path, register
+from dashboard.view import Looking, View, address, page, question_path, register
 from queries.compare import Compared, Difference, QuestionPair, compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -76,6 +76,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             ],
             className="side-by-side",
         ) if pairs else html.P(f"No question has {metric.name} in both runs.", className="note"),
+        _furthest_apart(looking, a, b, metric, names) if pairs else None,
         figure(
             "forest",
             forest_figure(found, RANKED, names, tones),
@@ -84,6 +85,24 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         _metrics_table(found, names, tones),
         _wins(looking, pairs, metric, names, tones),
     ]  # fmt: skip
+
+
+def _furthest_apart(looking: Looking, a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
+    """Links to the list of questions by the difference of both runs, from either end."""
+    pairs = looking.selection.but(run=(a, b), model=(), elicitation=()).pairs()
+    key = [("metric", metric.key)] if metric.key != _standard(looking) else []
+
+    def to(title: str, sign: str) -> Component:
+        return dcc.Link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
+
+    return html.P(
+        [
+            to("Questions where they differ most", "-"),
+            f" by {metric.name}: {names[0]} above {names[1]}, or ",
+            to("the other way round", ""),
+        ],
+        className="note",
+    )
 
 
 def check(looking: Looking) -> None:

@@ -18,11 +18,11 @@ from dashboard.components.runs import colours, run_names
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
+from dashboard.listing import ordered
 from dashboard.service import service
 from dashboard.view import Looking, View, page, question_path, register
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Question, question
-from queries.questions import order
 from queries.selection import BadAddress
 
 SOURCES = {
@@ -51,7 +51,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
 def check(looking: Looking) -> None:
     """There is such a question, and its own keys name what there is."""
     _cursor(looking, service().ask(question, looking.selection, looking.item))
-    service().ask(order, looking.selection, looking.single("sort") or "position")
+    ordered(looking.selection, looking.single("sort"))
 
 
 def _cursor(looking: Looking, found: Question) -> int:
@@ -66,8 +66,7 @@ def _cursor(looking: Looking, found: Question) -> int:
 
 
 def _heading(found: Question, looking: Looking) -> html.Div:
-    sort = looking.single("sort") or "position"
-    ids = service().ask(order, looking.selection, sort)
+    ids = ordered(looking.selection, looking.single("sort")).questions
     place = ids.index(found.question_id) if found.question_id in ids else None
     facts: list[str | Component | None] = [found.category, found.subcategory]
     if found.difficulty is not None:

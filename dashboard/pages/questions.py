@@ -1,8 +1,9 @@
-"""Every question of the selection, sortable by any metric of any run."""
+"""Every question of the selection, sortable by any metric of any run, the difference of two runs, and by who was wrong early."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -11,52 +12,73 @@ import dash_ag_grid
 from dash import ClientsideFunction, Input, Output, State, callback, clientside_callback, html, no_update
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import data
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count, short
+from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.runs import chosen_runs, colours
+from dashboard.figures.sparks import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
+from dashboard.listing import listed, ordered
 from dashboard.service import service
 from dashboard.view import Looking, View, look, page, question_path, register
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.questions import Questions, questions
+from queries.metrics import CATALOGUE, Metric
+from queries.order import SINGLE, Sort, early_curve, read_sort
+from queries.questions import Listed
 from queries.selection import BadAddress
+from queries.sparks import sparks
 
 BLOCK = 100  # rows that the grid asks for at a time
 SNIPPET = 160  # characters of a question
-PER_QUESTION = tuple(metric for metric in METRICS if metric.single)
+PAIRED = 4  # up to so many runs, every two are offered as an order; of more, the first with the others
+OFFERED = 8  # runs that the menu of orders offers
+NUMERIC = {"type": "rightAligned", "width": 64, "cellClass": "number", "headerClass": "narrow"}
+WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 
 
 def draw(looking: Looking) -> Sequence[Component | None]:
     """The grid; its rows are asked for as they come into sight."""
-    metric = _metric(looking)
-    sort = looking.single("sort") or "position"
-    first = _first(looking)
-    if not first.total:
+    metric, sort = _metric(looking), _sort_of(looking)
+    total = len(ordered(looking.selection, looking.single("sort")).questions)
+    if not total:
         return [nothing_selected("/questions", looking.selection, "questions")]
     standard = _standard(looking)
-    options = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
+    metrics = {"" if each.key == standard else each.key: each.name for each in SINGLE}
+    columns = _columns(looking, metric)
+    own = _own(columns, sort)
+    if own:
+        columns.insert(len(columns) - len(_runs(looking)), _own_column(looking, sort))
+    for column in columns:
+        if _column_id(column) == sort.key:
+            column["sort"] = "desc" if sort.descending else "asc"
     return [
         html.Div(
             [
                 html.H1("Questions"),
-                html.P(f"{looking.facets.title}: {count(first.total, 'question')}", className="lead"),
-                menu("metric", "Metric per run", options, "" if metric.key == standard else metric.key),
+                html.P(f"{looking.facets.title}: {count(total, 'question')}", className="lead"),
+                menu("metric", "Metric per run", metrics, "" if metric.key == standard else metric.key),
+                _order_menu(looking, metric, sort if own else None),
             ],
             className="heading",
         ),
-        dash_ag_grid.AgGrid(
-            id="grid",
-            columnDefs=_columns(looking, metric, sort),
-            defaultColDef={"sortable": True, "resizable": True, "suppressMovable": True, "sortingOrder": ["asc", "desc", None]},
-            rowModelType="infinite",
-            dashGridOptions={
-                "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": min(first.total, BLOCK),
-                "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
-            },
-            className="ag-theme-clueline",
-            style={"height": f"{min(first.total, 20) * 30 + 80}px", "maxHeight": "75vh"},
+        html.Div(
+            dash_ag_grid.AgGrid(
+                id="grid",
+                columnDefs=columns,
+                defaultColDef={
+                    "sortable": True, "resizable": True, "suppressMovable": True, "sortingOrder": ["asc", "desc", None],
+                },
+                rowModelType="infinite",
+                dashGridOptions={
+                    "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": min(total, BLOCK),
+                    "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
+                },
+                className="ag-theme-clueline",
+                style={"height": f"{min(total, 20) * 30 + 100}px", "maxHeight": "75vh"},
+            ),
+            **(data(own=sort.key) if own else {}),
         ),
+        _legend(looking),
     ]  # fmt: skip
 
 
@@ -64,86 +86,161 @@ def _standard(looking: Looking) -> str:
     return "calscore" if looking.facets.human_teams else "brier"
 
 
-def _first(looking: Looking) -> Questions:
-    """The first question of the list, and how many there are."""
-    return service().ask(questions, looking.selection, (), looking.single("sort") or "position", 1, None)
-
-
 def check(looking: Looking) -> None:
     """Its own keys name what there is."""
     _metric(looking)
-    _first(looking)
+    _sort_of(looking)
 
 
 def _metric(looking: Looking) -> Metric:
     key = looking.single("metric", _standard(looking))
-    if key not in {metric.key for metric in PER_QUESTION}:
-        raise BadAddress(
-            "unknown_value",
-            f"There is no metric {key!r} of a single question.",
-            "metric",
-            [metric.key for metric in PER_QUESTION],
-        )
+    allowed = [metric.key for metric in SINGLE]
+    if key not in allowed:
+        raise BadAddress("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
     return CATALOGUE[key]
 
 
-def _columns(looking: Looking, metric: Metric, sort: str) -> list[dict[str, Any]]:
+def _sort_of(looking: Looking) -> Sort:
+    return _read(looking, looking.single("sort") or "position")
+
+
+def _read(looking: Looking, sort: str) -> Sort:
     facets = looking.facets
+    return read_sort(sort, [*(run for run, _, _ in facets.runs), *facets.withdrawn], facets.dataset)
+
+
+# -- the order ---------------------------------------------------------------------------------------------------------
+
+
+def _order_menu(looking: Looking, metric: Metric, own: Sort | None) -> Component:
+    """Orders that no column of the table stands for; ``own`` is the one in force, None where a column sorts."""
+    options = {"": "As in the table"}
+    runs = [run for run, _, _ in _runs(looking)][:OFFERED]
+    pairs = combinations(runs, 2) if len(runs) <= PAIRED else ((runs[0], run) for run in runs[1:])
+    offered = [f"-wrong:{run}" for run in runs] + [f"-{metric.key}:{a}-{b}" for a, b in pairs]
+    chosen = f"{'-' if own.descending else ''}{own.key}" if own else ""
+    for sort in offered:
+        # Turned round by its heading, an order is still the one that was chosen.
+        options[chosen if own and sort.removeprefix("-") == own.key else sort] = _said(looking, _read(looking, sort))
+    if own and chosen not in options:
+        options[chosen] = _said(looking, own)
+    return menu("sort", "Order", options, chosen, kind="order")
+
+
+def _said(looking: Looking, sort: Sort) -> str:
+    names = [_names(looking)[run] for run in sort.runs]
+    if sort.by == "difference":
+        assert sort.metric
+        return f"Difference of {sort.metric.name}: {names[0]} \u2212 {names[1]}"
+    if sort.by == "wrong":
+        return f"Confidently wrong before people knew: {names[0]}"
+    return f"{sort.metric.name}: {names[0]}" if sort.metric else sort.key.replace("_", " ").capitalize()
+
+
+def _own(columns: list[dict[str, Any]], sort: Sort) -> bool:
+    """Whether the order needs a column of its own; the dataset's order needs none."""
+    return sort.key not in {_column_id(column) for column in columns} and (sort.key != "position" or sort.descending)
+
+
+def _own_column(looking: Looking, sort: Sort) -> dict[str, Any]:
+    names = [_names(looking)[run] for run in sort.runs]
+    label = sort.metric.label if sort.metric else ""
+    title = {"wrong": "Wrong early: ", "difference": f"{label}: ", "metric": f"{label}: "}.get(sort.by, "") + " \u2212 ".join(
+        names
+    )
+    tip = _said(looking, sort)
+    if sort.by == "wrong":
+        tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[early_curve(looking.selection)]}"
+        tip += "" if looking.facets.human_teams else ", 0 without human data"
+    return {
+        "field": "own", "colId": sort.key, "headerName": title or tip, "headerTooltip": tip, "sortingOrder": ["desc", "asc"],
+        **NUMERIC, **WRAPPED, "width": 92, "cellClass": "number by",
+    }  # fmt: skip
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(looking: Looking, metric: Metric) -> list[dict[str, Any]]:
+    """What is known of each question, then the metric of each run."""
+    facets = looking.facets
+    shades = colours(facets, looking.selection)
     found: list[dict[str, Any]] = [
         {
-            "field": "text",
-            "colId": "question_id",
-            "headerName": "Question",
-            "cellRenderer": "QuestionLink",
-            "flex": 1,
-            "minWidth": 300,
-            "cellClass": "question-cell",
-        },
-    ]
-    if facets.categories:
-        found.append({"field": "category", "headerName": "Category", "width": 112})
-    if facets.subcategories:
-        found.append({"field": "subcategory", "headerName": "Subcategory", "width": 150})
-    if facets.radii:
-        found.append({"field": "radius", "headerName": "Radius", "width": 82, "type": "rightAligned"})
-    numeric = {"type": "rightAligned", "width": 90, "cellClass": "number"}
-    if facets.difficulty:
-        found.append({"field": "difficulty", "headerName": "Difficulty", **numeric, "width": 88})
-    if facets.human_teams and facets.difficulty_source != "human":
+            "field": "text", "colId": "question_id", "headerName": "Question", "cellRenderer": "QuestionLink",
+            "flex": 1, "minWidth": 150, "cellClass": "question-cell",
+        }
+    ]  # fmt: skip
+    if _sparks_shown(looking):
         found.append(
             {
-                "field": "people",
-                "headerName": "People right",
-                "wrapHeaderText": True,
-                "autoHeaderHeight": True,
-                "headerTooltip": "Share of human teams that answered correctly",
-                **numeric,
+                "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
+                "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue over the part of the question revealed",
             }
-        )
-    shades = colours(facets, looking.selection)
-    for run, model, elicitation in _runs(looking):
-        name = f"{model} · {elicitation}" if len(facets.elicitations) > 1 else model
+        )  # fmt: skip
+    if facets.categories:
+        found.append({"field": "category", "headerName": "Category", "width": 92})
+    if facets.subcategories:
+        found.append({"field": "subcategory", "headerName": "Subcategory", "width": 110})
+    if facets.radii:
+        found.append({"field": "radius", "headerName": "Radius", **NUMERIC})
+    if facets.difficulty:
+        found.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
+    if facets.human_teams and facets.difficulty_source != "human":
+        tip = "Share of human teams that answered correctly"
+        found.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
+    for run, _, _ in _runs(looking):
+        name = _names(looking)[run]
         found.append(
             {
                 "field": run,
                 "colId": f"{metric.key}:{run}",
                 "headerName": name,
                 "headerTooltip": f"{metric.name} of {name}",
-                "wrapHeaderText": True,
-                "autoHeaderHeight": True,
                 "headerStyle": {"borderTop": f"3px solid {shades.get(run, OTHERS)}"},
-                **numeric,
+                **NUMERIC,
+                **WRAPPED,
             }
         )
-    for column in found:
-        if column.get("colId", column["field"]) == sort.removeprefix("-"):
-            column["sort"] = "desc" if sort.startswith("-") else "asc"
     return found
+
+
+def _column_id(column: dict[str, Any]) -> str:
+    return str(column.get("colId", column["field"]))
 
 
 def _runs(looking: Looking) -> list[tuple[str, str, str]]:
     shown = set(chosen_runs(looking.facets, looking.selection))
     return [run for run in looking.facets.runs if run[0] in shown]
+
+
+def _names(looking: Looking) -> dict[str, str]:
+    """What each run of the dataset is called, a withdrawn one by its id."""
+    facets = looking.facets
+    several = len(facets.elicitations) > 1
+    names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in facets.runs}
+    return {run: run for run in facets.withdrawn} | names
+
+
+def _sparks_shown(looking: Looking) -> bool:
+    """Whether there is anything to draw clue by clue."""
+    return looking.facets.longest > 1 and bool(looking.facets.human_teams or _coloured(looking))
+
+
+def _coloured(looking: Looking) -> dict[str, str]:
+    """Colour of each run of the table that has one of its own."""
+    shades = colours(looking.facets, looking.selection)
+    return {run: shades[run] for run, _, _ in _runs(looking) if run in shades}
+
+
+def _legend(looking: Looking) -> Component | None:
+    if not _sparks_shown(looking):
+        return None
+    lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
+    parts = [lines if _coloured(looking) else "with at most 8 runs chosen, a line for each"]
+    if looking.facets.human_teams:
+        parts.append(f"steps: {CURVE_NAMES[early_curve(looking.selection)]}")
+    return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
 
 
 @callback(Output("grid", "getRowsResponse"), Input("grid", "getRowsRequest"), State("address", "data"), prevent_initial_call=True)
@@ -155,26 +252,50 @@ def rows(request: dict[str, Any] | None, query: str | None) -> Any:
         looking = look(VIEW, parse_qsl(query or "", keep_blank_values=True))
         metric = _metric(looking)
         sort = _sort(request) or "position"
+        asked = _read(looking, sort)
         start = int(request["startRow"])
-        found = service().ask(questions, looking.selection, (metric,), sort, max(1, int(request["endRow"]) - start), str(start))
+        found = listed(looking.selection, (metric,), sort, max(1, int(request["endRow"]) - start), str(start))
     except BadAddress:
         return {"rowData": [], "rowCount": 0}
     extra = {"sort": sort if sort != "position" else None}
-    data = [
+    small = _sparks(looking, found.questions)
+    block = [
         {
-            "question_id": listed.question_id,
-            "text": f"{listed.question_id} · {(listed.text or '')[:SNIPPET]}",
-            "href": looking.link(question_path(looking.selection.dataset, listed.question_id), dataset=None, **extra),
-            "category": listed.category,
-            "subcategory": listed.subcategory,
-            "radius": listed.radius,
-            "difficulty": short(listed.difficulty, 2),
-            "people": short(listed.people, 2),
-            **{run: short(values[metric.key]) for run, values in listed.runs.items()},
+            "question_id": one.question_id,
+            "text": f"{one.question_id} · {(one.text or '')[:SNIPPET]}",
+            "href": looking.link(question_path(looking.selection.dataset, one.question_id), dataset=None, **extra),
+            "clues": small.get(one.question_id),
+            "category": one.category,
+            "subcategory": one.subcategory,
+            "radius": one.radius,
+            "difficulty": short(one.difficulty, 2),
+            "people": short(one.people, 2),
+            "own": _value(one, asked, found.total - start - index),
+            **{run: short(values[metric.key]) for run, values in one.runs.items()},
         }
-        for listed in found.questions
+        for index, one in enumerate(found.questions)
     ]
-    return {"rowData": data, "rowCount": found.total}
+    return {"rowData": block, "rowCount": found.total}
+
+
+def _value(one: Listed, sort: Sort, place: int) -> str | None:
+    """What a question is sorted by, for the column of its own; ``place`` is that in the dataset's order, from behind."""
+    if sort.by != "fact":
+        return short(one.value)
+    fact = place if sort.key == "position" else getattr(one, sort.key)
+    return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
+
+
+def _sparks(looking: Looking, questions: Sequence[Listed]) -> dict[str, dict[str, Any] | None]:
+    """The small figure of each question."""
+    if not _sparks_shown(looking) or not questions:
+        return {}
+    coloured, names = _coloured(looking), _names(looking)
+    # Beyond eight runs none is drawn, so that none need be read.
+    runs = tuple(coloured) or tuple(run for run, _, _ in looking.facets.runs[:1])
+    among = looking.selection.but(run=runs, model=(), elicitation=())
+    found = service().ask(sparks, among, tuple(one.question_id for one in questions))
+    return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
 
 
 def _sort(request: dict[str, Any]) -> str:

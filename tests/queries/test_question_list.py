@@ -3,12 +3,15 @@
 import msgspec
 import pytest
 import slow_metrics as slow
+from conftest import imported
 from small_store import ODD
 
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Conventions
-from queries.questions import FACTS, Questions, order, questions
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.order import FACTS, order
+from queries.questions import Questions, questions, table
 from queries.selection import BadAddress, Selection
+from queries.sparks import sparks
 
 RELAY, SPANS = Selection("relay"), Selection("spans")
 
@@ -35,7 +38,7 @@ def test_pages_sorted_by_a_fact(snapshot, rows, sort, limit):
     with_value = [name for name in facts if facts[name][fact] is not None]
     without = [name for name in facts if facts[name][fact] is None]
     with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: in the dataset's order where tied
-    assert [each.question_id for each in found] == with_value + without == order(snapshot, RELAY, sort)
+    assert [each.question_id for each in found] == with_value + without == order(snapshot, RELAY, sort).questions
 
 
 def people(rows, question):
@@ -54,7 +57,7 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=bool(sign))
     assert values[len(known) :] == [None] * (12 - len(known))
-    assert [each.question_id for each in found] == order(snapshot, RELAY, sort)
+    assert [each.question_id for each in found] == order(snapshot, RELAY, sort).questions
     asked = rows["relay"].asked(RELAY, run)
     for each, value in zip(found, values, strict=True):
         if value is not None:
@@ -91,7 +94,7 @@ def test_a_sort_order_holds_within_a_selection_whatever_its_runs(snapshot, offer
 
 
 def test_a_withdrawn_run_can_be_sorted_by(snapshot, offered):
-    assert len(order(snapshot, RELAY, f"ece:{offered['relay'].withdrawn[0]}")) == 12
+    assert len(order(snapshot, RELAY, f"ece:{offered['relay'].withdrawn[0]}").questions) == 12
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,9 @@ def test_bad_sort_orders(snapshot, offered, sort):
         runs = [*(run for run, _, _ in offered["relay"].runs), *offered["relay"].withdrawn]
         assert caught.value.allowed == [f"brier:{run}" for run in runs]
     else:
-        assert caught.value.allowed == [*FACTS, *(f"{metric.key}:RUN" for metric in METRICS if metric.single)]
+        single = [metric.key for metric in METRICS if metric.single]
+        expected = [*FACTS, *(f"{key}:RUN" for key in single), *(f"{key}:RUN-RUN" for key in single), "wrong:RUN"]
+        assert caught.value.allowed == expected
 
 
 def test_a_run_of_another_dataset_is_no_sort_order(snapshot, offered):
@@ -160,3 +165,148 @@ def test_bad_limits(snapshot, limit):
 def test_it_survives_json(snapshot):
     page = questions(snapshot, SPANS, METRICS, limit=3)
     assert msgspec.json.decode(msgspec.json.encode(page), type=Questions) == page
+
+
+# -- the difference of two runs, and confidently wrong before people knew ----------------------------------------------
+
+WINDOWS = [None, (0.3, 1.0), (0.0, 0.5)]
+
+
+def in_order(values, names, descending):
+    """Names with a value, by it, then those without, both in the dataset's order where tied."""
+    known = [name for name in names if name in values]
+    return sorted(known, key=lambda name: -values[name] if descending else values[name]) + [n for n in names if n not in values]
+
+
+def run_of(offered, model, elicitation="verbalized"):
+    return next(run for run, m, e in offered["relay"].runs if (m, e) == (model, elicitation))
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("revealed", WINDOWS, ids=str)
+@pytest.mark.parametrize("metric", ["brier", "calscore", "overconfidence", "auroc"])
+def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, revealed, sign):
+    selection = RELAY.but(revealed=revealed)
+    a, b = run_of(offered, "plain"), run_of(offered, "partial")
+    one, other = (rows["relay"].asked(selection, run) for run in (a, b))
+    of = slow.METRICS[metric]
+    values = {name: of([one[name]], Conventions()) - of([other[name]], Conventions()) for name in one if name in other}
+    values = {name: value for name, value in values.items() if value == value}
+    names = [row["question_id"] for row in rows["relay"].questions]
+    found = order(snapshot, selection, f"{sign}{metric}:{a}-{b}")
+    assert 0 < len(values) < len(names)  # somebody left something out
+    assert dict(zip(found.questions, found.values, strict=True)) == pytest.approx(
+        {name: values.get(name) for name in names}, abs=1e-12
+    )
+    told = {name: value for name, value in zip(found.questions, found.values, strict=True) if value is not None}
+    assert found.questions == in_order(told, names, sign == "-")
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("revealed", WINDOWS, ids=str)
+@pytest.mark.parametrize("human", [None, "buzz_share", "team_share", "survival"])
+@pytest.mark.parametrize("model", ["plain", "partial", "unheard"])
+def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, model, human, revealed, sign):
+    selection = RELAY.but(revealed=revealed, conventions=Conventions(human=human))
+    run = run_of(offered, model)
+    values = {}
+    for name, asked in rows["relay"].asked(selection, run).items():
+        curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in asked.items]
+        values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, asked.items, strict=True))
+    names = [row["question_id"] for row in rows["relay"].questions]
+    found = order(snapshot, selection, f"{sign}wrong:{run}")
+    told = dict(zip(found.questions, found.values, strict=True))
+    assert told == pytest.approx({name: values.get(name) for name in names}, abs=1e-15)
+    assert found.questions == in_order({name: value for name, value in told.items() if value is not None}, names, sign == "-")
+
+
+def test_wrong_by_hand(tmp_path):
+    """Two clues, both guesses wrong: h = 0 and 1/2 (one of two buzzes right), c = 0.4 and 0.9; max(0.4, 0.45) = 0.45."""
+    (tmp_path / "bundle" / "responses").mkdir(parents=True)
+    files = {
+        "dataset.json": '{"dataset": "tiny", "title": "Tiny", "kind": "incremental"}',
+        "questions.csv": "question_id,answer\nq1,Nile\n",
+        "clues.csv": "question_id,clue,text\nq1,0,one two\nq1,1,three four\n",
+        "exposures.csv": "question_id,match_id,team,team_kind\nq1,m,Ash,human\nq1,m,Birch,human\n",
+        "buzzes.csv": "question_id,match_id,team,word,correct\nq1,m,Ash,2,false\nq1,m,Birch,3,true\n",
+        "responses/r.csv": "question_id,clue,guess,confidence,correct,model\nq1,0,Rhine,0.4,0,m\nq1,1,Rhone,0.9,0,m\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "bundle" / name).write_text(text)
+    tiny = imported(tmp_path / "store", tmp_path / "bundle").snapshot()
+    ((run,),) = tiny.rows("select run from runs")
+    assert order(tiny, Selection("tiny"), f"-wrong:{run}").values == pytest.approx([0.45], abs=1e-15)
+    assert order(tiny, Selection("tiny", revealed=(0, 0.5)), f"-wrong:{run}").values == pytest.approx([0.4], abs=1e-15)
+
+
+def test_without_people_nobody_knew(snapshot, rows, offered):
+    run = offered["spans"].runs[1][0]
+    found = order(snapshot, SPANS, f"-wrong:{run}")
+    asked = rows["spans"].asked(SPANS, run)
+    assert found.values == pytest.approx([(1 - y) * c for name in found.questions for c, y, _ in asked[name].items], abs=1e-15)
+    assert found.values == sorted(found.values, reverse=True)
+
+
+def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
+    a, b = run_of(offered, "plain"), run_of(offered, "partial")
+    for sort in (f"-brier:{a}-{b}", f"wrong:{b}", f"brier:{a}"):
+        found = order(snapshot, RELAY, sort)
+        assert [(each.question_id, each.value) for each in paged(snapshot, RELAY, sort, 5)] == [
+            *zip(found.questions, found.values, strict=True)
+        ]
+        frame, _ = table(snapshot, RELAY.but(run=(b,)), [CATALOGUE["brier"]], sort)
+        assert frame["question_id"].to_list() == found.questions
+        assert frame[sort.removeprefix("-")].to_list() == found.values
+    assert all(each.value is None for each in questions(snapshot, RELAY, [], "-difficulty").questions)
+    assert "position" not in table(snapshot, RELAY, [], "position")[0].columns
+
+
+def test_runs_of_an_order_are_checked(snapshot, offered):
+    runs = [*(run for run, _, _ in offered["relay"].runs), *offered["relay"].withdrawn]
+    a, b = runs[:2]
+
+    def refused(sort):
+        with pytest.raises(BadAddress) as caught:
+            order(snapshot, RELAY, sort)
+        assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_value", "sort", 400)
+        return caught.value.allowed
+
+    assert refused(f"brier:{a}-none") == [f"brier:{a}-{run}" for run in runs]
+    assert refused(f"-brier:none-{a}") == [f"brier:{run}" for run in runs]
+    assert refused(f"brier:{a}-{a}") == [f"brier:{a}-{run}" for run in runs if run != a]
+    assert refused(f"brier:{a}-{b}-{a}") == ["brier:RUN", "brier:RUN-RUN"]
+    for bad in ("wrong:none", f"wrong:{a}-{b}", "wrong:", "wrong"):
+        assert refused(bad) == [f"wrong:{run}" for run in runs]
+    assert "wrong:RUN" in refused(f"hard_easy_slope:{a}-{b}")
+
+
+# -- the small figures --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revealed", WINDOWS, ids=str)
+@pytest.mark.parametrize("human", [None, "survival"])
+def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
+    selection = RELAY.but(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
+    ids = tuple(row["question_id"] for row in rows["relay"].questions)[2:11]
+    found = sparks(snapshot, selection, ids).questions
+    assert sorted(found) == sorted(ids)
+    data, (low, high) = rows["relay"], revealed or (0, 1)
+    runs = [run["run"] for run in data.kept_runs(selection)]
+    assert len(runs) == 3
+    for name in ids:
+        clues = [
+            clue for (question, clue), row in sorted(data.clues.items()) if question == name and low <= row["revealed"] <= high
+        ]
+        for run in runs:
+            said = [(data.clues[name, clue]["revealed"], data.responses[run, name, clue]) for clue in clues
+                    if (run, name, clue) in data.responses]  # fmt: skip
+            if not said:
+                assert run not in found[name].runs
+                continue
+            one = found[name].runs[run]
+            assert one.revealed == [at for at, _ in said]
+            assert one.confidence == [answer["confidence"] for _, answer in said]
+            assert one.correct == said[-1][1]["correct"]
+        curve = [data.curves[name, clue][human or "buzz_share"] or 0 for clue in clues if (name, clue) in data.curves]
+        assert (found[name].people.h if found[name].people else []) == curve
+    assert any(found[name].people for name in ids)

@@ -32,7 +32,7 @@ BLOCK = 100  # rows that the grid asks for at a time
 SNIPPET = 160  # characters of a question
 PAIRED = 4  # up to so many runs, every two are offered as an order; of more, the first with the others
 OFFERED = 8  # runs that the menu of orders offers
-NUMERIC = {"type": "rightAligned", "width": 64, "cellClass": "number", "headerClass": "narrow"}
+NUMERIC = {"type": "rightAligned", "width": 66, "cellClass": "number", "headerClass": "narrow"}
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 
 

@@ -21,6 +21,12 @@ def imported(folder, *bundles):
 
 
 @pytest.fixture(scope="session")
+def importing():
+    """``imported``, for a store of one's own."""
+    return imported
+
+
+@pytest.fixture(scope="session")
 def store(tmp_path_factory):
     root = tmp_path_factory.mktemp("queries")
     write_relay(root / "relay")

@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 import slow_metrics as slow
-from conftest import imported
 from small_store import ODD
 
 from queries.leaderboard import leaderboard
@@ -194,7 +193,8 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
     values = {name: value for name, value in values.items() if value == value}
     names = [row["question_id"] for row in rows["relay"].questions]
     found = order(snapshot, selection, f"{sign}{metric}:{a}-{b}")
-    assert 0 < len(values) < len(names)  # somebody left something out
+    assert len(values) < len(names)  # somebody left something out
+    assert values or metric == "auroc"  # which one question seldom has
     assert dict(zip(found.questions, found.values, strict=True)) == pytest.approx(
         {name: values.get(name) for name in names}, abs=1e-12
     )
@@ -220,7 +220,7 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
     assert found.questions == in_order({name: value for name, value in told.items() if value is not None}, names, sign == "-")
 
 
-def test_wrong_by_hand(tmp_path):
+def test_wrong_by_hand(tmp_path, importing):
     """Two clues, both guesses wrong: h = 0 and 1/2 (one of two buzzes right), c = 0.4 and 0.9; max(0.4, 0.45) = 0.45."""
     (tmp_path / "bundle" / "responses").mkdir(parents=True)
     files = {
@@ -233,7 +233,7 @@ def test_wrong_by_hand(tmp_path):
     }
     for name, text in files.items():
         (tmp_path / "bundle" / name).write_text(text)
-    tiny = imported(tmp_path / "store", tmp_path / "bundle").snapshot()
+    tiny = importing(tmp_path / "store", tmp_path / "bundle").snapshot()
     ((run,),) = tiny.rows("select run from runs")
     assert order(tiny, Selection("tiny"), f"-wrong:{run}").values == pytest.approx([0.45], abs=1e-15)
     assert order(tiny, Selection("tiny", revealed=(0, 0.5)), f"-wrong:{run}").values == pytest.approx([0.4], abs=1e-15)

@@ -1,0 +1,198 @@
+"""The page of questions: its columns, its orders, its rows, the small figures in them."""
+
+import functools
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from test_every_page import drawn, plain, walk
+
+from dashboard import listing
+from dashboard.figures.sparks import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
+from dashboard.view import VIEWS
+from queries.sparks import Known, Said, Spark
+
+
+def grid(app, query):
+    found = [part for part in walk(plain(drawn(app, "questions", query))) if part.get("type") == "AgGrid"]
+    return found[0]["props"]["columnDefs"]
+
+
+def order_menu(app, query):
+    """Value -> name of each order that the menu offers, and the one chosen."""
+    menus = [
+        part["props"]
+        for part in walk(plain(drawn(app, "questions", query)))
+        if part.get("type") == "Dropdown" and part["props"]["id"]["key"] == "sort"
+    ]
+    return {option["value"]: option["label"] for option in menus[0]["options"]}, menus[0]["value"]
+
+
+def asked(app, query, sort="", start=0, end=100):
+    model = [{"colId": sort.removeprefix("-"), "sort": "desc" if sort.startswith("-") else "asc"}] if sort else []
+    with app.test_request_context("/questions"):
+        return VIEWS["questions"].draw.__globals__["rows"]({"startRow": start, "endRow": end, "sortModel": model}, query)
+
+
+def board(client, dataset="pyramid"):
+    return client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=brier").get_json()["rows"]
+
+
+def ids(columns):
+    return [column.get("colId", column["field"]) for column in columns]
+
+
+def runs_of(client):
+    return [row["run"] for row in sorted(board(client), key=lambda row: row["run"])]
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("kind", ["wrong:{0}", "calscore:{0}-{1}", "brier:{1}-{0}", "brier:{0}"])
+def test_an_order_without_a_column_gets_one_left_of_the_runs(app, client, kind, sign):
+    sort = kind.format(*runs_of(client))
+    columns = grid(app, f"dataset=pyramid&sort={sign}{sort}")
+    place = ids(columns).index(sort)
+    assert columns[place]["sort"] == ("desc" if sign else "asc")
+    assert [column for column in columns if "sort" in column] == [columns[place]]
+    assert all(name.startswith("calscore:") for name in ids(columns)[place + 1 :]) and len(columns) - place - 1 == 8
+    offered, chosen = order_menu(app, f"dataset=pyramid&sort={sign}{sort}")
+    assert chosen == f"{sign}{sort}" and chosen in offered and len(set(offered.values())) == len(offered)
+    said = client.get(f"/api/v1/questions?dataset=pyramid&sort={sign}{sort}").get_json()["questions"]
+    shown = asked(app, f"dataset=pyramid&sort={sign}{sort}", f"{sign}{sort}")["rowData"]
+    assert [row["question_id"] for row in shown] == [one["question_id"] for one in said]
+    assert [float(row["own"].replace("\u2212", "-")) for row in shown] == pytest.approx([one["value"] for one in said], abs=5e-4)
+    assert all(dict(parse_qsl(urlsplit(row["href"]).query))["sort"] == f"{sign}{sort}" for row in shown)
+
+
+def test_an_order_of_a_column_needs_no_other(app, client):
+    first = runs_of(client)[0]
+    for sort in ("", "difficulty", f"-calscore:{first}"):
+        query = f"dataset=pyramid&sort={sort}"
+        columns = grid(app, query)
+        assert all(column["field"] != "own" for column in columns)
+        assert [name for name, column in zip(ids(columns), columns, strict=True) if "sort" in column] == (
+            [sort.removeprefix("-")] if sort else []
+        )
+        assert order_menu(app, query)[1] == ""
+
+
+def test_the_dataset_turned_round_counts_backwards(app):
+    shown = asked(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rowData"]
+    assert [row["own"] for row in shown] == ["60", "59", "58"]
+
+
+@pytest.mark.parametrize(("chosen", "pairs"), [(1, 0), (2, 1), (3, 3), (4, 6), (5, 4), (8, 7)])
+def test_the_menu_offers_every_run_and_a_few_pairs(app, client, chosen, pairs):
+    named = runs_of(client)[:chosen]
+    offered, _ = order_menu(app, "dataset=pyramid&metric=brier&" + "&".join(f"run={run}" for run in named))
+    assert sorted(key for key in offered if "wrong" in key) == sorted(f"-wrong:{run}" for run in named)
+    different = [key.partition(":")[2].split("-") for key in offered if key.startswith("-brier:")]
+    assert len(different) == pairs == len(offered) - 1 - chosen
+    assert all(a != b and {a, b} <= set(named) for a, b in different)
+
+
+def test_blocks_follow_each_other(app, client):
+    sort = f"-wrong:{runs_of(client)[0]}"
+    whole = asked(app, "dataset=pyramid", sort)["rowData"]
+    parts = [asked(app, "dataset=pyramid", sort, start, start + 25) for start in (0, 25, 50)]
+    assert [row["question_id"] for part in parts for row in part["rowData"]] == [row["question_id"] for row in whole]
+    assert {part["rowCount"] for part in parts} == {60}
+
+
+def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
+    calls = []
+
+    @functools.wraps(listing.order)
+    def counted(*arguments):
+        calls.append(arguments)
+        return original(*arguments)
+
+    original = listing.order
+    monkeypatch.setattr(listing, "order", counted)
+    a, b = runs_of(client)[:2]
+    sort = f"ks:{a}-{b}"  # which no other test asks for
+    for start in (0, 20, 40):
+        asked(app, f"dataset=pyramid&run={a}", sort, start, start + 20)
+    client.get(f"/api/v1/questions?dataset=pyramid&sort={sort}&limit=7&cursor=7")
+    first = asked(app, "dataset=pyramid", sort, 0, 1)["rowData"][0]
+    assert client.get(first["href"]).status_code == 200
+    assert len(calls) == 1
+
+
+def test_rows_hold_small_figures_of_their_runs(app, client):
+    first = runs_of(client)[0]
+    shown = asked(app, f"dataset=pyramid&run={first}", "", 0, 5)["rowData"]
+    for row in shown:
+        said = client.get(f"/api/v1/questions/pyramid/{row['question_id']}?run={first}").get_json()
+        (line,) = row["clues"]["runs"]
+        clues = said["runs"][0]["clues"]
+        assert line["path"].count(" L") == len(clues) - 1
+        assert line["right"] == (clues[-1]["correct"] >= 0.5)
+        assert line["colour"].startswith("var(--run-")
+        assert f"{clues[0]['confidence']:.2f} to {clues[-1]['confidence']:.2f}" in row["clues"]["label"]
+        assert ("people" in row["clues"]["label"]) == (said["human"] is not None)
+
+
+def test_questions_of_a_single_clue_have_no_small_figures(app):
+    assert "clues" not in ids(grid(app, "dataset=lifeeval"))
+    assert asked(app, "dataset=lifeeval", "", 0, 3)["rowData"][0]["clues"] is None
+    assert "clues" in ids(grid(app, "dataset=pyramid"))
+
+
+def test_a_small_figure_point_by_point():
+    """Half revealed is the middle of what the margins leave; confidence 1 is at the top, 0 at the bottom."""
+    middle, end = LEFT + (WIDTH - LEFT - RIGHT) / 2, WIDTH - RIGHT
+    top, bottom, half = EDGE, HEIGHT - EDGE, HEIGHT / 2
+    spark = Spark(
+        {"a": Said([0.5, 1.0], [0.0, 1.0], 1.0), "b": Said([0.5, 1.0], [0.5, 0.5], 0.25), "grey": Said([1.0], [1.0], 1.0)},
+        Known([0.5, 1.0], [0.0, 1.0]),
+    )
+    found = spark_figure(spark, {"a": "A", "b": "B <b>"}, {"a": "red", "b": "blue"})
+
+    def numbers(path):
+        return [float(part.lstrip("MLHV")) for part in path.split()]
+
+    one, other = found["runs"]
+    assert (one["colour"], one["right"], one["x"], one["y"]) == ("red", True, end, top)
+    assert numbers(one["path"]) == pytest.approx([middle, bottom, end, top], abs=0.05)
+    assert (other["colour"], other["right"]) == ("blue", False)
+    assert numbers(other["path"]) == pytest.approx([middle, half, end, half], abs=0.05)
+    assert numbers(found["people"]["path"]) == pytest.approx([LEFT, bottom, middle, bottom, end, top], abs=0.05)
+    assert found["label"] == (
+        "Confidence over 2 clues: A 0.00 to 1.00, right at the last; B <b> 0.50 to 0.50, wrong at the last; people 0.00 to 1.00"
+    )
+
+
+def test_a_small_figure_of_many_clues_keeps_its_ends():
+    count = 200
+    revealed = [(index + 1) / count for index in range(count)]
+    found = spark_figure(Spark({"a": Said(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
+    assert found["runs"][0]["path"].count(" L") == MOST - 1
+    assert (found["runs"][0]["x"], found["runs"][0]["y"]) == (WIDTH - RIGHT, EDGE)
+    assert "200 clues" in found["label"] and found["people"] is None
+
+
+def test_nothing_to_draw_is_no_figure():
+    assert spark_figure(Spark({}, None), {"a": "A"}, {"a": "red"}) is None
+    assert spark_figure(Spark({"a": Said([1.0], [1.0], 1.0)}, None), {}, {}) is None
+
+
+@pytest.mark.parametrize("bad", ["brier:nobody-nobody", "wrong:nobody", "wrong:{0}-{1}", "brier:{0}-{0}", "beauty:{0}-{1}"])
+def test_orders_that_there_are_not(app, client, bad):
+    sort = bad.format(*runs_of(client))
+    for address in ("/questions", "/questions/pyramid/lit-01", "/api/v1/questions", "/api/v1/questions.csv"):
+        query = f"sort={sort}" if "lit-01" in address else f"dataset=pyramid&sort={sort}"
+        answer = client.get(f"{address}?{query}")
+        assert answer.status_code == 400, address
+        if "api" in address:
+            assert answer.get_json()["error"]["field"] == "sort" and answer.get_json()["error"]["allowed"]
+
+
+def test_two_runs_lead_to_the_questions_where_they_differ_most(app, client):
+    first, *_, last = runs_of(client)
+    content = plain(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier&category=Arts"))
+    links = {part["props"]["children"]: part["props"]["href"] for part in walk(content) if part.get("type") == "Link"}
+    for title, sign in (("Questions where they differ most", "-"), ("the other way round", "")):
+        query = parse_qsl(urlsplit(links[title]).query)
+        assert ("sort", f"{sign}brier:{last}-{first}") in query and ("category", "Arts") in query and ("metric", "brier") in query
+        assert [value for key, value in query if key == "run"] == [last, first]
+        assert client.get(links[title]).status_code == 200

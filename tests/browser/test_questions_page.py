@@ -1,0 +1,169 @@
+"""The list of questions as a visitor sorts, scrolls and walks it."""
+
+from driving import api, choose, eventually, fetched, grid, heading, ids, listed, pairs, path
+
+PYRAMID = ("dataset", "pyramid")
+BOXES = """() => [...document.querySelectorAll(".ag-header-cell")].map((cell) => {
+    const box = cell.getBoundingClientRect(), grid = document.querySelector("#grid").getBoundingClientRect();
+    return [cell.getAttribute("col-id"), box.left - grid.left, box.right - grid.left, grid.width];
+})"""
+SPARKS = """() => [...document.querySelectorAll("svg.spark[role=img]")].map((svg) => ({
+    label: svg.getAttribute("aria-label"), lines: svg.querySelectorAll("path.run").length,
+    people: svg.querySelectorAll("path.people").length, dots: svg.querySelectorAll("circle").length,
+    stroke: getComputedStyle(svg.querySelector("path.run")).stroke }))"""
+
+
+def expected_ids(page, sort, *query):
+    return [one["question_id"] for one in api(page, "questions", [PYRAMID, *query], sort=sort)["questions"]]
+
+
+def in_order_of(page, sort, *query):
+    """The rows, once they stand in the order that the API says."""
+    expected = expected_ids(page, sort, *query)
+    return listed(page, lambda rows: ids(rows) == expected[: len(rows)] and ("sort", sort) in pairs(page))
+
+
+def runs(page):
+    """Name -> run, in order of import."""
+    facts = api(page, "leaderboard", [PYRAMID], metrics="brier")["rows"]
+    return {f"{row['model']} · {row['elicitation']}": row["run"] for row in facts}
+
+
+def test_orders_of_the_menu(page, visit):
+    page.goto("/questions?dataset=pyramid")
+    listed(page)
+    names = runs(page)
+    name, run = next(iter(names.items()))
+    choose(page, "sort", f"Confidently wrong before people knew: {name}")
+    rows = in_order_of(page, f"-wrong:{run}")
+    values = [float(row[f"wrong:{run}"]) for row in rows]
+    assert values == sorted(values, reverse=True) and values[0] > 0.3
+
+    other = visit()  # the address is the whole of the view
+    other.goto(page.url)
+    assert ids(listed(other, lambda found: len(found) == len(rows))) == ids(rows)
+    assert "Confidently wrong" in other.locator(".filter-sort button.menu").inner_text()
+    page.reload()
+    assert ids(listed(page, lambda found: len(found) == len(rows))) == ids(rows)
+
+    page.locator(".ag-row a").nth(1).click()
+    order = expected_ids(page, f"-wrong:{run}")
+    for place, key in ((1, "n"), (2, "n"), (3, "p"), (2, None)):
+        eventually(page, lambda place=place: _at(page, order[place]))
+        if key:
+            page.keyboard.press(key)
+    page.go_back()
+
+
+def _at(page, question):
+    assert path(page) == f"/questions/pyramid/{question}" and heading(page) != "Questions"
+
+
+def test_the_difference_of_two_runs_turned_round_and_left(page):
+    page.goto("/compare?dataset=pyramid&metric=brier")
+    page.get_by_role("link", name="Questions where they differ most").click()
+    eventually(page, lambda: _listing(page))
+    query = dict(pairs(page))
+    sort = query["sort"]
+    a, b = sort.removeprefix("-brier:").split("-")
+    assert {value for key, value in pairs(page) if key == "run"} == {a, b}
+    rows = in_order_of(page, sort)
+    first = rows[0]
+    assert float(first[f"brier:{a}-{b}"]) > 0
+    assert abs(float(first[f"brier:{a}"]) - float(first[f"brier:{b}"]) - float(first[f"brier:{a}-{b}"])) < 0.0016  # rounded
+
+    heading_of(page, f"brier:{a}-{b}").click()
+    turned = sort.removeprefix("-")
+    in_order_of(page, turned)
+    eventually(page, lambda: _shown(page, f"brier:{a}-{b}"))
+    choose(page, "metric", "Accuracy")  # another control leaves the order as it is
+    eventually(page, lambda: _has(page, ("metric", "accuracy"), ("sort", turned)))
+    in_order_of(page, turned)
+
+    heading_of(page, "difficulty").click()
+    in_order_of(page, "difficulty")
+    eventually(page, lambda: _gone(page, f"brier:{a}-{b}"))
+    assert page.locator(".filter-sort button.menu").inner_text() == "As in the table"
+    choose(page, "metric", "Brier score")
+    eventually(page, lambda: _has(page, ("metric", "brier"), ("sort", "difficulty")))
+    in_order_of(page, "difficulty")
+
+    names = {run: name for name, run in runs(page).items()}
+    choose(page, "sort", f"Difference of Brier score: {names[a]} \u2212 {names[b]}")
+    in_order_of(page, f"-brier:{a}-{b}")
+    choose(page, "sort", "As in the table")
+    eventually(page, lambda: _unsorted(page))
+    listed(page, lambda rows: ids(rows) == expected_ids(page, "position")[: len(rows)])
+
+
+def heading_of(page, column):
+    return page.locator(f".ag-header-cell[col-id='{column}'] .ag-header-cell-label")
+
+
+def _listing(page):
+    assert path(page) == "/questions"
+
+
+def _has(page, *keys):
+    assert set(keys) <= set(pairs(page))
+
+
+def _shown(page, column):
+    assert page.locator(f".ag-header-cell[col-id='{column}']").count() == 1
+
+
+def _gone(page, column):
+    assert page.locator(f".ag-header-cell[col-id='{column}']").count() == 0
+
+
+def _unsorted(page):
+    assert "sort" not in dict(pairs(page))
+    assert all("-" not in (name or "") for name, *_ in page.evaluate(BOXES))
+
+
+def test_scrolling_brings_the_rest(page):
+    page.goto("/questions?dataset=lifeeval&sort=-question_id")
+    status, said = fetched(page, "/api/v1/questions.csv?dataset=lifeeval&sort=-question_id&metrics=brier")
+    assert status == 200
+    order = [line.partition(",")[0] for line in said.decode().splitlines()[1:]]
+    rows = listed(page)
+    assert ids(rows) == order[: len(rows)]
+    assert page.locator("svg.spark").count() == 0  # questions of one clue
+    page.locator(".ag-body-viewport").evaluate("body => body.scrollTop = body.scrollHeight")
+
+    def at_the_end():
+        found = ids(grid(page))
+        assert found and found[-1] == order[-1] and found == order[-len(found) :]
+
+    eventually(page, at_the_end)
+
+
+def test_rows_have_small_figures_in_the_colours_of_the_theme(page, visit):
+    page.goto("/questions?dataset=pyramid&theme=light")
+    listed(page)
+    found = eventually(page, lambda: _sparks(page))
+    assert found[0]["lines"] == found[0]["dots"] == 8 and found[0]["people"] == 1
+    assert found[0]["label"].startswith("Confidence over ") and "at the last" in found[0]["label"]
+    dark = visit()
+    dark.goto("/questions?dataset=pyramid&theme=dark")
+    listed(dark)
+    assert eventually(dark, lambda: _sparks(dark))[0]["stroke"] != found[0]["stroke"]
+
+
+def _sparks(page):
+    found = page.evaluate(SPARKS)
+    assert found
+    return found
+
+
+def test_eight_runs_fit_beside_the_question_and_two_columns_on_a_telephone(visit):
+    wide = visit()
+    wide.goto("/questions?dataset=pyramid")
+    listed(wide)
+    boxes = wide.evaluate(BOXES)
+    assert sum(name.startswith("calscore:") and right <= width + 1 for name, _, right, width in boxes) == 8
+    narrow = visit(width=390)
+    narrow.goto("/questions?dataset=pyramid")
+    listed(narrow)
+    assert sum(right <= width + 1 for _, _, right, width in narrow.evaluate(BOXES)) >= 3
+    assert narrow.evaluate("document.documentElement.scrollWidth") == 390

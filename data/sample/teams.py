@@ -3,8 +3,7 @@
 A team comes to know an answer at a word whose hazard grows along the question: the cumulative hazard up to
 the fraction f is exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1), the strength being the team's skill,
 plus its bent for the category, minus the question's difficulty. At times it takes a risk and buzzes somewhat
-earlier, wrongly; at the end it may try a guess. Only uniform numbers are drawn: how numpy makes others of
-them may change between its versions.
+earlier, wrongly; at the end it may try a guess.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from data.sample.drawing import generator, normals
 from data.sample.source import CATEGORIES, Question
 
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
@@ -72,9 +71,9 @@ def tournament(
     Returns:
         Rows of ``exposures.csv`` and of ``buzzes.csv``.
     """
-    random = np.random.Generator(np.random.PCG64(seed))
+    random = generator(seed)
     rooms = pairings(draw_teams(random))
-    difficulty = _normals(random, len(questions), DIFFICULTY_SPREAD)
+    difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)
     exposures: list[dict[str, Any]] = []
     buzzes: list[dict[str, Any]] = []
     for question, harder, number in zip(questions, difficulty, rounds_of(questions), strict=True):
@@ -98,11 +97,11 @@ def tournament(
 
 def draw_teams(random: np.random.Generator) -> list[Team]:
     """The teams, with their strengths."""
-    skills = _normals(random, len(TEAMS), SKILL_SPREAD)
+    skills = normals(random, len(TEAMS), SKILL_SPREAD)
     risks = (RISK[0] + (RISK[1] - RISK[0]) * random.random(len(TEAMS))).tolist()
     teams = []
     for name, skill, risk in zip(TEAMS, skills, risks, strict=True):
-        bents = _normals(random, len(CATEGORIES), BENT_SPREAD)
+        bents = normals(random, len(CATEGORIES), BENT_SPREAD)
         strength = {c: MEAN_STRENGTH + skill + bent for c, bent in zip(CATEGORIES.values(), bents, strict=True)}
         teams.append(Team(name, risk, strength))
     return teams
@@ -154,9 +153,3 @@ def play(plans: Sequence[Plan]) -> list[tuple[str, Buzz]]:
         return [(team, first)]
     other = next(p for p in plans if p.team != team)
     return [(team, first)] + ([(other.team, other.alone)] if other.alone else [])
-
-
-def _normals(random: np.random.Generator, count: int, spread: float) -> list[float]:
-    """Normal numbers with mean 0, by inversion."""
-    normal = NormalDist(0.0, spread)
-    return [normal.inv_cdf(u) for u in (1.0 - random.random(count)).tolist()]

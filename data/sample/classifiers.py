@@ -1,0 +1,137 @@
+"""Classifiers of short texts, cross-validated: nobody is asked about a text that it has learned from.
+
+A classifier learns from the class that most people chose or, one of them, from the shares of the votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import softmax
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.naive_bayes import MultinomialNB
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+Texts = Sequence[str]
+Learn = Callable[[Texts, Floats, Texts], Floats]
+
+FOLDS = 10
+INVERSE_PENALTY = 10.0  # of logistic regression
+SMOOTHING = 0.3  # added to the count of each word in each class
+NEARNESS = 0.05  # cosine by which a text must be nearer to weigh e times as much
+HOTTEST = 20.0  # T is looked for between its inverse and this
+
+
+class Classifier(NamedTuple):
+    """A way to classify, and how its distribution comes about."""
+
+    model: str
+    elicitation: str
+    learn: Learn  # (known texts, votes on them, other texts) -> distributions, shape (other texts, classes)
+
+
+def logistic_regression(known: Texts, votes: Floats, asked: Texts) -> Floats:
+    """Multinomial logistic regression on TF-IDF of words, from what most people chose."""
+    vectorizer = _tfidf()
+    return _logistic().fit(vectorizer.fit_transform(known), majority(votes)).predict_proba(vectorizer.transform(asked))
+
+
+def logistic_regression_on_votes(known: Texts, votes: Floats, asked: Texts) -> Floats:
+    """The same from the votes: each text enters once per class, with the class's share of its votes as weight."""
+    texts, classes = votes.shape
+    vectorizer = _tfidf()
+    features = vectorizer.fit_transform(known)[np.repeat(np.arange(texts), classes)]
+    weights = votes / votes.sum(axis=1, keepdims=True)
+    fitted = _logistic().fit(features, np.tile(np.arange(classes), texts), sample_weight=weights.ravel())
+    return fitted.predict_proba(vectorizer.transform(asked))
+
+
+def naive_bayes(known: Texts, votes: Floats, asked: Texts) -> Floats:
+    """Multinomial naive Bayes on which words occur, from what most people chose."""
+    vectorizer = CountVectorizer(binary=True, strip_accents="unicode")
+    fitted = MultinomialNB(alpha=SMOOTHING).fit(vectorizer.fit_transform(known), majority(votes))
+    return fitted.predict_proba(vectorizer.transform(asked))
+
+
+def nearest_neighbours(known: Texts, votes: Floats, asked: Texts) -> Floats:
+    """Classes that most people chose of all known texts, weighted by exp(cosine / NEARNESS) of their TF-IDF vectors."""
+    vectorizer = _tfidf()
+    vectors = vectorizer.fit_transform(known)
+    weights = softmax(cosine_similarity(vectorizer.transform(asked), vectors) / NEARNESS, axis=1)
+    return weights @ np.eye(votes.shape[1])[majority(votes)]
+
+
+def base_rate(known: Texts, votes: Floats, asked: Texts) -> Floats:
+    """How often most people chose each class, whatever the text says."""
+    shares = np.bincount(majority(votes), minlength=votes.shape[1]) / len(known)
+    return np.tile(shares, (len(asked), 1))
+
+
+def _tfidf() -> TfidfVectorizer:
+    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode")
+
+
+def _logistic() -> LogisticRegression:
+    # Newton's method comes so near to the optimum that rounding hides what is left.
+    return LogisticRegression(C=INVERSE_PENALTY, solver="newton-cg", tol=1e-12, max_iter=1000)
+
+
+CLASSIFIERS = (
+    Classifier("Logistic regression", "softmax", logistic_regression),
+    Classifier("Logistic regression on votes", "softmax", logistic_regression_on_votes),
+    Classifier("Naive Bayes", "softmax", naive_bayes),
+    Classifier("Nearest neighbours", "softmax", nearest_neighbours),
+    Classifier("Class shares", "base rate", base_rate),
+)
+TO_SCALE = "Naive Bayes"  # also comes as a run of its own, with its temperature scaled
+
+
+def majority(votes: Floats) -> Places:
+    """Class with most votes, the first where tied."""
+    return votes.argmax(axis=1)
+
+
+def folds_of(gold: Places) -> Places:
+    """Fold of each text: the texts of a class are dealt out in turn, one class after the other."""
+    fold = np.empty(len(gold), dtype=np.intp)
+    fold[np.argsort(gold, kind="stable")] = np.arange(len(gold)) % FOLDS
+    return fold
+
+
+def cross_validate(learn: Learn, texts: Texts, votes: Floats) -> Floats:
+    """Distributions over the classes, each text classified by what was learned from the other folds."""
+    fold = folds_of(majority(votes))
+    found = np.empty_like(votes)
+    for k in range(FOLDS):
+        known = [text for text, its in zip(texts, fold, strict=True) if its != k]
+        asked = [text for text, its in zip(texts, fold, strict=True) if its == k]
+        found[fold == k] = learn(known, votes[fold != k], asked)
+    return found
+
+
+def scale_temperature(shares: Floats, gold: Places) -> Floats:
+    """Temperature scaling of distributions without zeros, each fold by the temperature that is best for the other folds."""
+    fold = folds_of(gold)
+    logs = np.log(shares)
+    scaled = np.empty_like(shares)
+    for k in range(FOLDS):
+        scaled[fold == k] = softmax(logs[fold == k] / temperature(logs[fold != k], gold[fold != k]), axis=1)
+    return scaled
+
+
+def temperature(logs: Floats, gold: Places) -> float:
+    """The T by which softmax(logs / T) makes the right classes most likely; logs of shape (texts, classes)."""
+
+    def slope(coldness: float) -> float:
+        expected = (softmax(logs * coldness, axis=1) * logs).sum(axis=1)
+        return float((expected - logs[np.arange(len(gold)), gold]).mean())
+
+    # The loss is convex in 1 / T. Where its slope is 0 is known to the last digits, where it is least only to half of them.
+    return 1.0 / brentq(slope, 1 / HOTTEST, HOTTEST, xtol=1e-14)

@@ -18,7 +18,7 @@ from data.settle import settle
 from data.staging import STORED, ImportOptions, Staging, literal, staging
 from data.store import GenerationStore, StoreError, StoreMoved
 
-SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid"))
+SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 

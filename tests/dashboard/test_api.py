@@ -123,11 +123,12 @@ def test_alive_and_ready(client, snapshot):
 def test_datasets(client):
     said = get(client, "/api/v1/datasets")
     assert not misshapen(said, DATASETS)
-    assert [one["dataset"] for one in said["datasets"]] == ["lifeeval", "pyramid"]
-    lifeeval, pyramid = said["datasets"]
+    assert [one["dataset"] for one in said["datasets"]] == ["lifeeval", "pyramid", "tone"]
+    lifeeval, pyramid, tone = said["datasets"]
     assert (lifeeval["questions"], lifeeval["runs"], lifeeval["human_teams"], lifeeval["simulated"]) == (808, 5, 0, False)
     assert lifeeval["radii"] == [1, 5, 10, 20]
     assert (pyramid["questions"], pyramid["runs"], pyramid["human_teams"], pyramid["simulated"]) == (60, 8, 12, True)
+    assert (tone["questions"], tone["runs"], tone["human_teams"], tone["simulated"]) == (180, 6, 0, True)
 
 
 def test_datasets_as_csv(client):
@@ -138,7 +139,7 @@ def test_datasets_as_csv(client):
     assert [int(row["questions"]) for row in rows] == [one["questions"] for one in said]
 
 
-@pytest.mark.parametrize("dataset", ["lifeeval", "pyramid"])
+@pytest.mark.parametrize("dataset", ["lifeeval", "pyramid", "tone"])
 def test_leaderboard_has_its_shape(client, snapshot, dataset):
     said = get(client, f"/api/v1/leaderboard?dataset={dataset}")
     assert not misshapen(said, LEADERBOARD)
@@ -246,7 +247,7 @@ def test_a_question_takes_runs_and_conventions_from_the_selection(client):
 
 # Every key of a selection with a value that it cannot have: code, and what is allowed where that is a list.
 BAD_VALUES = [
-    ("dataset", "nowhere", "unknown_value", ["lifeeval", "pyramid"]),
+    ("dataset", "nowhere", "unknown_value", ["lifeeval", "pyramid", "tone"]),
     ("run", "0123", "unknown_value", None),
     ("model", "GPT", "unknown_value", None),
     ("elicitation", "logit", "unknown_value", ["softmax", "margin"]),

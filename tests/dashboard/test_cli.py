@@ -199,6 +199,7 @@ def test_an_import_into_an_empty_store_brings_the_bundled_datasets(cli, tmp_path
     assert listed(cli, store) == [
         "lifeeval: LifeEval (lifeeval), 808 questions, 5 runs",
         "pyramid: Pyramid (incremental), 60 questions, 8 runs, 12 human teams",
+        "tone: Tone (votes), 180 questions, 6 runs",
         "released: Released (lifeeval), 808 questions, 0 runs",
     ]
 
@@ -208,7 +209,7 @@ def test_questions_of_the_lifeeval_release_go_into_an_empty_store_as_they_are(cl
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), store=store)
     assert done.returncode == 0, done.stderr
-    assert [line.partition(":")[0] for line in listed(cli, store)] == ["lifeeval", "pyramid"]
+    assert [line.partition(":")[0] for line in listed(cli, store)] == ["lifeeval", "pyramid", "tone"]
 
 
 def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path):

@@ -9,6 +9,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 ELSEWHERE = re.compile(r"(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s\"'<>)]*", re.IGNORECASE)
 NAMESPACE = "http://www.w3.org/2000/svg"
 GOOD = [
+    "/?dataset=tone&subcategory=open", "/questions/tone/work-01",
     "/", "/?dataset=pyramid&category=History&sort=-brier&theme=dark", "/questions", "/questions?dataset=pyramid&metric=calscore",
     "/questions/pyramid/lit-01", "/questions/pyramid/lit-01?clue=0&human=survival", "/questions/lifeeval/0", "/datasets",
     "/metrics", "/?published=grace-table-1",

@@ -2,17 +2,22 @@
 
 import csv
 import json
+import math
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from data import ingest
 from data.grading import parse_answer_line
 from data.lifetable import best_guess, survivors
-from data.sample import make_lifeeval
+from data.sample import annotators, make_lifeeval, messages
 from data.sample.source import CATEGORIES, read_entries, read_questions
+from data.staging import ImportOptions
 
 SAMPLE = Path(make_lifeeval.__file__).parent
-LIFEEVAL, PYRAMID = SAMPLE / "lifeeval", SAMPLE / "pyramid"
+LIFEEVAL, PYRAMID, TONE = SAMPLE / "lifeeval", SAMPLE / "pyramid", SAMPLE / "tone"
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -34,7 +39,14 @@ def write_pyramid(folder: Path) -> None:
     make_pyramid.make(folder)
 
 
-@pytest.mark.parametrize(("bundle", "write"), [(LIFEEVAL, make_lifeeval.make), (PYRAMID, write_pyramid)])
+def write_tone(folder: Path) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
+    from data.sample import make_tone
+
+    make_tone.make(folder)
+
+
+@pytest.mark.parametrize(("bundle", "write"), [(LIFEEVAL, make_lifeeval.make), (PYRAMID, write_pyramid), (TONE, write_tone)])
 def test_script_writes_the_bundle_again(bundle, write, tmp_path):
     write(tmp_path)
     written, kept = files(tmp_path), files(bundle)
@@ -179,3 +191,188 @@ RIGHT_AT = [int(b["word"]) / WORDS[b["question_id"]] for b in BUZZES if b["corre
 )
 def test_people_are_plausible(what, share, low, high):
     assert low <= share <= high, what
+
+
+# Tone: messages and simulated annotators
+
+VOTES = {
+    message: [int(v["votes"]) for v in rows(TONE / "votes.csv") if v["question_id"] == message]
+    for message in [q["question_id"] for q in rows(TONE / "questions.csv")]
+}
+RUNS = {path.stem[2:]: rows(path) for path in sorted((TONE / "responses").iterdir())}
+
+
+def distributions(run: str) -> np.ndarray:
+    """Shares of a run, in the order of the messages and classes; shape (180, 3)."""
+    return np.array([[json.loads(a["options"])[name] for name in messages.CLASSES] for a in RUNS[run]])
+
+
+SHARES = {run: distributions(run) for run in RUNS}
+PEOPLE = np.array(list(VOTES.values())) / 100
+GOLD = PEOPLE.argmax(axis=1)
+
+
+def test_tone_has_thirty_messages_in_each_category():
+    written = messages.read_messages()
+    assert len({m.message_id for m in written}) == len({m.text for m in written}) == 180
+    assert [m.category for m in written] == [category for category in messages.CATEGORIES.values() for _ in range(30)]
+    assert [(q["question_id"], q["text"], q["category"]) for q in rows(TONE / "questions.csv")] == [
+        (m.message_id, m.text, m.category) for m in written
+    ]
+    assert all(min(m.shares) > 0 and math.isclose(sum(m.shares), 1) for m in written)
+
+
+def test_messages_go_from_clear_to_ambiguous():
+    questions = rows(TONE / "questions.csv")
+    assert Counter(q["subcategory"] for q in questions) == {"clear": 84, "leaning": 57, "open": 39}
+    kinds = np.array([q["subcategory"] for q in questions])
+    largest = PEOPLE.max(axis=1)
+    agreement = [largest[kinds == kind].mean() for kind in ("clear", "leaning", "open")]
+    assert agreement[0] > 0.75 > agreement[1] > 0.5 > agreement[2] > 1 / 3
+    assert [float(q["difficulty"]) for q in questions] == pytest.approx(1 - largest)
+    for category in messages.CATEGORIES.values():
+        assert len({int(g) for g, q in zip(GOLD, questions, strict=True) if q["category"] == category}) == 3
+
+
+def test_tone_says_what_is_simulated():
+    facts = json.loads((TONE / "dataset.json").read_text(encoding="utf-8"))
+    assert facts["simulated"] is True
+    assert facts["note"].startswith("The people are simulated: 100 annotators")
+    assert (facts["kind"], facts["classes"]) == ("votes", ["negative", "neutral", "positive"])
+
+
+def test_everybody_votes_once_on_every_message():
+    assert all(len(votes) == 3 and sum(votes) == 100 for votes in VOTES.values())
+
+
+def test_annotators_vote_as_the_note_says(monkeypatch):
+    """Without bents, a share p is chosen with chance (1 - s) p + s / 3, where s is 3.5 % on average."""
+    monkeypatch.setattr(annotators, "BENT_SPREAD", 1e-9)
+    meant = [0.7, 0.2, 0.1]
+    found = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
+    expected = [0.965 * share + 0.035 / 3 for share in meant]
+    # Standard error of a mean of 200,000 votes: 0.001; of the mean carelessness of 100 annotators: 0.0014, times 0.37.
+    assert found == pytest.approx(expected, abs=0.004)
+
+
+def test_bents_are_the_annotators_own(monkeypatch):
+    """One annotator alone who is never careless: the log odds of two classes move by as much on every kind of message."""
+    monkeypatch.setattr(annotators, "ANNOTATORS", 1)
+    monkeypatch.setattr(annotators, "CARELESS", (0.0, 0.0))
+    kinds = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 / 3]])
+    votes = annotators.poll(np.repeat(kinds, 40_000, axis=0).tolist(), seed=3).reshape(3, -1, 3).mean(axis=1)
+    bents = np.log(votes / kinds)
+    odds = bents - bents[:, :1]
+    assert abs(odds - odds[0]).max() < 0.06  # some four standard errors
+    assert abs(odds).max() > 0.2
+
+
+# Tone: classifiers
+
+
+def test_a_run_answers_every_message_with_a_whole_distribution():
+    assert len(RUNS) == 6
+    for run, answers in RUNS.items():
+        assert [a["question_id"] for a in answers] == list(VOTES)
+        assert np.all((SHARES[run] > 0) & (SHARES[run] < 1))
+        assert SHARES[run].sum(axis=1) == pytest.approx(1, abs=2e-6)
+        assert [a["guess"] for a in answers] == [messages.CLASSES[k] for k in SHARES[run].argmax(axis=1)]
+        assert "confidence" not in answers[0] and "correct" not in answers[0]
+
+
+def test_tone_is_imported_as_it_is(store):
+    report = ingest.import_paths(store, [TONE], ImportOptions())
+    assert not report.warnings
+    snapshot = store.snapshot()
+    assert [row[0] for row in snapshot.rows("select answer from questions order by position")] == [
+        messages.CLASSES[k] for k in GOLD
+    ]
+    stored = snapshot.rows("""select r.model || ' ' || r.elicitation, avg(confidence), avg(correct) from responses
+        join runs r using (run) group by 1 order by min(r.position)""")
+    for (_, confidence, correct), shares in zip(stored, SHARES.values(), strict=True):
+        assert confidence == pytest.approx(shares.max(axis=1).mean())
+        assert correct == pytest.approx((shares.argmax(axis=1) == GOLD).mean())
+
+
+def test_a_fold_is_scaled_by_one_temperature():
+    """log p is divided by T, up to a constant per message: differences of classes give T, one for each fold."""
+    before, after = (np.log(SHARES[f"naive-bayes-{name}"]) for name in ("softmax", "temperature-scaled"))
+    spread = before.max(axis=1) - before.min(axis=1)
+    temperatures = spread / (after.max(axis=1) - after.min(axis=1))
+    certain = (np.exp(before).min(axis=1) > 1e-3) & (spread > 1)  # rounding to 6 decimals does not matter here
+    assert certain.sum() > 80
+    assert len(set(np.round(temperatures[certain], 2))) <= 10
+    assert 2 < temperatures[certain].min() <= temperatures[certain].max() < 5
+
+
+def ece(shares: np.ndarray) -> float:
+    """Expected calibration error in ten bins."""
+    confidence, right = shares.max(axis=1), shares.argmax(axis=1) == GOLD
+    place = np.minimum((confidence * 10).astype(int), 9)
+    return sum(abs((confidence - right)[place == k].sum()) for k in range(10)) / len(shares)
+
+
+def entropy(shares: np.ndarray) -> np.ndarray:
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return -(shares * logs).sum(axis=1)
+
+
+def entropy_gap(run: str) -> float:
+    return float((entropy(SHARES[run]) - entropy(PEOPLE)).mean())
+
+
+def distance(run: str) -> float:
+    return float(abs(SHARES[run] - PEOPLE).sum(axis=1).mean() / 2)
+
+
+def test_scaling_mends_ece_and_makes_it_less_certain_than_people():
+    sharp, scaled = "naive-bayes-softmax", "naive-bayes-temperature-scaled"
+    assert ece(SHARES[sharp]) > 0.2 and ece(SHARES[scaled]) < 0.1
+    assert entropy_gap(sharp) < -0.2 and entropy_gap(scaled) > 0.1
+    assert distance(scaled) < distance(sharp) - 0.05
+    assert [a["guess"] for a in RUNS[sharp]] == [a["guess"] for a in RUNS[scaled]]
+
+
+def test_who_learned_from_votes_is_nearest_to_people_and_not_best_by_ece():
+    nearest = "logistic-regression-on-votes-softmax"
+    assert min(RUNS, key=distance) == nearest
+    assert sorted(RUNS, key=lambda run: ece(SHARES[run]))[-2:] == [nearest, "naive-bayes-softmax"]
+
+
+def test_classifiers_learn_something_and_people_are_far_better():
+    accuracy = {run: (shares.argmax(axis=1) == GOLD).mean() for run, shares in SHARES.items()}
+    base = accuracy.pop("class-shares-base-rate")
+    assert base == pytest.approx(np.bincount(GOLD).max() / 180)
+    assert all(base + 0.1 < value < 0.8 for value in accuracy.values())
+    # Twenty of a hundred votes are off by 0.1 or so: what a model could reach.
+    random = np.random.default_rng(0)
+    drawn = np.array([random.multivariate_hypergeometric(votes, 20) / 20 for votes in VOTES.values()])
+    assert abs(drawn - PEOPLE).sum(axis=1).mean() / 2 < 0.12 < 0.25 < min(map(distance, RUNS))
+
+
+def test_nobody_learns_from_what_it_is_asked():
+    pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
+    from data.sample import classifiers
+
+    texts = [str(k) for k in range(45)]
+    votes = np.eye(3)[np.arange(45) % 3] * 100
+    asked_once = []
+
+    def learn(known, on, asked):
+        assert not set(known) & set(asked)
+        assert len(known) + len(asked) == 45
+        assert on.argmax(axis=1).tolist() == [int(text) % 3 for text in known]
+        asked_once.extend(asked)
+        return np.eye(3)[[int(text) % 3 for text in asked]]
+
+    assert np.array_equal(classifiers.cross_validate(learn, texts, votes) * 100, votes)
+    assert sorted(asked_once) == sorted(texts)
+
+
+def test_the_temperature_is_the_most_likely_one():
+    """Two classes, log odds 2, three of four right: sigmoid(2 / T) = 3/4, so T = 2 / log 3."""
+    pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
+    from data.sample import classifiers
+
+    logs = np.tile([2.0, 0.0], (4, 1))
+    assert classifiers.temperature(logs, np.array([0, 0, 0, 1])) == pytest.approx(2 / math.log(3), abs=1e-12)

@@ -1,0 +1,58 @@
+"""The address is the only state: every control of every page is set, and the address it leaves shows the same view wherever it
+is opened: in another browser, here again, on the way back."""
+
+from driving import chip, eventually, pairs
+from walking import CONTROLS, SETTERS, moved, pages, set_otherwise, shown, shows
+
+
+def controls(page):
+    """Every control of every page once: (page's address, "control", key) and, for what is pressed, (address, "press", change)."""
+    found, seen = [], set()
+    for path, _, address in pages(page):
+        page.goto(address)
+        shown(page)
+        here = [("control", control["key"], control["key"]) for control in page.evaluate(CONTROLS)]
+        here += [("press", change.partition("=")[0], change) for change in page.evaluate(SETTERS)]
+        for kind, key, name in here:
+            if (path, key) not in seen:
+                seen.add((path, key))
+                found.append((address, kind, name))
+    return found
+
+
+def walk(page, other, address, kind, name):
+    """Set one control; the view that it leaves is the view of its address, wherever that is opened."""
+    where = f"{name} on {address}"
+    page.goto(address)
+    before, was = shown(page), page.url
+    if kind == "control":
+        set_otherwise(page, name)
+    else:
+        page.locator(f"#content [data-set='{name}']").first.click()
+    moved(page, was)
+    left = page.url
+    other.goto(left)
+    expected = shown(other)
+    assert expected != before, f"{where}: {left} shows what was shown before"
+    shows(page, expected, f"{where}, set")
+    page.reload()
+    shows(page, expected, f"{where}, reloaded")
+    page.locator(".top nav a:not(.current)").first.click()
+    moved(page, left)
+    shown(page)
+    page.go_back()
+    shows(page, expected, f"{where}, come back to")
+    assert page.url == left, where
+
+
+def test_the_address_holds_what_every_control_sets(visit):
+    page, other = visit(), visit()
+    found = controls(page)
+    assert len({address.partition("?")[0] for address, *_ in found}) > 5
+    failures = []
+    for address, kind, name in found:
+        try:
+            walk(page, other, address, kind, name)
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, "\n".join(failures)

@@ -1,0 +1,126 @@
+"""Walks the pages: every page of the navigation, every control that stands on one, and all that one shows."""
+
+import json
+from urllib.parse import quote
+
+from driving import api, eventually
+
+# All that a visitor sees below the header, and what its figures were given and have made of it.
+SHOWN = r"""() => {
+    const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
+    const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
+        .filter(([key]) => /^[xy]axis\d*$/.test(key))
+        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));
+    const list = (values) => (values && values.length !== undefined && typeof values !== "string" ? [...values] : values);
+    return JSON.stringify({
+        text: document.getElementById("content") ? document.getElementById("content").innerText.replace(/\s+/g, " ") : null,
+        chosen: [...document.querySelectorAll('[id*=\'"role":"control"\']')].map((one) =>
+            [one.id, one.tagName === "INPUT" ? one.value : one.innerText.replace(/\s+/g, " "),
+             [...one.querySelectorAll("input")].map((input) => [input.type, input.value, input.checked])]),
+        titles: [...document.querySelectorAll("#content td[title]")].map((cell) => cell.title),
+        current: [...document.querySelectorAll("#clues [aria-current]")].map((clue) => clue.dataset.clue),
+        sorted: [...document.querySelectorAll("[aria-sort]")].map((head) => [head.innerText, head.getAttribute("aria-sort")]),
+        figures: plots.map((plot) => ({
+            traces: (plot._fullData || []).map((trace) => ({
+                name: trace.name, type: trace.type, x: list(trace.x), y: list(trace.y), z: trace.z && trace.z.map(list),
+                colour: [trace.line && trace.line.color, trace.marker && list(trace.marker.color)],
+                text: list(trace.text), more: list(trace.customdata) })),
+            axes: axes(plot._fullLayout),
+            cursor: ((plot._fullLayout || {}).shapes || []).map((shape) => [shape.x0, shape.x1, shape.y0, shape.y1]),
+        })),
+    });
+}"""
+# Nothing is under way: the server owes no answer, the page's own state is the address, and all figures and rows are there.
+AT_REST = r"""() => {
+    if (!document.querySelector("#content > *")) return false;
+    if (document.querySelector("[data-dash-is-loading]")) return false;
+    const figures = [...document.querySelectorAll("#content figure.figure")];
+    if (!figures.every((figure) => { const plot = figure.querySelector(".js-plotly-plot"); return plot && plot._fullData; })) return false;
+    const grid = document.getElementById("grid");
+    if (grid && !grid.querySelector(".ag-row a")) return false;
+    const answers = document.getElementById("answers");
+    if (answers && !answers.children.length) return false;
+    return [...document.querySelectorAll(".formula")].every((one) => one.querySelector("mjx-container"));
+}"""
+CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
+    .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
+SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
+
+
+def pages(page):
+    """Addresses of every page of the navigation, and of a question, for each dataset: (path, dataset, address)."""
+    page.goto("/")
+    page.locator(".top nav a").first.wait_for()
+    paths = page.eval_on_selector_all(".top nav a", "links => links.map((link) => new URL(link.href).pathname)")
+    names = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
+    questions = {name: api(page, "questions", dataset=name, limit=1)["questions"][0]["question_id"] for name in names}
+    found = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
+    return found + [("question", name, f"/questions/{name}/{quote(first)}") for name, first in questions.items()]
+
+
+def shown(page):
+    """All that is shown, once the page rests: two looks in a row, a moment apart, must see the same."""
+
+    def rests():
+        assert page.evaluate(AT_REST), f"{page.url} does not come to rest"
+        seen = page.evaluate(SHOWN)
+        page.wait_for_timeout(60)
+        assert page.evaluate(AT_REST) and page.evaluate(SHOWN) == seen, f"{page.url} does not come to rest"
+        return json.loads(seen)
+
+    return eventually(page, rests)
+
+
+def shows(page, expected, where):
+    """Wait until the page shows exactly this."""
+
+    def same():
+        seen = shown(page)
+        apart = [key for key in expected if seen[key] != expected[key]]
+        assert not apart, f"{where}: {', '.join(f'{key}: {_apart(seen[key], expected[key])}' for key in apart)}"
+
+    eventually(page, same)
+
+
+def _apart(seen, expected):
+    """Where two things begin to differ, in short."""
+    a, b = (one if isinstance(one, str) else json.dumps(one) for one in (seen, expected))
+    start = next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    begin = max(0, start - 40)
+    return f"shows ...{a[begin : start + 60]!r} for ...{b[begin : start + 60]!r}"
+
+
+def element(page, key):
+    """The control of a key of the address."""
+    return page.locator(f"""[id*='"key":"{key}"'][id$='"role":"control"}}']""")
+
+
+def set_otherwise(page, key):
+    """Give a control another value, as a visitor does."""
+    control = element(page, key)
+    control.scroll_into_view_if_needed()
+    if control.evaluate("one => one.tagName === 'INPUT'"):
+        control.fill("the")
+        control.press("Enter")
+    elif control.evaluate("one => one.matches('.dash-dropdown')"):
+        control.click()
+        control.page.locator(".dash-dropdown-content label:not(:has(input:checked))").first.click()
+        if page.locator(".dash-dropdown-content").is_visible():
+            page.keyboard.press("Escape")
+    elif control.locator("[role=slider]").count():
+        handle = control.locator("[role=slider]").last
+        handle.focus()
+        step = "ArrowLeft" if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax") else "ArrowRight"
+        for _ in range(20):
+            handle.press(step)
+    else:
+        control.locator("label:not(:has(input:checked))").last.click()
+
+
+def moved(page, before):
+    """Wait until the address is another one."""
+
+    def other():
+        assert page.url != before, f"the address stays {before}"
+
+    eventually(page, other)

@@ -127,8 +127,12 @@ CONTROLS: dict[str, Callable[[Facets, Selection], Component | None]] = {
 }
 
 
-def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Details:
-    """The controls of some keys, folded away on small screens; hidden where a page offers none."""
+def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
+    """The controls of some keys, folded away on small screens; hidden where a page offers none.
+
+    They stand behind the disclosure, not in it: Chromium would not let Tab leave a ``details`` whose last stop is a menu, for
+    Dash takes the menus' buttons out of the order of tabs.
+    """
     controls = [built for built in (CONTROLS[key](facets, selection) for key in keys) if built is not None]
-    inside = [html.Summary("Filters"), html.Div(controls, className="filters")]
-    return html.Details(inside, open=True, className="bar" if controls else "bar nothing", id="filters")
+    inside = [html.Details(html.Summary("Filters"), open=True, id="filters"), html.Div(controls, className="filters")]
+    return html.Div(inside, className="bar" if controls else "bar nothing")

@@ -46,7 +46,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     links = [looking.link(question_path(looking.selection.dataset, pair.question_id), dataset=None) for pair in pairs]
     standard = _standard(looking)
     metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
-    first, second = list(runs)[:2]
+    unnamed = _unnamed(looking, list(runs))
     return [
         html.Div(
             [
@@ -57,8 +57,8 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("a", "First run", _choices(runs, first), "" if a == first else a),
-                menu("b", "Second run", _choices(runs, second), "" if b == second else b),
+                menu("a", "First run", _choices(runs, unnamed[0], looking.single("b")), "" if a == unnamed[0] else a),
+                menu("b", "Second run", _choices(runs, unnamed[1], looking.single("a")), "" if b == unnamed[1] else b),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
             ],
             className="controls",
@@ -67,7 +67,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             [
                 figure(
                     "scatter", scatter_figure(pairs, metric, links, names, tones), _scatter_title(metric),
-                    _pairs_table(pairs, metric, names),
+                    _pairs_table(pairs, metric, names, links),
                 ),
                 figure(
                     "differences", differences_figure(pairs, metric, tones),
@@ -120,10 +120,18 @@ def _standard(looking: Looking) -> str:
     return "calscore" if looking.facets.human_teams else "brier"
 
 
+def _unnamed(looking: Looking, runs: list[str]) -> tuple[str, str]:
+    """The run that either key means where the address leaves it out: the first one, and the next, that the other is not."""
+    a, b = looking.single("a"), looking.single("b")
+    first = next((run for run in runs if run != b), "")
+    second = next((run for run in runs if run != (a or first)), "")
+    return first, second
+
+
 def _chosen(looking: Looking, runs: list[str]) -> tuple[str, str, Metric]:
     """Both runs and the metric of the address; the first two runs, and the dataset's usual metric, where it names none."""
     found = []
-    for key, standard in zip(("a", "b"), [*runs, "", ""], strict=False):
+    for key, standard in zip(("a", "b"), _unnamed(looking, runs), strict=True):
         run = looking.single(key) or standard
         if run and run not in runs:
             raise BadAddress("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
@@ -137,9 +145,9 @@ def _chosen(looking: Looking, runs: list[str]) -> tuple[str, str, Metric]:
     return found[0], found[1], CATALOGUE[metric]
 
 
-def _choices(runs: dict[str, str], standard: str) -> dict[str, str]:
-    """Value to name of each run; an address without the key means the standard one."""
-    return {"" if run == standard else run: name for run, name in runs.items()}
+def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
+    """Value to name of each run but the one that the other key names; an address without the key means the standard one."""
+    return {"" if run == standard else run: name for run, name in runs.items() if run != other}
 
 
 def _scatter_title(metric: Metric) -> str:
@@ -147,9 +155,13 @@ def _scatter_title(metric: Metric) -> str:
     return f"{metric.name}, question by question; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str]) -> Component:
+def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str], links: Sequence[str]) -> Component:
+    """The dots of the scatter as text; each links to what a press on its dot opens."""
     most = 200
-    rows = [row(pair.question_id, short(pair.a[metric.key]), short(pair.b[metric.key])) for pair in pairs[:most]]
+    rows = [
+        row(dcc.Link(pair.question_id, href=link), short(pair.a[metric.key]), short(pair.b[metric.key]))
+        for pair, link in zip(pairs[:most], links, strict=False)
+    ]
     if len(pairs) > most:
         rows.append(row(f"and {len(pairs) - most:,} more: /api/v1/compare has them all", "", ""))
     return table(["Question", *names], rows, "Question by question")

@@ -1,8 +1,9 @@
 """The address is the only state: every control of every page is set, and the address it leaves shows the same view wherever it
 is opened: in another browser, here again, on the way back."""
 
-from driving import chip, eventually, pairs
-from walking import CONTROLS, SETTERS, moved, pages, set_otherwise, shown, shows
+import time
+
+from walking import CONTROLS, COUNT, SETTERS, differences, follow, moved, pages, set_otherwise, shown, shows
 
 
 def controls(page):
@@ -23,7 +24,7 @@ def controls(page):
 def walk(page, other, address, kind, name):
     """Set one control; the view that it leaves is the view of its address, wherever that is opened."""
     where = f"{name} on {address}"
-    page.goto(address)
+    follow(page, address)
     before, was = shown(page), page.url
     if kind == "control":
         set_otherwise(page, name)
@@ -31,11 +32,12 @@ def walk(page, other, address, kind, name):
         page.locator(f"#content [data-set='{name}']").first.click()
     moved(page, was)
     left = page.url
-    other.goto(left)
+    moved_on = shown(page)
+    page.reload(wait_until="commit")
+    other.goto(left, wait_until="commit")
     expected = shown(other)
     assert expected != before, f"{where}: {left} shows what was shown before"
-    shows(page, expected, f"{where}, set")
-    page.reload()
+    assert moved_on == expected, f"{where}, set: {differences(moved_on, expected)}"
     shows(page, expected, f"{where}, reloaded")
     page.locator(".top nav a:not(.current)").first.click()
     moved(page, left)
@@ -47,12 +49,16 @@ def walk(page, other, address, kind, name):
 
 def test_the_address_holds_what_every_control_sets(visit):
     page, other = visit(), visit()
+    for one in (page, other):
+        one.add_init_script(COUNT)
     found = controls(page)
     assert len({address.partition("?")[0] for address, *_ in found}) > 5
     failures = []
     for address, kind, name in found:
+        print(time.strftime("%T"), address, kind, name, flush=True)
         try:
             walk(page, other, address, kind, name)
         except AssertionError as error:
             failures.append(str(error))
+            print(error, flush=True)
     assert not failures, "\n".join(failures)

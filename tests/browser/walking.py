@@ -33,15 +33,29 @@ SHOWN = r"""() => {
 # Nothing is under way: the server owes no answer, the page's own state is the address, and all figures and rows are there.
 AT_REST = r"""() => {
     if (!document.querySelector("#content > *")) return false;
-    if (document.querySelector("[data-dash-is-loading]")) return false;
+    if (window.owed) return false;
+    const address = window.dash_component_api && window.dash_component_api.getLayout("address");
+    if (!address) return false;
     const figures = [...document.querySelectorAll("#content figure.figure")];
-    if (!figures.every((figure) => { const plot = figure.querySelector(".js-plotly-plot"); return plot && plot._fullData; })) return false;
+    const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
+    if (!plots.every((plot) => plot && plot._fullData)) return false;
     const grid = document.getElementById("grid");
     if (grid && !grid.querySelector(".ag-row a")) return false;
     const answers = document.getElementById("answers");
     if (answers && !answers.children.length) return false;
     return [...document.querySelectorAll(".formula")].every((one) => one.querySelector("mjx-container"));
 }"""
+# Counts the answers that the server owes to Dash; set before a page's own scripts run.
+COUNT = r"""
+    window.owed = 0;
+    const fetched = window.fetch;
+    window.fetch = function (...asked) {
+        if (!String(asked[0]).includes("_dash-")) return fetched.apply(this, asked);
+        window.owed += 1;
+        const done = () => window.setTimeout(() => { window.owed -= 1; }, 30);
+        return fetched.apply(this, asked).then((answer) => { done(); return answer; }, (error) => { done(); throw error; });
+    };
+"""
 CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
     .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
 SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
@@ -76,10 +90,27 @@ def shows(page, expected, where):
 
     def same():
         seen = shown(page)
-        apart = [key for key in expected if seen[key] != expected[key]]
-        assert not apart, f"{where}: {', '.join(f'{key}: {_apart(seen[key], expected[key])}' for key in apart)}"
+        assert seen == expected, f"{where}: {differences(seen, expected)}"
 
     eventually(page, same)
+
+
+def differences(seen, expected):
+    """What is shown otherwise than expected."""
+    apart = [key for key in expected if seen[key] != expected[key]]
+    return ", ".join(f"{key} {_apart(seen[key], expected[key])}" for key in apart)
+
+
+def follow(page, address):
+    """Go to an address of this server as a link in the page does."""
+    page.evaluate(
+        """(address) => {
+            window.history.pushState({}, "", address);
+            window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+        }""",
+        address,
+    )
+    page.wait_for_timeout(20)
 
 
 def _apart(seen, expected):
@@ -111,7 +142,7 @@ def set_otherwise(page, key):
         handle = control.locator("[role=slider]").last
         handle.focus()
         step = "ArrowLeft" if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax") else "ArrowRight"
-        for _ in range(20):
+        for _ in range(8):
             handle.press(step)
     else:
         control.locator("label:not(:has(input:checked))").last.click()

@@ -1,0 +1,113 @@
+"""No page has a serious or critical violation of axe-core's rules, in either theme, wide or narrow; and the keyboard reaches and
+uses every control."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from driving import eventually, pairs, path
+from walking import CONTROLS, COUNT, follow, moved, pages, shown
+
+GRAVE = ("serious", "critical")
+FOCUSED = r"""() => {
+    const one = document.activeElement;
+    if (!one || one === document.body) return null;
+    // Controls without a face of their own show the focus on what stands for them, such as a chip's label.
+    const faces = [one, one.closest("label"), one.closest(".dash-input-container"), one.parentElement];
+    const seen = faces.filter(Boolean).some((face) => {
+        const style = window.getComputedStyle(face);
+        return (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== "none";
+    });
+    const control = one.closest('[id*=\'"role":"control"\']');
+    const key = control ? JSON.parse(control.id.replace(/}[^}]*$/, "}")).key : null;
+    return { key: key, set: one.dataset.set || null, seen: seen, what: one.outerHTML.slice(0, 160) };
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_grave(visit, theme, width):
+    page = visit(theme=theme, width=width)
+    page.add_init_script(COUNT)
+    found = {}
+    for _, _, address in pages(page):
+        follow(page, address)
+        shown(page)
+        page.evaluate("document.querySelectorAll('#content details').forEach((one) => { one.open = true; })")
+        overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow == 0, f"{address} is {overflow} px too wide"
+        for violation in Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]:
+            if violation["impact"] in GRAVE:
+                nodes = [f"{node['target']} {node['html'][:120]} {node['failureSummary'][:240]}" for node in violation["nodes"]]
+                found.setdefault(f"{violation['id']}: {violation['help']}", []).append((address, len(nodes), nodes[0]))
+    said = [f"{rule}\n    " + "\n    ".join(map(str, places)) for rule, places in found.items()]
+    assert not said, "\n".join(said)
+
+
+def test_tab_reaches_every_control_and_shows_where_it_is(visit):
+    page = visit()
+    page.add_init_script(COUNT)
+    walked = set()
+    for name, _, address in pages(page):
+        if name in walked:
+            continue
+        walked.add(name)
+        follow(page, address)
+        shown(page)
+        wanted = {control["key"] for control in page.evaluate(CONTROLS)}
+        page.evaluate("document.activeElement.blur()")
+        page.locator("body").press("Home")
+        reached, unseen = set(), []
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            at = page.evaluate(FOCUSED)
+            if at is None or wanted <= reached:
+                break
+            reached.add(at["key"])
+            if not at["seen"]:
+                unseen.append(at["what"])
+        assert wanted <= reached, f"{address}: Tab does not reach {wanted - reached}"
+        assert not unseen, f"{address}: the focus is not seen on {unseen}"
+
+
+def test_the_keyboard_sets_controls(visit):
+    page = visit()
+    page.add_init_script(COUNT)
+    page.goto("/?dataset=pyramid")
+    shown(page)
+    page.locator(".filter-category input").first.focus()
+    page.keyboard.press("Space")
+    eventually(page, lambda: _has(page, "category"))
+    page.locator(".filter-difficulty [role=slider]").first.focus()
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: _has(page, "difficulty"))
+    page.locator(".filter-human button").focus()
+    page.keyboard.press("Enter")
+    page.locator(".dash-dropdown-content").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    eventually(page, lambda: _has(page, "human"))
+    shown(page)
+    page.locator("thead [data-set]").first.focus()
+    page.keyboard.press("Enter")
+    eventually(page, lambda: _has(page, "sort"))
+
+
+def _has(page, key):
+    assert key in dict(pairs(page)), page.url
+
+
+def test_the_table_behind_the_scatter_opens_what_its_dots_open(visit):
+    page = visit()
+    page.add_init_script(COUNT)
+    page.goto("/compare?dataset=pyramid")
+    shown(page)
+    dots = page.evaluate("document.querySelector('.figure-scatter .js-plotly-plot').data.at(-1).customdata.map((dot) => dot[1])")
+    page.locator(".figure-scatter summary").focus()
+    page.keyboard.press("Enter")
+    links = page.locator(".figure-scatter tbody th a")
+    assert [link.get_attribute("href") for link in links.all()] == dots[:200]
+    links.nth(3).focus()
+    before = page.url
+    page.keyboard.press("Enter")
+    moved(page, before)
+    assert path(page) == dots[3].partition("?")[0]

@@ -226,7 +226,7 @@ def _wins(
             className="shares",
         )
         rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
-    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", ""]
+    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", "Shares"]
     return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
 
 

@@ -1,7 +1,6 @@
 """The address is the only state: every control of every page is set, and the address it leaves shows the same view wherever it
 is opened: in another browser, here again, on the way back."""
 
-
 from driving import eventually, pairs
 from walking import CONTROLS, COUNT, SETTERS, differences, follow, moved, pages, set_otherwise, shown, shows
 

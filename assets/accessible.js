@@ -1,0 +1,31 @@
+// What Dash's controls leave out for those who use the keyboard or a screen reader.
+(function () {
+    "use strict";
+    function complete() {
+        // A menu's button is out of the order of tabs, for a hidden box before it, which styles take away.
+        for (const button of document.querySelectorAll('button.dash-dropdown[tabindex="-1"]')) button.tabIndex = 0;
+        for (const filter of document.querySelectorAll(".filter")) {
+            const label = filter.querySelector(".label");
+            const unnamed = filter.querySelectorAll(
+                "input[type=number]:not([aria-label]), input[type=search]:not([aria-label]), [role=slider]:not([aria-label])");
+            for (const one of label ? unnamed : []) {
+                const ends = [...filter.querySelectorAll(one.tagName + (one.type ? `[type=${one.type}]` : "[role=slider]"))];
+                const end = ends.length > 1 ? (ends.indexOf(one) === 0 ? ", from" : ", to") : "";
+                one.setAttribute("aria-label", label.textContent + end);
+            }
+        }
+        // A formula that is wider than the page scrolls: only such a one is a tab stop.
+        for (const formula of document.querySelectorAll(".formula")) {
+            if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+            else formula.removeAttribute("tabindex");
+        }
+    }
+    let waits = false;
+    function soon() {
+        if (waits) return;
+        waits = true;
+        window.setTimeout(() => { waits = false; complete(); }, 50);
+    }
+    new MutationObserver(soon).observe(document.documentElement, { subtree: true, childList: true });
+    window.addEventListener("resize", soon);
+})();

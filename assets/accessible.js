@@ -4,6 +4,12 @@
     function complete() {
         // A menu's button is out of the order of tabs, for a hidden box before it, which styles take away.
         for (const button of document.querySelectorAll('button.dash-dropdown[tabindex="-1"]')) button.tabIndex = 0;
+        // A chip is a checkbox in its label; the role of an option around a checkbox would be a control within a control.
+        for (const list of document.querySelectorAll('.chips[role="listbox"]')) list.setAttribute("role", "group");
+        for (const chip of document.querySelectorAll('.chips label[role="option"], .chips label[aria-selected]')) {
+            chip.removeAttribute("role");
+            chip.removeAttribute("aria-selected");
+        }
         for (const filter of document.querySelectorAll(".filter")) {
             const label = filter.querySelector(".label");
             const unnamed = filter.querySelectorAll(
@@ -26,6 +32,6 @@
         waits = true;
         window.setTimeout(() => { waits = false; complete(); }, 50);
     }
-    new MutationObserver(soon).observe(document.documentElement, { subtree: true, childList: true });
+    new MutationObserver(soon).observe(document.documentElement, { subtree: true, childList: true, attributeFilter: ["aria-selected"] });
     window.addEventListener("resize", soon);
 })();

@@ -14,7 +14,10 @@ NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
 def agreement_figure(found: Agreement, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank where it is undefined."""
+    """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank where undefined.
+
+    The colours go beyond -1 and 1, so that the numbers are readable on all of them.
+    """
     labels = [plain(metric.label) for metric in metrics]
     place = {metric.key: index for index, metric in enumerate(metrics)}
     taus: list[list[float | None]] = [[None] * len(metrics) for _ in metrics]
@@ -24,10 +27,10 @@ def agreement_figure(found: Agreement, metrics: Sequence[Metric]) -> dict[str, A
     return {
         "data": [
             {
-                "type": "heatmap", "z": taus, "x": labels, "y": labels, "zmin": -1, "zmax": 1, "showscale": False,
+                "type": "heatmap", "z": taus, "x": labels, "y": labels, "zmin": -1.5, "zmax": 1.5, "showscale": False,
                 "xgap": 1, "ygap": 1,
                 "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
-                "text": text, "texttemplate": "%{text}" if len(metrics) <= NAMED else "", "textfont": {"size": 10},
+                "text": text, "texttemplate": "%{text}" if len(metrics) <= NAMED else "", "textfont": {"size": 10, "color": INK},
                 "hovertemplate": "%{x}, %{y}: tau-b = %{z:.3f}<extra></extra>", "hoverongaps": False,
             }
         ],

@@ -120,7 +120,8 @@ def main() -> None:
         "# Filter to redraw",
         "",
         f"Written by `benchmarks/redraw.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
-        f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included), dataset pyramid, {options.times} repetitions. From "
+        f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included),"
+        f"dataset pyramid, {options.times} repetitions. From "
         "the input event to the frame after the last change of the page. Cold: values that nobody asked for before.",
         "",
         *lines,

@@ -35,16 +35,53 @@
     const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
     const orderKey = (sort) => (sort || "").replace(/^-/, "");
 
+    // "of KEY=VALUE:NAME": NAME's own number among the values of the key, as NAME:number; a blank one is left out. It counts
+    // only while KEY is VALUE, under which it was drawn. What has no control on the page stays: other names, and a value for all.
+    function named(kind) {
+        const [, key, value, name] = /^of (\w+)=(\w*):(.*)$/s.exec(kind);
+        return { key, value, name };
+    }
+    const element = (id) => document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).sort())));
+    const refused = (id) => { const box = element(id); return Boolean(box && box.validity && !box.validity.valid); };
+    function merged(before, own) {
+        const rest = new Map(own);
+        const kept = before.map((text) => {
+            const name = text.includes(":") ? text.slice(0, text.lastIndexOf(":")) : null;
+            if (!rest.has(name)) return text;
+            const number = rest.get(name);
+            rest.delete(name);
+            // The same number stays as it is written.
+            return number === null ? "" : Number(text.slice(name.length + 1)) === number ? text : name + ":" + number;
+        });
+        return kept.concat([...rest].map(([name, number]) => (number === null ? "" : name + ":" + number)));
+    }
+
     // Reads every control into the address; what has no control on the page stays as it is.
     clueline.write = function (values, ids) {
-        const before = new URLSearchParams(window.location.search).toString();
+        const parameters = new URLSearchParams(window.location.search);
+        const before = parameters.toString();
         const changes = {};
         ids.forEach((id, index) => {
+            const [kind, ruled] = id.kind.split(":", 2);
+            if (kind.startsWith("of ")) return;
             // "As in the table" leaves the order to the table's headings.
-            const shown = new URLSearchParams(window.location.search).get(id.key);
-            if (id.kind === "order" && !values[index] && orderKey(shown) !== ownOrder()) return;
-            changes[id.key] = (asText[id.kind] || asText.one)(values[index]);
+            if (kind === "order" && !values[index] && orderKey(parameters.get(id.key)) !== ownOrder()) return;
+            changes[id.key] = (asText[kind] || asText.one)(values[index]);
+            // "rules:OTHER" is one value, and another one of it makes the values of OTHER mean something else: they go.
+            if (kind === "rules" && changes[id.key] !== (parameters.get(id.key) || "")) parameters.delete(ruled);
         });
+        const own = {};
+        ids.forEach((id, index) => {
+            if (!id.kind.startsWith("of ")) return;
+            const under = named(id.kind);
+            const now = under.key in changes ? changes[under.key] : parameters.get(under.key) || "";
+            if (now === under.value && refused(id)) return; // the address stays as it is
+            const number = now === under.value && Number.isFinite(values[index]) ? values[index] : null;
+            (own[id.key] = own[id.key] || new Map()).set(under.name, number);
+        });
+        for (const key of new Set([...Object.keys(own), ...ids.filter((id) => id.kind.startsWith("rules:")).map((id) => id.kind.slice(6))])) {
+            changes[key] = merged(parameters.getAll(key), own[key] || new Map());
+        }
         const after = clueline.set(changes);
         return after === before ? noUpdate() : after;
     };
@@ -77,6 +114,18 @@
         if (!element) return;
         const changes = Object.fromEntries(new URLSearchParams(element.dataset.set));
         window.dash_clientside.set_props("address", { data: clueline.set(changes) });
+    });
+
+    // Elements that blank controls when they are pressed: data-clear="threshold", of all names or of the one in data-of.
+    document.addEventListener("click", (event) => {
+        const element = event.target.closest("[data-clear]");
+        if (!element) return;
+        for (const control of document.querySelectorAll('input[id*=\'"role":"control"\']')) {
+            const id = JSON.parse(control.id);
+            if (id.key !== element.dataset.clear || ("of" in element.dataset && named(id.kind).name !== element.dataset.of)) continue;
+            control.focus(); // what was pressed goes away
+            window.dash_clientside.set_props(id, { value: null });
+        }
     });
 
     // Dash's router looks at the address when it is pushed or popped, but has not seen what was replaced in between: where a

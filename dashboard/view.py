@@ -6,12 +6,13 @@ The address is the only state. A page's controls are built from it; a change of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
 from dashboard.components.filters import filter_bar
@@ -66,6 +67,8 @@ class View:
         keys: its own keys.
         draw: components for what is looked at; raises ``BadAddress`` where one of its own keys is bad.
         check: raises the same without drawing anything.
+        live: own keys whose change leaves the page standing: only its figures and live parts are drawn anew, in their places, so
+            that a control that is held keeps its focus. All else that it draws is the same whatever these keys say.
         place: among the pages of the navigation, ascending; None for a page that is not in it.
     """
 
@@ -77,6 +80,7 @@ class View:
     keys: tuple[str, ...] = ()
     check: Callable[[Looking], None] = lambda looking: None
     place: int | None = None
+    live: tuple[str, ...] = ()
 
 
 VIEWS: dict[str, View] = {}
@@ -139,6 +143,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
                 id="main",
             ),
             dcc.Store(id="address", data=urlencode(pairs)),
+            dcc.Store(id="shown", data=urlencode(pairs) if looking else None),
             dcc.Store(id="view", data={"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS)}),
         ],
         className=f"page page-{view.name}",
@@ -147,20 +152,49 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
 
 @callback(
     Output("content", "children"),
+    Output("shown", "data"),
+    Output({"role": "spec", "figure": ALL}, "data"),
+    Output({"role": "live", "part": ALL}, "children"),
+    Output({"role": "drawn", "key": ALL, "kind": ALL}, "data"),
     Input("address", "data"),
+    State("shown", "data"),
     State("view", "data"),
     prevent_initial_call=True,
 )
-def redraw(query: str | None, of: dict[str, Any]) -> Any:
-    """Draw a view anew after its address was changed by a control."""
+def redraw(query: str | None, shown: str | None, of: dict[str, Any]) -> Any:
+    """Draw a view anew after its address was changed by a control; ``shown`` is the address that it shows, None for an error."""
+    standing = ctx.outputs_list[2:]
+    leave = [[no_update] * len(ids) for ids in standing]
     view = VIEWS.get(of["name"])
     if view is None:
-        return no_update
+        return no_update, no_update, *leave
     pairs = parse_qsl(query or "", keep_blank_values=True)
     try:
-        return list(view.draw(look(view, pairs, of["dataset"], of["item"])))
+        content = list(view.draw(look(view, pairs, of["dataset"], of["item"])))
     except (BadAddress, StoreError) as error:
-        return [error_panel(error, of["path"], pairs)]
+        return [error_panel(error, of["path"], pairs)], None, *leave
+    if shown is not None and _others(pairs, view.live) == _others(parse_qsl(shown, keep_blank_values=True), view.live):
+        drawn = _parts(content)
+        wanted = [_key(each["id"]) for ids in standing for each in ids]
+        if sorted(drawn) == sorted(wanted):
+            in_place = [[getattr(drawn[_key(each["id"])], each["property"]) for each in ids] for ids in standing]
+            return no_update, query, *in_place
+    return content, query, *leave
+
+
+def _others(pairs: Pairs, keys: Sequence[str]) -> Pairs:
+    return sorted(pair for pair in pairs if pair[0] not in keys)
+
+
+def _parts(content: Sequence[Component | None]) -> dict[str, Component]:
+    """What of a page's content can be drawn anew in its place, by id."""
+    found = html.Div(content)._traverse()
+    ids = ((part, getattr(part, "id", None)) for part in found)
+    return {_key(of): part for part, of in ids if isinstance(of, dict) and of.get("role") in ("spec", "live", "drawn")}
+
+
+def _key(of: dict[str, str]) -> str:
+    return json.dumps(of, sort_keys=True)
 
 
 clientside_callback(

@@ -3,6 +3,8 @@
 Every control has an id ``{"role": "control", "key": ..., "kind": ...}``; ``assets/address.js`` reads them all into the address.
 ``kind`` says how a value becomes text: ``many`` (repeated), ``one`` (blank: left out), ``range`` (lo..hi, left out where full) or
 ``order`` (as ``one``, but blank leaves the order to the headings of the table).
+``rules:OTHER`` is one value under which the values of the key OTHER are meant: they go when it changes. ``of KEY=VALUE:NAME`` is
+the number of one NAME among several, written NAME:number (blank: left out), meant while KEY is VALUE.
 """
 
 from __future__ import annotations

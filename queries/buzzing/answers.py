@@ -83,9 +83,13 @@ class RunExplorer(msgspec.Struct):
 
 
 class Explorer(msgspec.Struct):
-    """The threshold explorer. ``human_curve`` is h in pi = 1 - h, None under the polynomial."""
+    """The threshold explorer.
+
+    ``scales``: those on which some of its runs have a score; ``human_curve``: h in pi = 1 - h, None under the polynomial.
+    """
 
     scale: str
+    scales: list[str]
     curve: str
     human_curve: str | None
     missing: str | None

@@ -109,10 +109,14 @@ def representative(found: Best) -> float:
 
 @dataclass(frozen=True)
 class Play:
-    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run."""
+    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run.
+
+    ``scales`` are those on which some run has a score.
+    """
 
     missing: str | None
     questions: int
+    scales: tuple[str, ...]
     board: Board
     runs: tuple[Said, ...]
 
@@ -130,7 +134,17 @@ def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
     if missing:
         selection = selection.but(questions=())
     board, positions = read_board(snapshot, selection)
-    return Play(missing, count, board, tuple(_said(snapshot, selection, rules, board, positions)))
+    runs = tuple(_said(snapshot, selection, rules, board, positions))
+    return Play(missing, count, _scales(snapshot, selection) if runs else (), board, runs)
+
+
+def _scales(snapshot: Snapshot, selection: Selection) -> tuple[str, ...]:
+    with_clauses, parameters = chosen(selection)
+    given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
+    found = snapshot.rows(
+        f"{with_clauses} select {given} from ({kept_responses(selection, parameters)}) p join chosen_runs using (run)", parameters
+    )
+    return tuple(scale for scale, there in zip(SCORE, found[0], strict=True) if there)
 
 
 def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, positions: Ints) -> Iterator[Said]:

@@ -31,6 +31,7 @@ def of_play(found: Play, selection: Selection, rules: Rules) -> Explorer:
     human = selection.conventions.human or PEOPLE_CURVE
     return Explorer(
         scale=rules.scale,
+        scales=list(found.scales),
         curve=rules.curve,
         human_curve=human if rules.curve == "dataset" else None,
         missing=found.missing,

@@ -78,3 +78,27 @@ def write_crowd(folder):
             ],
         )
     (folder / "dataset.json").write_text(json.dumps({"dataset": "crowd", "title": "Crowd", "kind": "incremental"}))
+
+
+def write_tokens(folder):
+    """Three runs, of which two gave token log-probabilities, on eight questions that three teams played."""
+    questions = [f"t{index}" for index in range(8)]
+    _write(folder / "questions.csv", ["question_id", "answer"], [[name, name] for name in questions])
+    clues = [[name, clue, "one two three four five"] for name in questions for clue in range(4)]
+    _write(folder / "clues.csv", ["question_id", "clue", "text"], clues)
+    heard = [[name, "m", team, "human", ""] for name in questions for team in ("Ash", "Birch")]
+    heard += [[name, "m", "Cedar", "human", 7] for name in questions]  # others ended it
+    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind", "heard_words"], heard)
+    buzzes = [[name, "m", "Ash", 6 + index, "true"] for index, name in enumerate(questions)]
+    buzzes += [[name, "m", "Birch", 9 + index, str(index % 2 == 0).lower()] for index, name in enumerate(questions)]
+    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    for run, model in enumerate(("talker", "teller", "silent")):
+        rows = []
+        for index, name in enumerate(questions):
+            for clue in range(4):
+                sure = (clue + 1) / (5 + (index + run) % 3)
+                logprobs = "" if model == "silent" else json.dumps([round(-1.5 * (1 - sure), 4), round(-0.4 * (1 - sure), 4)])
+                rows.append([name, clue, name if (index + clue + run) % 4 else "else", round(sure, 4), logprobs, model])
+        header = ["question_id", "clue", "guess", "confidence", "token_logprobs", "model"]
+        _write(folder / "responses" / f"{model}.csv", header, rows)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "tokens", "title": "Tokens", "kind": "incremental"}))

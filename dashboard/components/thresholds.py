@@ -1,0 +1,178 @@
+"""A threshold per run: a slider to move it, a box to type it, and what comes of it, which follows while the slider moves.
+
+The box is the control of the address: blank while the run keeps to its default. Moving the slider fills the box, and only that.
+What the server has drawn stands in a store per run (``drawn``), from which ``assets/buzz.js`` sets slider, box and read-out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import MATCH, ClientsideFunction, Input, Output, State, clientside_callback, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.filters import control
+from dashboard.components.live import live
+from dashboard.components.numbers import DASH, short
+from dashboard.components.runs import swatch
+from dashboard.figures.style import OTHERS
+from queries.buzzing import Explorer
+from queries.buzzing.answers import Outcome, RunExplorer
+
+KEY = "threshold"
+STEP = 0.001  # of the sliders; the boxes take any number
+DIGITS = 6  # significant ones of the steps that the browser follows; what the server draws is exact
+LOWEST = -5.0  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
+
+
+def part(role: str, kind: str) -> dict[str, str]:
+    """Id of what belongs to the control of one run."""
+    return {"role": role, "key": KEY, "kind": kind}
+
+
+def span(found: Explorer, runs: Sequence[RunExplorer]) -> tuple[float, float]:
+    """The thresholds that the sliders and the figure reach over."""
+    if found.scale == "confidence":
+        return 0.0, 1.0
+    used = [run.outcome.threshold for run in runs] + [run.optimum.threshold if run.optimum else None for run in runs]
+    lowest = min((run.curve.thresholds[0] for run in runs if run.curve), default=LOWEST)
+    return min([max(lowest, LOWEST), *(value for value in used if value is not None)]), 0.0
+
+
+def threshold_rows(
+    found: Explorer,
+    runs: Sequence[RunExplorer],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    given: Sequence[str],
+    scale: str,
+) -> html.Div:
+    """A row per run.
+
+    Args:
+        found: the explorer.
+        runs: those of its runs that have a row; each has a curve.
+        names: run id to what it is called.
+        colours: run id to colour.
+        given: the thresholds of the address, as written there.
+        scale: the scale of the address, as written there.
+    """
+    own = {text.rpartition(":")[0]: float(text.rpartition(":")[2]) for text in given if ":" in text}
+    common = next((float(text) for text in given if ":" not in text), None)
+    ends = span(found, runs)
+    rows = []
+    for run in runs:
+        default = common if common is not None else run.optimum.threshold if run.optimum else None
+        kind, name = f"of scale={scale}:{run.run}", names[run.run]
+        parts = _row(run, kind, own.get(run.run), default, ends, name, colours.get(run.run))
+        rows.append(
+            html.Div(
+                [*parts, live(f"kept {run.run}", _kept(run, own.get(run.run), common, default, name), className="kept")],
+                className="threshold",
+                style={"--shade": colours.get(run.run) or OTHERS},
+                **data(run=run.run),
+            )
+        )
+    return html.Div(rows, className="thresholds", role="group", **aria(label="Thresholds"))
+
+
+def _row(
+    run: RunExplorer,
+    kind: str,
+    own: float | None,
+    default: float | None,
+    ends: tuple[float, float],
+    name: str,
+    colour: str | None,
+) -> list[Component]:
+    used = run.outcome.threshold
+    shown = used if used is not None else ends[1]  # no best one, and none is given
+    slider = dcc.Slider(
+        min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", kind), marks=None, allow_direct_input=False,
+        updatemode="mouseup", included=False, className="slider single",
+    )  # fmt: skip
+    box = dcc.Input(
+        type="number", value=own, id=control(KEY, kind), debounce=0.5, step="any", min=ends[0] if ends[0] >= 0 else None,
+        max=ends[1], placeholder=short(default), className="threshold-box",
+    )  # fmt: skip
+    said = readout(run.outcome)
+    return [
+        html.Div([swatch(colour), html.Span(name, className="name")], className="who", title=name),
+        slider,
+        box,
+        html.Div(
+            [html.Span([html.B(value), " ", what]) for value, what in said],
+            id=part("readout", kind),
+            className="readout",
+        ),
+        dcc.Store(id=part("drawn", kind), data=_drawn(run, name, shown, own, short(default), said)),
+    ]
+
+
+def _kept(run: RunExplorer, own: float | None, common: float | None, default: float | None, name: str) -> Component:
+    """Where a run's threshold comes from, or how it gets back there."""
+    if own is not None:
+        to = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
+        label = "Reset" if default is None else f"Reset to {short(default)}"
+        marks = data(clear=KEY, of=run.run) | aria(label=f"{label}: {name}")
+        return html.Button(label, className="quiet", title=to, n_clicks=0, **marks)
+    if run.outcome.threshold is None:
+        return html.Span("give a threshold", className="default")
+    return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")
+
+
+def readout(outcome: Outcome) -> list[tuple[str, str]]:
+    """What comes of a threshold, in three numbers; ``assets/buzz.js`` says the same while the slider moves."""
+    win = DASH if outcome.win is None else f"{100 * outcome.win:.1f} %"
+    return [(short(outcome.expected_wins), "expected wins"), (short(outcome.score, 2), "points"), (win, "won")]
+
+
+def _drawn(
+    run: RunExplorer, name: str, value: float, box: float | None, placeholder: str, said: list[tuple[str, str]]
+) -> dict[str, Any]:
+    assert run.curve is not None
+    curve = run.curve
+    steps = {
+        "thresholds": curve.thresholds,  # exact: they are compared with
+        "expected_wins": _few(curve.expected_wins),
+        "score": _few(curve.score),
+        "win": _few(curve.win),
+    }
+    wins = run.outcome.expected_wins
+    return {
+        "run": run.run, "name": name, "value": value, "box": box, "placeholder": placeholder, "said": said, "steps": steps,
+        "dot": [value, wins] if wins is not None else None,
+    }  # fmt: skip
+
+
+def _few(values: list[float] | None) -> list[float] | None:
+    return None if values is None else [float(f"{value:.{DIGITS}g}") for value in values]
+
+
+# Two of these set what others write, in a circle that ends where nothing changes: they do so by ``set_props``, without an output.
+clientside_callback(
+    ClientsideFunction("clueline", "slid"),
+    Input(part("slide", MATCH), "value"),  # type: ignore[arg-type]
+    State(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
+    State(control(KEY, MATCH), "value"),  # type: ignore[arg-type]
+    State(control(KEY, MATCH), "id"),  # type: ignore[arg-type]
+    prevent_initial_call=True,
+)
+clientside_callback(
+    ClientsideFunction("clueline", "settled"),
+    Input(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
+    State(part("slide", MATCH), "value"),  # type: ignore[arg-type]
+    State(control(KEY, MATCH), "value"),  # type: ignore[arg-type]
+    State(part("drawn", MATCH), "id"),  # type: ignore[arg-type]
+    prevent_initial_call=True,
+)
+clientside_callback(
+    ClientsideFunction("clueline", "sliding"),
+    Output(part("readout", MATCH), "children"),  # type: ignore[arg-type]
+    Input(part("slide", MATCH), "drag_value"),  # type: ignore[arg-type]
+    Input(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
+    State(part("slide", MATCH), "id"),  # type: ignore[arg-type]
+    prevent_initial_call=True,
+)

@@ -1,0 +1,140 @@
+"""When people and runs buzz, and how often they do so with a correct guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.style import INK, OTHERS, axis, layout, plain
+from queries.buzzing.answers import BuzzCurve, BuzzCurves, Habits, RunHabit, TeamsHabit
+
+WIDTH, HEIGHT = 430, 300  # of a panel
+ROW = 24
+TINTS = {"people": 1.0, "Q1": 0.34, "Q2": 0.5, "Q3": 0.68, "Q4": 0.86}
+PEOPLE = {"people": "All people", "Q1": "Q1 (fewest correct)", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4 (most correct)"}
+LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
+APART = 0.052  # of labels, as a share of the panel's height
+
+
+def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
+    """What a curve is called on the page."""
+    return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (team)"
+
+
+def curves_figure(found: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """Cumulative buzzes per question heard over the fraction revealed: correct ones in one panel, solid; incorrect ones, dotted.
+
+    People in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
+    """
+    drawn = [curve for curve in found.curves if curve.correct is not None and curve.incorrect is not None]
+    top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
+    top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
+    top = max(ceil(top * 10 + 0.2) / 10, 0.1)
+    data, labels = [], []
+    for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
+        at_end = {}
+        # People above the runs, so that they stay in sight among many.
+        for curve in sorted(drawn, key=lambda curve: curve.kind == "human"):
+            person = curve.kind == "human"
+            shade = INK if person else colours.get(curve.name, OTHERS)
+            values = getattr(curve, kind)
+            data.append({
+                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)), "meta": [curve.name, kind],
+                "x": found.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
+                "line": {"color": shade, "width": 3 if curve.name == "people" and person else 1.8, "dash": dash, "shape": "hv"},
+                "opacity": TINTS[curve.name] if person else 1,
+                "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
+            })  # fmt: skip
+            if person:
+                at_end[LABELS[curve.name]] = values[-1]
+        labels += _labels(at_end, panel, top)
+    figure = panels(
+        data,
+        ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
+        x={"title": "", "range": [0, 1.09], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"},
+        y={"title": "", "range": [0, top], "tickformat": ".2~f"},
+        height=HEIGHT,
+        annotations=labels,
+    )
+    figure["layout"]["meta"]["width"] = WIDTH
+    return figure
+
+
+def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[dict[str, Any]]:
+    """Names of the groups of people at the ends of their curves, moved apart where these meet."""
+    axes = panel_axes(panel)
+    placed: list[dict[str, Any]] = []
+    below = -APART * top
+    room = APART * top
+    for number, (name, value) in enumerate(sorted(at_end.items(), key=lambda pair: pair[1])):
+        # None so high that those above it would leave the panel.
+        highest = top - room * (len(at_end) - 1 - number) - room / 2
+        below = max(below + room, min(value, highest))
+        placed.append({
+            "text": name, "x": 1.012, "y": below, "xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "left",
+            "yanchor": "middle", "showarrow": False, "font": {"size": 11, "color": INK},
+        })  # fmt: skip
+    return placed
+
+
+def habits_figure(found: Habits, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
+    runs = [run for run in found.runs if run.given_correct is not None or run.given_incorrect is not None]
+    people = [team for team in found.teams if team.kind == "human" and team.correct_rate is not None]
+    between: dict[str, list[Any]] = {"x": [], "y": []}
+    for run in runs:
+        between["x"] += [run.given_correct, run.given_incorrect, None]
+        between["y"] += [plain(names[run.run])] * 2 + [None]
+    data: list[dict[str, Any]] = [
+        {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
+        _dots(runs, names, colours, "given_correct", "circle-open"),
+        _dots(runs, names, colours, "given_incorrect", "x-thin-open"),
+        _bounds(people, "correct_rate", "triangle-right"),
+        _bounds(people, "incorrect_rate", "triangle-right-open"),
+    ]
+    return {
+        "data": data,
+        "layout": layout(
+            ROW * (len(runs) + len(people)) + 64,
+            xaxis=axis("chance to buzz", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis(
+                autorange="reversed", showgrid=True, type="category", tickfont={"size": 12, "color": INK},
+                categoryorder="array", categoryarray=[*(plain(names[run.run]) for run in runs), *map(_who, people)],
+            ),
+        ),
+    }  # fmt: skip
+
+
+def _who(team: TeamsHabit) -> str:
+    return f"People, {team.name}" if team.name != "people" else "People, all"
+
+
+def _dots(
+    runs: Sequence[RunHabit], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
+) -> dict[str, Any]:
+    kind = number.removeprefix("given_")
+    shades = [colours.get(run.run, OTHERS) for run in runs]
+    return {
+        "type": "scatter", "mode": "markers", "name": f"P(buzz | {kind})", "meta": [run.run for run in runs],
+        "x": [getattr(run, number) for run in runs], "y": [plain(names[run.run]) for run in runs], "cliponaxis": False,
+        "marker": {
+            "symbol": symbol, "size": 10, "color": shades, "line": {"width": 2.5, "color": shades},
+        },
+        "customdata": [getattr(run, f"seen_{kind}") for run in runs],
+        "hovertemplate": (
+            f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>clues with such a guess: %{{customdata:,.6~g}}<extra></extra>"
+        ),
+    }  # fmt: skip
+
+
+def _bounds(people: Sequence[TeamsHabit], rate: str, symbol: str) -> dict[str, Any]:
+    kind = rate.removesuffix("_rate")
+    return {
+        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in people],
+        "y": [_who(team) for team in people], "cliponaxis": False, "customdata": [team.teams for team in people],
+        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
+        "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
+        "a mean over %{customdata:,} teams<extra></extra>",
+    }  # fmt: skip

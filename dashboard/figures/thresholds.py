@@ -1,0 +1,116 @@
+"""What a threshold is worth: expected wins over it, and what becomes of a question against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.figures.style import GRID, INK, OTHERS, axis, layout, plain
+from queries.buzzing.answers import RunExplorer
+
+AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
+ROW = 26  # pixels per run
+DIGITS = 5
+
+
+def wins_figure(
+    runs: Sequence[RunExplorer],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    scale: str,
+    ends: tuple[float, float],
+    dots: bool,
+) -> dict[str, Any]:
+    """Expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
+
+    The dots are shapes of the layout, named by their runs; ``assets/buzz.js`` moves them.
+
+    Args:
+        runs: those that have expected wins.
+        names: run id to what it is called.
+        colours: run id to colour.
+        scale: of the thresholds.
+        ends: of the axis.
+        dots: whether thresholds in use are shown.
+    """
+    data: list[dict[str, Any]] = []
+    for run in runs:
+        curve, colour = run.curve, colours.get(run.run, OTHERS)
+        assert curve is not None and curve.expected_wins is not None
+        x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
+        data.append({
+            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run, "line": {
+                "color": colour, "width": 1.8, "shape": "hv"}, "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
+            "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
+        })  # fmt: skip
+    for run in runs:
+        if run.optimum is None:
+            continue
+        best, colour = run.optimum, colours.get(run.run, OTHERS)
+        until = "" if best.until is None else f" to {best.until:.4g}"
+        data.append({
+            "type": "scatter", "mode": "markers", "name": f"best of {plain(names[run.run])}", "meta": run.run,
+            "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False,
+            "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
+            "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
+        })  # fmt: skip
+    used = [run for run in runs if dots and run.outcome.threshold is not None]
+    return {
+        "data": data,
+        "layout": layout(
+            330,
+            xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
+            yaxis=axis("expected wins per question", rangemode="tozero"),
+            shapes=[
+                {
+                    "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
+                    "xanchor": run.outcome.threshold, "yanchor": run.outcome.expected_wins, "x0": -5.5, "x1": 5.5, "y0": -5.5,
+                    "y1": 5.5, "fillcolor": colours.get(run.run, OTHERS), "line": {"color": "var(--paper)", "width": 1.5},
+                }
+                for run in used
+            ],
+        ),
+    }  # fmt: skip
+
+
+def outcomes_figure(runs: Sequence[RunExplorer], names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """Of each run, the share of questions that it wins against a human team (hatched: not sure), nobody wins, and it loses."""
+    labels = [plain(names[run.run]) for run in runs]
+    shades = [colours.get(run.run, OTHERS) for run in runs]
+    won = [run.outcome.win or 0.0 for run in runs]
+    unsure = [run.outcome.unsure or 0.0 for run in runs]
+    lost = [run.outcome.loss or 0.0 for run in runs]
+    neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
+    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
+    hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
+    said = "<extra></extra>"
+    return {
+        "data": [
+            {
+                **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
+                "marker": {"color": shades}, "customdata": won,
+                "hovertemplate": f"%{{y}}<br>wins %{{customdata:.1%}}, of which sure %{{x:.1%}}{said}",
+            },
+            {
+                **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
+                "hovertemplate": (
+                    "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is not sure:<br>"
+                    f"the question had been ended for the team by others{said}"
+                ),
+            },
+            {
+                **bar, "name": "neither", "x": neither, "marker": {"color": GRID},
+                "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{said}",
+            },
+            {
+                **bar, "name": "loses", "x": lost, "marker": {"color": INK},
+                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}{said}",
+            },
+        ],
+        "layout": layout(
+            ROW * len(runs) + 58,
+            barmode="stack",
+            xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
+            yaxis=axis(autorange="reversed", showgrid=False, type="category", tickfont={"size": 12, "color": INK}),
+        ),
+    }  # fmt: skip

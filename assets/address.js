@@ -42,7 +42,11 @@
         return { key, value, name };
     }
     const element = (id) => document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).sort())));
-    const refused = (id) => { const box = element(id); return Boolean(box && box.validity && !box.validity.valid); };
+    // Whether a text is what the box takes by its pattern; the value itself is asked, since the box may not show it yet.
+    function refused(id, text) {
+        const box = element(id);
+        return Boolean(text && box && box.pattern && !new RegExp("^(?:" + box.pattern + ")$").test(text));
+    }
     function merged(before, own) {
         const rest = new Map(own);
         const kept = before.map((text) => {
@@ -75,8 +79,9 @@
             if (!id.kind.startsWith("of ")) return;
             const under = named(id.kind);
             const now = under.key in changes ? changes[under.key] : parameters.get(under.key) || "";
-            if (now === under.value && refused(id)) return; // the address stays as it is
-            const number = now === under.value && Number.isFinite(values[index]) ? values[index] : null;
+            const text = asText.one(values[index]);
+            if (now === under.value && refused(id, text)) return; // the address stays as it is
+            const number = now === under.value && text !== "" ? Number(text) : null;
             (own[id.key] = own[id.key] || new Map()).set(under.name, number);
         });
         for (const key of new Set([...Object.keys(own), ...ids.filter((id) => id.kind.startsWith("rules:")).map((id) => id.kind.slice(6))])) {

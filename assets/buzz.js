@@ -6,8 +6,8 @@
     const number = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "\u2212"));
     const element = (id) => document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).sort())));
 
-    const blank = (value) => value === null || value === undefined || Number.isNaN(value);
-    const same = (a, b) => a === b || (blank(a) && blank(b));
+    const blank = (value) => value === null || value === undefined || value === "";
+    const same = (a, b) => (blank(a) || blank(b) ? blank(a) && blank(b) : Number(a) === Number(b));
 
     // A released slider fills its run's box, from which the address is written; where it was drawn, with what was drawn there.
     clueline.slid = function (value, drawn, box, id) {

@@ -6,6 +6,7 @@ The address is the only state. A page's controls are built from it; a change of 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, ctx, dcc, html, no_update
 from dash.development.base_component import Component
+from plotly.io.json import to_json_plotly
 
 from dashboard.components.filters import filter_bar
 from dashboard.components.messages import error_panel, simulated_banner
@@ -143,7 +145,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
                 id="main",
             ),
             dcc.Store(id="address", data=urlencode(pairs)),
-            dcc.Store(id="shown", data=urlencode(pairs) if looking else None),
+            dcc.Store(id="shown", data=_shown(view, urlencode(pairs), content) if looking else None),
             dcc.Store(id="view", data={"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS)}),
         ],
         className=f"page page-{view.name}",
@@ -161,10 +163,10 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
     State("view", "data"),
     prevent_initial_call=True,
 )
-def redraw(query: str | None, shown: str | None, of: dict[str, Any]) -> Any:
-    """Draw a view anew after its address was changed by a control; ``shown`` is the address that it shows, None for an error."""
-    standing = ctx.outputs_list[2:]
-    leave = [[no_update] * len(ids) for ids in standing]
+def redraw(query: str | None, shown: dict[str, Any] | None, of: dict[str, Any]) -> Any:
+    """Draw a view anew after its address was changed by a control; ``shown`` is what it shows, None for an error."""
+    places = ctx.outputs_list[2:]
+    leave = [[no_update] * len(ids) for ids in places]
     view = VIEWS.get(of["name"])
     if view is None:
         return no_update, no_update, *leave
@@ -173,17 +175,32 @@ def redraw(query: str | None, shown: str | None, of: dict[str, Any]) -> Any:
         content = list(view.draw(look(view, pairs, of["dataset"], of["item"])))
     except (BadAddress, StoreError) as error:
         return [error_panel(error, of["path"], pairs)], None, *leave
-    if shown is not None and _others(pairs, view.live) == _others(parse_qsl(shown, keep_blank_values=True), view.live):
+    now = _shown(view, query or "", content)
+    same = shown and _others(view, query or "") == _others(view, shown["query"]) and list(now["parts"]) == list(shown["parts"])
+    if view.live and shown and same:
         drawn = _parts(content)
-        wanted = [_key(each["id"]) for ids in standing for each in ids]
-        if sorted(drawn) == sorted(wanted):
-            in_place = [[getattr(drawn[_key(each["id"])], each["property"]) for each in ids] for ids in standing]
-            return no_update, query, *in_place
-    return content, query, *leave
+        in_place = [
+            [
+                getattr(drawn[key], each["property"]) if now["parts"][key] != shown["parts"][key] else no_update
+                for each in ids
+                for key in [_key(each["id"])]
+            ]
+            for ids in places
+        ]
+        return no_update, now, *in_place
+    return content, now, *leave
 
 
-def _others(pairs: Pairs, keys: Sequence[str]) -> Pairs:
-    return sorted(pair for pair in pairs if pair[0] not in keys)
+def _others(view: View, query: str) -> Pairs:
+    """An address without the view's live keys."""
+    return sorted(pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] not in view.live)
+
+
+def _shown(view: View, query: str, content: Sequence[Component | None]) -> dict[str, Any]:
+    """What a page shows: its address, and a digest of each part that can be drawn anew in its place."""
+    parts = _parts(content) if view.live else {}
+    said = {key: to_json_plotly(part).encode() for key, part in parts.items()}
+    return {"query": query, "parts": {key: hashlib.sha256(text).hexdigest()[:16] for key, text in said.items()}}
 
 
 def _parts(content: Sequence[Component | None]) -> dict[str, Component]:

@@ -22,6 +22,11 @@ from queries.buzzing import Explorer
 from queries.buzzing.answers import Outcome, RunExplorer
 
 KEY = "threshold"
+# What a box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank from a bad one.
+PATTERNS = {
+    "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
+    "logprob": r"0|0?\.0+|-([0-9]*\.)?[0-9]+(e-[0-9]{1,2})?",
+}
 STEP = 0.001  # of the sliders; the boxes take any number
 DIGITS = 6  # significant ones of the steps that the browser follows; what the server draws is exact
 LOWEST = -5.0  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
@@ -66,7 +71,7 @@ def threshold_rows(
     for run in runs:
         default = common if common is not None else run.optimum.threshold if run.optimum else None
         kind, name = f"of scale={scale}:{run.run}", names[run.run]
-        parts = _row(run, kind, own.get(run.run), default, ends, name, colours.get(run.run))
+        parts = _row(run, found.scale, kind, own.get(run.run), default, ends, name, colours.get(run.run))
         rows.append(
             html.Div(
                 [*parts, live(f"kept {run.run}", _kept(run, own.get(run.run), common, default, name), className="kept")],
@@ -80,6 +85,7 @@ def threshold_rows(
 
 def _row(
     run: RunExplorer,
+    scale: str,
     kind: str,
     own: float | None,
     default: float | None,
@@ -94,8 +100,8 @@ def _row(
         updatemode="mouseup", included=False, className="slider single",
     )  # fmt: skip
     box = dcc.Input(
-        type="number", value=own, id=control(KEY, kind), debounce=0.5, step="any", min=ends[0] if ends[0] >= 0 else None,
-        max=ends[1], placeholder=short(default), className="threshold-box",
+        type="text", value=own, id=control(KEY, kind), debounce=0.5, pattern=PATTERNS[scale], placeholder=short(default),
+        maxLength=24, autoComplete="off", className="threshold-box",
     )  # fmt: skip
     said = readout(run.outcome)
     return [

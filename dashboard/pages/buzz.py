@@ -113,8 +113,8 @@ def _explorer(looking: Looking, found: Explorer, names: Names, shades: dict[str,
             )
         )
     else:
-        reason = next((run.missing.get("expected_wins") for run in found.runs if "expected_wins" in run.missing), None)
-        reason = reason or next((run.missing["threshold"] for run in found.runs if "threshold" in run.missing), "")
+        why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in found.runs]
+        reason = "; ".join(dict.fromkeys(filter(None, why)))
         parts.append(live("no-wins", html.P(f"There are no expected wins to draw: {reason}.", className="note")))
     if few:
         written = looking.single("scale")

@@ -56,7 +56,7 @@ def write_nasty(folder):
     (folder / "dataset.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
-def write_crowd(folder):
+def write_crowd(folder, name="crowd"):
     """More runs than there are colours."""
     questions = [f"c{index}" for index in range(6)]
     _write(
@@ -77,7 +77,7 @@ def write_crowd(folder):
                 for clue in range(2)
             ],
         )
-    (folder / "dataset.json").write_text(json.dumps({"dataset": "crowd", "title": "Crowd", "kind": "incremental"}))
+    (folder / "dataset.json").write_text(json.dumps({"dataset": name, "title": name.title(), "kind": "incremental"}))
 
 
 def write_tokens(folder):

@@ -13,7 +13,8 @@ GOOD = [
     "/", "/?dataset=pyramid&category=History&sort=-brier&theme=dark", "/questions", "/questions?dataset=pyramid&metric=calscore",
     "/questions/pyramid/lit-01", "/questions/pyramid/lit-01?clue=0&human=survival", "/questions/lifeeval/0", "/datasets",
     "/metrics", "/?published=grace-table-1",
-    "/?dataset=pyramid&difficulty=0..0.01",
+    "/?dataset=pyramid&difficulty=0..0.01", "/buzz",
+    "/buzz?dataset=pyramid&curve=dataset&human=survival&threshold=0.5&theme=dark",
 ]  # fmt: skip
 BAD = [
     ("/?category=Cookery", 400),
@@ -27,6 +28,9 @@ BAD = [
     ("/?theme=pink", 400),
     ("/questions?metric=beauty", 400),
     ("/questions/pyramid/lit-01?clue=99", 400),
+    ("/buzz?dataset=pyramid&threshold=2", 400),
+    ("/buzz?dataset=pyramid&scale=percent", 400),
+    ("/buzz?dataset=pyramid&sort=brier", 400),
     ("/questions/pyramid/lit-99", 404),
     ("/questions/nowhere/lit-01", 404),
     ("/questions/pyramid", 404),

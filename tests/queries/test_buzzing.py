@@ -335,6 +335,15 @@ def test_a_run_can_have_a_threshold_of_its_own(snapshot):
     assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
 
 
+def test_it_says_on_which_scales_there_are_scores(snapshot):
+    both = snapshot.rows("select distinct model from responses join runs using (run, dataset) where token_logprobs is not null")
+    assert "plain" not in {model for (model,) in both} and both
+    for rules in (Rules(), Rules("logprob")):
+        assert buzzing.explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]
+        assert buzzing.explorer(snapshot, TOSSUPS.but(model=("plain",)), rules).scales == ["confidence"]
+    assert buzzing.explorer(snapshot, TOSSUPS.but(category=("Nowhere",)), Rules()).scales == []
+
+
 def test_what_is_missing_says_why(snapshot):
     runs = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
     unheard = runs["unheard"]

@@ -1,0 +1,351 @@
+"""The page Buzz in a browser: sliders that write the address, and everything that follows them."""
+
+import json
+
+import pytest
+from bundles import RUNS, write_crowd, write_tokens
+from driving import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
+
+PYRAMID = ("dataset", "pyramid")
+ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({
+    run: row.dataset.run,
+    at: Number(row.querySelector("[role=slider]")?.getAttribute("aria-valuenow")),
+    label: row.querySelector("[role=slider]")?.getAttribute("aria-label"),
+    box: row.querySelector("input").value,
+    said: [...row.querySelectorAll(".readout b")].map((part) => part.innerText),
+    kept: row.querySelector(".kept").innerText }))"""
+TABLE = """() => Object.fromEntries([...document.querySelectorAll("table.outcomes tbody tr")].map((row) => [row.dataset.run,
+    Object.fromEntries([...row.querySelectorAll("td")].map((cell) => [cell.dataset.key, cell.innerText]))]))"""
+DOTS = """() => { const gd = document.querySelector(".figure-wins .js-plotly-plot");
+    return gd && gd._fullLayout ? Object.fromEntries(
+        gd._fullLayout.shapes.map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])) : {}; }"""
+FIGURE = """(name) => { const gd = document.querySelector(`.figure-${name} .js-plotly-plot`);
+    return gd && gd._fullData ? gd._fullData.map(
+        (trace) => ({ name: trace.name, meta: trace.meta, x: [...trace.x], y: [...trace.y] })) : []; }"""
+
+
+@pytest.fixture(scope="module")
+def more(server, cli, tmp_path_factory):
+    """The server's store with a dataset of token log-probabilities and one of many runs and no people."""
+    folder = tmp_path_factory.mktemp("bundles")
+    write_tokens(folder / "tokens")
+    write_crowd(folder / "throng", "throng")
+    done = cli("import", folder / "tokens", folder / "throng", store=server.store)
+    assert done.returncode == 0, done.stderr
+
+
+def rows(page):
+    return page.evaluate(ROWS)
+
+
+def said(outcome):
+    """The read-out of an outcome."""
+    win = "–" if outcome["win"] is None else f"{100 * outcome['win']:.1f} %"
+    return [written(outcome["expected_wins"]), "–" if outcome["score"] is None else written(outcome["score"], 2), win]
+
+
+def view_is(page, query):
+    """Wait until the address is ``query`` and sliders, table and dots show what the API says of it."""
+    query = sorted(query)
+    runs = api(page, "buzz", query)["explorer"]["runs"]
+    own = dict(value.rpartition(":")[::2] for key, value in query if key == "threshold" and ":" in value)
+
+    def check():
+        assert pairs(page) == query
+        shown, table, dots = rows(page), page.evaluate(TABLE), page.evaluate(DOTS)
+        assert [row["run"] for row in shown] == [run["run"] for run in runs if run["curve"]]
+        assert list(table) == [run["run"] for run in runs]
+        outcomes = {run["run"]: run["outcome"] for run in runs}
+        for row in shown:
+            outcome = outcomes[row["run"]]
+            assert row["at"] == outcome["threshold"] and row["said"] == said(outcome)
+            assert (float(row["box"]) if row["box"] else None) == (float(own[row["run"]]) if row["run"] in own else None)
+            assert dots[row["run"]] == [outcome["threshold"], outcome["expected_wins"]]
+            assert (row["label"] or "").startswith("Threshold of ")
+        for run, outcome in outcomes.items():
+            cells = table[run]
+            for key, digits in (("threshold", 3), ("expected_wins", 3), ("revealed", 3), ("score", 2)):
+                assert cells[key] == ("–" if outcome[key] is None else written(outcome[key], digits)), key
+            for key in ("correct", "incorrect", "no_buzz"):
+                assert cells[key] == ("–" if outcome[key] is None else f"{outcome[key]:g}"), key
+        return shown
+
+    return eventually(page, check)
+
+
+def handle(page, index):
+    """The middle of a slider's handle, in the window."""
+    thumb = page.locator(".threshold [role=slider]").nth(index)
+    thumb.scroll_into_view_if_needed()
+    box = thumb.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_while_a_slider_moves_all_follows_and_only_its_release_asks_the_server(page):
+    page.goto("/buzz?dataset=pyramid")
+    before = view_is(page, [PYRAMID])
+    assert heading(page) == "Buzz" and len(before) == 8
+    run, history = before[0]["run"], entries(page)
+    x, y = handle(page, 0)
+    page.mouse.move(x, y)
+    with NoServer(page):
+        page.mouse.down()
+        for step in range(1, 21):
+            page.mouse.move(x - 6 * step, y)
+        at = eventually(page, lambda: _moved(page, before[0]["at"]))
+        there = api(page, "buzz", [PYRAMID], threshold=f"{run}:{at}")["explorer"]["runs"][0]["outcome"]
+
+        def follows():
+            row = rows(page)[0]
+            # The curve's steps have six digits, so that the last digit shown may be the neighbour of the exact one.
+            for text, value, unit in zip(row["said"], said(there), (0.001, 0.01, 0.1), strict=True):
+                assert abs(_number(text) - _number(value)) <= unit * 1.01
+            dot = page.evaluate(DOTS)[run]
+            assert dot == [at, pytest.approx(there["expected_wins"], abs=1e-5)]
+
+        eventually(page, follows)
+        assert pairs(page) == [PYRAMID]
+    page.mouse.up()
+    after = view_is(page, [PYRAMID, ("threshold", f"{run}:{at}")])
+    assert after[0]["kept"] == f"Reset to {written(before[0]['at'])}"
+    assert [row["at"] for row in after[1:]] == [row["at"] for row in before[1:]]
+    assert entries(page) == history
+
+
+def _moved(page, start):
+    at = rows(page)[0]["at"]
+    assert at != start
+    return at
+
+
+def _number(text):
+    return float(text.replace("\u2212", "-").replace(" %", ""))
+
+
+def test_the_address_is_the_view_after_reload_elsewhere_and_on_the_way_back(page, visit):
+    page.goto("/buzz?dataset=pyramid&category=History")
+    first, second, *_ = (row["run"] for row in view_is(page, [PYRAMID, ("category", "History")]))
+    for index in (0, 1):
+        page.locator(".threshold [role=slider]").nth(index).focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("PageUp")
+    query = [PYRAMID, ("category", "History"), ("threshold", f"{first}:0.01"), ("threshold", f"{second}:0.01")]
+    shown = view_is(page, query)
+    page.reload()
+    assert view_is(page, query) == shown
+    other = visit()
+    other.goto(page.url)
+    assert view_is(other, query) == shown
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Questions").click()
+    listed(page)
+    assert pairs(page) == [("category", "History"), PYRAMID]
+    page.go_back()
+    assert view_is(page, query) == shown
+
+
+def test_the_arrow_keys_move_a_slider_and_it_keeps_the_focus(page):
+    page.goto("/buzz?dataset=pyramid")
+    run = view_is(page, [PYRAMID])[2]["run"]
+    page.locator(".threshold [role=slider]").nth(2).focus()
+    page.keyboard.press("End")
+    view_is(page, [PYRAMID, ("threshold", f"{run}:1")])
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    view_is(page, [PYRAMID, ("threshold", f"{run}:0.996")])
+    page.keyboard.press("ArrowLeft")
+    view_is(page, [PYRAMID, ("threshold", f"{run}:0.995")])
+
+
+def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
+    page.goto("/buzz?dataset=pyramid")
+    best = view_is(page, [PYRAMID])[1]
+    box = page.locator(".threshold input").nth(1)
+    box.fill("0.12345")
+    chosen = [PYRAMID, ("threshold", f"{best['run']}:0.12345")]
+    view_is(page, chosen)
+    for bad in ("7", "half", "-0.1", "0.5:1"):
+        box.fill(bad)
+        page.wait_for_timeout(900)
+        assert pairs(page) == sorted(chosen) and not box.evaluate("box => box.validity.valid")
+    page.locator(".threshold [role=slider]").nth(1).focus()
+    page.keyboard.press("End")
+    view_is(page, [PYRAMID, ("threshold", f"{best['run']}:1")])
+    box.fill(".5")
+    view_is(page, [PYRAMID, ("threshold", f"{best['run']}:0.5")])
+    box.fill("")
+    assert view_is(page, [PYRAMID])[1] == best
+
+
+def test_reset_goes_back_to_the_best_threshold_of_one_run(page):
+    page.goto("/buzz?dataset=pyramid")
+    before = view_is(page, [PYRAMID])
+    own = [("threshold", f"{row['run']}:0.5") for row in before[:2]]
+    page.goto("/buzz?dataset=pyramid&" + "&".join(f"{key}={value}" for key, value in own))
+    view_is(page, [PYRAMID, *own])
+    page.get_by_role("button", name="Reset to").first.click()
+    after = view_is(page, [PYRAMID, own[1]])
+    assert after[0] == before[0] and after[1]["at"] == 0.5
+
+
+def test_a_threshold_for_all_runs_stays_where_one_gets_its_own(page):
+    page.goto("/buzz?dataset=pyramid&threshold=0.4")
+    common = [PYRAMID, ("threshold", "0.4")]
+    shown = view_is(page, common)
+    assert {row["at"] for row in shown} == {0.4} and {row["kept"] for row in shown} == {"at the threshold for all runs"}
+    page.locator(".threshold [role=slider]").nth(3).focus()
+    page.keyboard.press("End")
+    view_is(page, [*common, ("threshold", f"{shown[3]['run']}:1")])
+    page.get_by_role("button", name="Reset to 0.400").click()
+    view_is(page, common)
+
+
+def test_an_answer_that_comes_while_another_slider_moves_takes_nothing_away(page):
+    page.goto("/buzz?dataset=pyramid")
+    before = view_is(page, [PYRAMID])
+    held = []
+
+    def hold(route):
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route("**/_dash-update-component*", hold)
+    page.locator(".threshold [role=slider]").nth(0).focus()
+    page.keyboard.press("End")
+    eventually(page, lambda: _held(held))
+    x, y = handle(page, 1)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(x + 5 * step, y)
+    held[0].continue_()
+    eventually(page, lambda: _table_at(page, before[0]["run"], "1.000"))
+    page.mouse.move(x + 60, y)
+    moved = rows(page)[1]["at"]
+    assert moved > before[1]["at"]
+    page.mouse.up()
+    view_is(page, [PYRAMID, ("threshold", f"{before[0]['run']}:1"), ("threshold", f"{before[1]['run']}:{moved}")])
+
+
+def _held(held):
+    assert held
+
+
+def _table_at(page, run, text):
+    assert page.evaluate(TABLE)[run]["threshold"] == text
+
+
+def test_thresholds_outlast_filters_even_of_runs_that_these_hide(page):
+    page.goto("/buzz?dataset=pyramid")
+    run = view_is(page, [PYRAMID])[0]["run"]
+    page.locator(".threshold [role=slider]").nth(0).focus()
+    page.keyboard.press("End")
+    own = ("threshold", f"{run}:1")
+    view_is(page, [PYRAMID, own])
+    chip(page, "category", "Arts").click()
+    view_is(page, [PYRAMID, own, ("category", "Arts")])
+    chip(page, "elicitation", "margin").click()
+    assert run not in [row["run"] for row in view_is(page, [PYRAMID, own, ("category", "Arts"), ("elicitation", "margin")])]
+    chip(page, "elicitation", "margin").click()
+    assert view_is(page, [PYRAMID, own, ("category", "Arts")])[0]["at"] == 1
+
+
+def test_the_other_curve_moves_the_best_thresholds(page):
+    page.goto("/buzz?dataset=pyramid")
+    before = view_is(page, [PYRAMID])
+    choose(page, "curve", "This dataset's people")
+    query = [PYRAMID, ("curve", "dataset")]
+    assert view_is(page, query) != before
+    runs = api(page, "buzz", query)["explorer"]["runs"]
+
+    def drawn():
+        traces = page.evaluate(FIGURE, "wins")
+        best = {trace["meta"]: (trace["x"], trace["y"]) for trace in traces if trace["name"].startswith("best of")}
+        wanted = {run["run"]: ([run["optimum"]["threshold"]], [run["optimum"]["expected_wins"]]) for run in runs}
+        assert best == wanted
+
+    eventually(page, drawn)
+
+
+def test_another_scale_drops_the_thresholds_of_the_old_one(page, more):
+    tokens = ("dataset", "tokens")
+    page.goto("/buzz?dataset=tokens")
+    shown = view_is(page, [tokens])
+    assert len(shown) == 3
+    page.goto(f"/buzz?dataset=tokens&threshold=0.3&threshold={shown[1]['run']}:0.5")
+    view_is(page, [tokens, ("threshold", "0.3"), ("threshold", f"{shown[1]['run']}:0.5")])
+    choose(page, "scale", "Token log-probability")
+    query = [tokens, ("scale", "logprob")]
+    shown = view_is(page, query)
+    assert len(shown) == 2 and "Of silent there is nothing" in page.locator(".explorer .note").first.inner_text()
+    page.locator(".threshold input").nth(0).fill("-0.5")
+    view_is(page, [*query, ("threshold", f"{shown[0]['run']}:-0.5")])
+    choose(page, "scale", "Confidence")
+    view_is(page, [tokens])
+
+
+def test_without_log_probabilities_there_is_no_choice_of_scale(page):
+    page.goto("/buzz?dataset=pyramid")
+    view_is(page, [PYRAMID])
+    assert page.locator(".filter-scale").count() == 0 and page.locator(".filter-curve").count() == 1
+
+
+def test_many_runs_have_sliders_once_they_are_chosen(page, more):
+    throng = ("dataset", "throng")
+    page.goto("/buzz?dataset=throng&threshold=0.5")
+    eventually(page, lambda: _tabled(page, RUNS))
+    assert page.locator(".threshold").count() == 0
+    assert "Choose up to 8 runs" in page.locator(".explorer").inner_text()
+    assert "no human team heard" in page.locator(".rooms").inner_text()
+    page.get_by_role("button", name="All to their best threshold").click()
+    eventually(page, lambda: _pairs_are(page, [throng]))
+    choose(page, "run", "model 03 · verbalized")
+    (row,) = eventually(page, lambda: _rows_of(page, 1))
+    view_is(page, [throng, ("run", row["run"])])
+
+
+def _tabled(page, count):
+    assert len(page.evaluate(TABLE)) == count
+
+
+def _pairs_are(page, query):
+    assert pairs(page) == sorted(query)
+
+
+def _rows_of(page, count):
+    found = rows(page)
+    assert len(found) == count
+    return found
+
+
+def test_a_dataset_whose_questions_are_asked_whole_offers_others(page):
+    page.goto("/buzz?dataset=lifeeval")
+    panel = page.locator("#content .panel")
+    eventually(page, lambda: _offers(panel))
+    panel.get_by_role("link", name="Pyramid").click()
+    view_is(page, [PYRAMID])
+
+
+def _offers(panel):
+    assert "read clue by clue" in panel.inner_text() and panel.get_by_role("link", name="Pyramid").count() == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_figure_is_drawn_with_its_text_and_fits_a_telephone(visit, more, theme):
+    page = visit(width=390, height=844, theme=theme)
+    for dataset in ("pyramid", "tokens", "throng", "lifeeval"):
+        page.goto(f"/buzz?dataset={dataset}")
+        page.wait_for_selector("#content > *")
+        page.wait_for_load_state("networkidle")
+        names = page.evaluate("[...document.querySelectorAll('figure')].map((figure) => figure.className)")
+        expected = {"pyramid": 4, "tokens": 4, "throng": 3, "lifeeval": 0}[dataset]
+        assert len(names) == expected
+        eventually(page, lambda expected=expected: _drawn(page, expected))
+        for summary in page.locator(".text-equivalent summary").all():
+            summary.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, dataset
+    assert json.loads(page.evaluate("JSON.stringify(document.documentElement.dataset.theme)")) == theme
+
+
+def _drawn(page, figures):
+    assert page.locator("figure .js-plotly-plot .main-svg:first-child").count() == figures

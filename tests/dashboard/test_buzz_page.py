@@ -1,0 +1,199 @@
+"""The page Buzz as the server draws it: what its figures and tables show is what the address says, and what it refuses."""
+
+import csv
+import json
+
+import pytest
+from dash import html
+
+from dashboard.view import VIEWS, _parts, _shown, look
+from data.ingest import import_paths
+from data.staging import ImportOptions
+from queries.buzzing import Rules, buzz
+from queries.metrics import Conventions
+from queries.selection import BadAddress, Selection
+
+PYRAMID = ("dataset", "pyramid")
+
+
+@pytest.fixture(scope="module")
+def drawn(app):
+    """The page's content for an address."""
+
+    def draw(*pairs):
+        with app.test_request_context("/buzz"):
+            return list(VIEWS["buzz"].draw(look(VIEWS["buzz"], list(pairs))))
+
+    return draw
+
+
+def figures(content):
+    return {part.id["figure"]: part.data for key, part in _parts(content).items() if part.id["role"] == "spec"}
+
+
+def words(content):
+    """All that is to be read, in order."""
+    found = []
+    for part in [html.Div(content), *html.Div(content)._traverse()]:
+        inside = getattr(part, "children", None)
+        found += [one for one in (inside if isinstance(inside, list | tuple) else [inside]) if isinstance(one, str)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pairs", "selection", "rules"),
+    [
+        ((PYRAMID,), Selection("pyramid"), Rules()),
+        (
+            (PYRAMID, ("curve", "dataset"), ("human", "survival"), ("threshold", "0.3")),
+            Selection("pyramid", conventions=Conventions(human="survival")),
+            Rules(curve="dataset", threshold=0.3),
+        ),
+        (
+            (PYRAMID, ("category", "Arts"), ("elicitation", "margin")),
+            Selection("pyramid", category=("Arts",), elicitation=("margin",)),
+            Rules(),
+        ),
+    ],
+)  # fmt: skip
+def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection, rules):
+    shown, said = figures(drawn(*pairs)), buzz(snapshot, selection, rules)
+    runs = said.explorer.runs
+    wins = shown["wins"]["data"]
+    lines = {trace["meta"]: trace for trace in wins if trace["mode"] == "lines"}
+    best = {trace["meta"]: trace for trace in wins if trace["mode"] == "markers"}
+    assert list(lines) == list(best) == [run.run for run in runs]
+    for run in runs:
+        line = lines[run.run]
+        assert line["line"]["shape"] == "hv"  # a value holds from its threshold up to the next one
+        assert line["x"][:-1] == run.curve.thresholds and line["x"][-1] == 1 and line["y"][-1] == 0
+        assert line["y"][:-1] == pytest.approx(run.curve.expected_wins, abs=1e-5)
+        assert (best[run.run]["x"], best[run.run]["y"]) == ([run.optimum.threshold], [run.optimum.expected_wins])
+    dots = {dot["name"]: (dot["xanchor"], dot["yanchor"]) for dot in shown["wins"]["layout"]["shapes"]}
+    assert dots == {run.run: (run.outcome.threshold, run.outcome.expected_wins) for run in runs}
+
+    bars = {trace["name"]: trace["x"] for trace in shown["rooms"]["data"]}
+    for index, run in enumerate(runs):
+        outcome = run.outcome
+        assert bars["wins"][index] + bars["unsure"][index] == pytest.approx(outcome.win)
+        assert (bars["unsure"][index], bars["loses"][index]) == (outcome.unsure, outcome.loss)
+        assert sum(bars[name][index] for name in ("wins", "unsure", "neither", "loses")) == pytest.approx(1)
+
+    curves = {tuple(trace["meta"]): trace for trace in shown["curves"]["data"]}
+    assert set(curves) == {(curve.name, kind) for curve in said.curves.curves for kind in ("correct", "incorrect")}
+    for curve in said.curves.curves:
+        for kind, dash in (("correct", "solid"), ("incorrect", "dot")):
+            trace = curves[curve.name, kind]
+            assert trace["x"] == said.curves.revealed and trace["y"] == pytest.approx(getattr(curve, kind), abs=1e-5)
+            assert trace["line"]["dash"] == dash
+            assert (trace["line"]["color"] == "var(--ink)") == (curve.kind == "human")
+
+    habits = {trace.get("name"): trace for trace in shown["habits"]["data"]}
+    for kind in ("correct", "incorrect"):
+        assert habits[f"P(buzz | {kind})"]["x"] == [getattr(run, f"given_{kind}") for run in said.habits.runs]
+        people = [getattr(team, f"{kind}_rate") for team in said.habits.teams]
+        assert habits[f"People, {kind}: at least"]["x"] == people
+    symbols = {habits[f"P(buzz | {kind})"]["marker"]["symbol"] for kind in ("correct", "incorrect")}
+    assert len(symbols) == 2  # told apart by more than colour
+
+
+def test_every_figure_has_its_text(drawn):
+    content = drawn(PYRAMID)
+    tables = [part for part in html.Div(content)._traverse() if isinstance(part, html.Table)]
+    heads = [" ".join(words([table.children[0]])) for table in tables]
+    for told in ("Expected wins Points Won", "Neither People win", "by 20% by 40%", "P(buzz | correct) P(buzz | incorrect)"):
+        assert any(told in head for head in heads), told
+
+
+def test_people_without_guesses_are_told_with_the_reason(drawn):
+    said = " ".join(words(drawn(PYRAMID)))
+    assert "what a team would have answered before it buzzed is not recorded" in said
+    assert "People, upper half" in said and "≥" in said
+
+
+def test_a_dataset_without_clues_names_those_that_have_them(drawn):
+    content = drawn(("dataset", "lifeeval"))
+    said = " ".join(words(content))
+    assert "read clue by clue" in said and "Pyramid" in said and not figures(content)
+
+
+def test_an_empty_selection_says_what_to_widen(drawn):
+    assert "without q: zzzz" in words(drawn(PYRAMID, ("q", "zzzz")))
+
+
+@pytest.mark.parametrize(
+    ("pair", "code", "field", "allowed"),
+    [
+        (("threshold", "2"), "bad_value", "threshold", None),
+        (("threshold", "nobody:0.5"), "unknown_value", "threshold", "runs"),
+        (("scale", "percent"), "unknown_value", "scale", ["confidence", "logprob"]),
+        (("curve", "people"), "unknown_value", "curve", ["polynomial", "dataset"]),
+        (("sort", "brier"), "unknown_key", "sort", None),
+    ],
+)
+def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code, field, allowed):
+    with pytest.raises(BadAddress) as refused:
+        drawn(PYRAMID, pair)
+    error = refused.value
+    assert (error.code, error.field) == (code, field)
+    if allowed == "runs":
+        allowed = [run["run"] for run in client.get("/api/v1/buzz?dataset=pyramid").json["explorer"]["runs"]]
+    assert allowed is None or error.allowed == allowed
+    assert client.get(f"/buzz?dataset=pyramid&{pair[0]}={pair[1]}").status_code == 400
+
+
+def test_only_parts_that_a_threshold_changes_are_sent_again(drawn):
+    before, after = drawn(PYRAMID), drawn(PYRAMID, ("threshold", "0.5"))
+    digests = [_shown(VIEWS["buzz"], "", content)["parts"] for content in (before, after)]
+    assert list(digests[0]) == list(digests[1])
+    changed = {key for key in digests[0] if digests[0][key] != digests[1][key]}
+    assert any('"wins"' in key for key in changed) and not any('"steps"' in key for key in changed)
+    assert drawn(PYRAMID) is not before and _shown(VIEWS["buzz"], "", drawn(PYRAMID))["parts"] == digests[0]
+
+
+def test_what_stands_while_a_live_key_changes_is_the_same(drawn):
+    """Everything outside of the parts that are drawn in their places, but for the controls that say what the key is."""
+
+    def standing(content):
+        root = html.Div(content)
+        for part in root._traverse():
+            of = getattr(part, "id", None)
+            if isinstance(of, dict):
+                for prop in ("children", "data", "value", "placeholder"):
+                    if hasattr(part, prop) and of["role"] in ("live", "spec", "drawn", "control", "slide", "readout"):
+                        setattr(part, prop, None)
+        return str(root.to_plotly_json())
+
+    plain = standing(drawn(PYRAMID))
+    assert standing(drawn(PYRAMID, ("threshold", "0.7"))) == plain
+    assert standing(drawn(PYRAMID, ("curve", "dataset"))) == plain
+
+
+def _write(path, header, rows):
+    with path.open("w", newline="") as out:
+        csv.writer(out).writerows([header, *rows])
+
+
+def test_many_runs_without_people(fresh, tmp_path):
+    crowd = tmp_path / "crowd"
+    (crowd / "responses").mkdir(parents=True)
+    (crowd / "dataset.json").write_text(json.dumps({"dataset": "crowd", "kind": "incremental"}))
+    _write(crowd / "questions.csv", ["question_id", "answer", "text"], [["q", "yes", "Is it? It is."]])
+    for run in range(30):
+        rows = [["q", clue, "yes", run / 60 + clue / 4, f"model {run}"] for clue in (0, 1)]
+        _write(crowd / "responses" / f"{run}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
+    import_paths(fresh.service.store, [crowd], ImportOptions())
+    with fresh.app.test_request_context("/buzz"):
+        content = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd")])))
+        roles = {part.id["role"] for part in _parts(content).values()}
+        said = " ".join(words(content))
+        assert "drawn" not in roles and "Choose up to 8 runs" in said
+        assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in said
+        assert figures(content)["wins"]["layout"]["shapes"] == []
+        run = fresh.service.facets("crowd").runs[3][0]
+        one = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
+        assert sum(part.id["role"] == "drawn" for part in _parts(one).values()) == 1
+        address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
+        nothing = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], address)))
+        assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
+        assert sum(part.id["role"] == "drawn" for part in _parts(nothing).values()) == 1

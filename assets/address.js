@@ -60,10 +60,12 @@
         return kept.concat([...rest].map(([name, number]) => (number === null ? "" : name + ":" + number)));
     }
 
-    // Reads every control into the address; what has no control on the page stays as it is.
-    clueline.write = function (values, ids) {
+    const sorted = (query) => [...new URLSearchParams(query || "")].map(String).sort().join("\n");
+
+    // Reads every control into the address; what has no control on the page stays as it is. ``asked`` is what was last asked of the
+    // server: where one change follows another at once, Dash runs this twice with the later values and takes only the second answer.
+    clueline.write = function (values, ids, asked) {
         const parameters = new URLSearchParams(window.location.search);
-        const before = parameters.toString();
         const changes = {};
         ids.forEach((id, index) => {
             const [kind, ruled] = id.kind.split(":", 2);
@@ -88,7 +90,7 @@
             changes[key] = merged(parameters.getAll(key), own[key] || new Map());
         }
         const after = clueline.set(changes);
-        return after === before ? noUpdate() : after;
+        return sorted(after) === sorted(asked) ? noUpdate() : after;
     };
 
     // Links of the navigation carry the selection along, without the keys that only this page knows.

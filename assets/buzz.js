@@ -9,20 +9,27 @@
     const blank = (value) => value === null || value === undefined || value === "";
     const same = (a, b) => (blank(a) || blank(b) ? blank(a) && blank(b) : Number(a) === Number(b));
 
+    const drawnAt = {}, writtenAt = {}; // by kind: where a slider was drawn, and the value of it that its box has taken over
+
     // A released slider fills its run's box, from which the address is written; where it was drawn, with what was drawn there.
     clueline.slid = function (value, drawn, box, id) {
         if (!drawn || blank(value)) return;
+        writtenAt[id.kind] = value;
         const said = value === drawn.value ? drawn.box : value;
         if (!same(said, box)) window.dash_clientside.set_props(id, { value: said });
     };
 
-    // The server has drawn: slider and box say what it says. A slider that is being moved has not said anything else yet.
+    // The server has drawn: the slider goes where it says. Not if the box says something newer, of which the server has not drawn
+    // yet, nor if the slider has been moved since and its box does not know yet.
     clueline.settled = function (drawn, value, box, id) {
-        if (!drawn) return;
+        if (!drawn || !same(box, drawn.box)) return;
         const boxId = { role: "control", key: id.key, kind: id.kind };
-        if (!same(box, drawn.box)) window.dash_clientside.set_props(boxId, { value: drawn.box });
         const input = element(boxId);
         if (input && input.placeholder !== drawn.placeholder) window.dash_clientside.set_props(boxId, { placeholder: drawn.placeholder });
+        const known = value === drawnAt[id.kind] || value === writtenAt[id.kind];
+        if (value !== drawn.value && !known) return;
+        drawnAt[id.kind] = drawn.value;
+        delete writtenAt[id.kind];
         if (value !== drawn.value) window.dash_clientside.set_props({ role: "slide", key: id.key, kind: id.kind }, { value: drawn.value });
     };
 
@@ -56,20 +63,30 @@
         });
     }
 
-    clueline.sliding = function (value, drawn, id) {
-        if (!drawn) return window.dash_clientside.no_update;
+    // Names a slider's handle, which has no property for it, as soon as it is there.
+    function label(id, text, tries = 300) {
         const root = element(id);
         const thumb = root && root.querySelector("[role=slider]");
-        if (thumb) thumb.setAttribute("aria-label", "Threshold of " + drawn.name);
+        if (thumb) thumb.setAttribute("aria-label", text);
+        else if (tries) window.requestAnimationFrame(() => label(id, text, tries - 1));
+    }
+
+    const moved = new Set(); // kinds whose dot has left the place where it was drawn; a figure that is being made is left alone
+    clueline.sliding = function (value, drawn, id) {
+        if (!drawn) return window.dash_clientside.no_update;
+        label(id, "Threshold of " + drawn.name);
+        if (blank(value) || value === drawn.value) drawnAt[id.kind] = drawn.value;
+        if (blank(value)) return window.dash_clientside.no_update; // it has just come, and shows what was drawn
         let said = drawn.said;
-        if (!blank(value) && value !== drawn.value) {
+        if (value !== drawn.value) {
             const at = step(drawn.steps.thresholds, value);
             const of = (name) => (drawn.steps[name] ? drawn.steps[name][at] : null);
             if (drawn.steps.expected_wins) moveDot(drawn.run, value, of("expected_wins"));
             const win = of("win");
             const numbers = [number(of("expected_wins"), 3), number(of("score"), 2), win === null ? "–" : (100 * win).toFixed(1) + " %"];
             said = drawn.said.map(([, what], index) => [numbers[index], what]);
-        } else if (drawn.dot) {
+            moved.add(id.kind);
+        } else if (moved.delete(id.kind) && drawn.dot) {
             moveDot(drawn.run, ...drawn.dot);
         }
         return said.map(([text, what]) => part("Span", { children: [part("B", { children: text }), " ", what] }));

@@ -219,6 +219,7 @@ clientside_callback(
     Output("address", "data"),
     Input({"role": "control", "key": ALL, "kind": ALL}, "value"),
     State({"role": "control", "key": ALL, "kind": ALL}, "id"),
+    State("address", "data"),
     prevent_initial_call=True,
 )
 clientside_callback(

@@ -1,7 +1,7 @@
 """A threshold per run: a slider to move it, a box to type it, and what comes of it, which follows while the slider moves.
 
 The box is the control of the address: blank while the run keeps to its default. Moving the slider fills the box, and only that.
-What the server has drawn stands in a store per run (``drawn``), from which ``assets/buzz.js`` sets slider, box and read-out.
+What the server has drawn stands in a store per run (``drawn``), from which ``assets/buzz.js`` sets slider and read-out.
 """
 
 from __future__ import annotations
@@ -180,5 +180,4 @@ clientside_callback(
     Input(part("slide", MATCH), "drag_value"),  # type: ignore[arg-type]
     Input(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
     State(part("slide", MATCH), "id"),  # type: ignore[arg-type]
-    prevent_initial_call=True,
 )

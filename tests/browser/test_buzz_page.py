@@ -227,6 +227,17 @@ def test_an_answer_that_comes_while_another_slider_moves_takes_nothing_away(page
     view_is(page, [PYRAMID, ("threshold", f"{before[0]['run']}:1"), ("threshold", f"{before[1]['run']}:{moved}")])
 
 
+def test_keys_pressed_while_answers_come_are_all_counted(page):
+    page.goto("/buzz?dataset=pyramid")
+    run = view_is(page, [PYRAMID])[5]["run"]
+    page.locator(".threshold [role=slider]").nth(5).focus()
+    page.keyboard.press("Home")
+    for pause in (0, 30, 60, 90, 120, 150, 200, 250, 300, 400):
+        page.wait_for_timeout(pause)
+        page.keyboard.press("PageUp")
+    view_is(page, [PYRAMID, ("threshold", f"{run}:0.1")])
+
+
 def _held(held):
     assert held
 

@@ -31,8 +31,8 @@ SHOWN = (
     "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
 
-TRACES = """() => {
-    const gd = document.querySelector(".js-plotly-plot");
+TRACES = """(within) => {
+    const gd = document.querySelector(within + " .js-plotly-plot");
     return gd && gd._fullData ? gd._fullData.map((trace) => ({
         name: trace.name, meta: trace.meta, x: [...trace.x], y: [...trace.y],
         text: trace.text, colour: trace.line && trace.line.color, symbol: trace.marker && trace.marker.symbol })) : [];
@@ -88,8 +88,9 @@ def cursor(page):
     return page.evaluate(CURSOR)
 
 
-def traces(page):
-    return page.evaluate(TRACES)
+def traces(page, figure=None):
+    """Traces of a figure by name, of the first one otherwise."""
+    return page.evaluate(TRACES, f".figure-{figure}" if figure else "#content")
 
 
 def fetched(page, address):

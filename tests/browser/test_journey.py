@@ -48,7 +48,7 @@ def test_opens_on_lifeeval_with_its_five_forecasters(page):
     rows = api(page, "leaderboard")["rows"]
 
     def gap_is_drawn():
-        drawn = {trace["name"]: trace["x"] for trace in traces(page)}
+        drawn = {trace["name"]: trace["x"] for trace in traces(page, "gap")}
         assert drawn.get("Accuracy") == [row["metrics"]["accuracy"]["value"] for row in rows]
         assert drawn["Mean confidence"] == [row["metrics"]["mean_confidence"]["value"] for row in rows]
 

@@ -9,8 +9,10 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
@@ -46,15 +48,16 @@ DONE = f"() => window.painted.last && !window.owed && performance.now() - window
 READ = "() => [painted.last - painted.start, painted.answered - painted.asked]"
 
 
-def once(page, act, kind: str) -> tuple[float, float]:
+def once(page: Any, act: Callable[[], Any], kind: str) -> tuple[float, float]:
     """Milliseconds from one change to the last painted mark, and of these from the last request to its answer."""
     page.evaluate(START, kind)
     act()
     page.wait_for_function(DONE, polling=50)
-    return tuple(page.evaluate(READ))
+    whole, served = page.evaluate(READ)
+    return whole, served
 
 
-def measure(browser, address: str, path: str, times: int) -> dict[str, list[tuple[float, float]]]:
+def measure(browser: Any, address: str, path: str, times: int) -> dict[str, list[tuple[float, float]]]:
     """A category's chip and a handle of the range of difficulty: the first time of each value is cold, the same again warm."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
@@ -75,13 +78,14 @@ def measure(browser, address: str, path: str, times: int) -> dict[str, list[tupl
     return found
 
 
-def first_load(browser, address: str) -> tuple[int, int]:
+def first_load(browser: Any, address: str) -> tuple[int, int]:
     """Compressed bytes of the first page that come over the network: of Plotly's script, and of all else."""
     context = browser.new_context()
     page = context.new_page()
     session = context.new_cdp_session(page)
     session.send("Network.enable")
-    names, sizes = {}, {}
+    names: dict[str, str] = {}
+    sizes: dict[str, int] = {}
     session.on("Network.requestWillBeSent", lambda sent: names.__setitem__(sent["requestId"], sent["request"]["url"]))
     session.on("Network.loadingFinished", lambda done: sizes.__setitem__(done["requestId"], done["encodedDataLength"]))
     page.goto(address)
@@ -94,7 +98,7 @@ def first_load(browser, address: str) -> tuple[int, int]:
 
 def main() -> None:
     """Serve, measure, write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--pages", nargs="*", default=PAGES)
     options = parser.parse_args()
@@ -120,7 +124,7 @@ def main() -> None:
         "# Filter to redraw",
         "",
         f"Written by `benchmarks/redraw.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
-        f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included),"
+        f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included), "
         f"dataset pyramid, {options.times} repetitions. From "
         "the input event to the frame after the last change of the page. Cold: values that nobody asked for before.",
         "",

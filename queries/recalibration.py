@@ -146,7 +146,7 @@ def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
 
 
 def _change(metric: Metric, before: float, after: float, too_few: bool) -> Change:
-    if "whole distribution" in metric.needs:
+    if "whole distribution" in metric.needs and np.isfinite(before):
         return Change(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
     return Change(number(before), number(after), TOO_FEW if too_few else undefined)

@@ -51,8 +51,13 @@ def test_orders_of_the_menu(page, visit):
     for place, key in ((1, "n"), (2, "n"), (3, "p"), (2, None)):
         eventually(page, lambda place=place: _at(page, order[place]))
         if key:
+            eventually(page, lambda place=place, key=key: _leads(page, key, order[place + (1 if key == "n" else -1)]))
             page.keyboard.press(key)
     page.go_back()
+
+
+def _leads(page, key, question):
+    assert f"/{question}?" in page.locator(f'a[title="Key {key}"]').get_attribute("href")
 
 
 def _at(page, question):

@@ -57,7 +57,8 @@ def test_agreement_is_what_counting_pairs_of_runs_finds(snapshot, rows, offered,
 def test_metrics_that_rank_nothing_are_named(snapshot):
     found = agreement(snapshot, RELAY, METRICS)
     assert found.metrics == [metric.key for metric in RANKED]
-    assert set(found.left_out) == {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc"}
+    ranked_by_none = {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
+    assert set(found.left_out) == ranked_by_none
 
 
 def test_a_metric_that_a_run_lacks_leaves_it_out_of_its_pairs_alone(snapshot):

@@ -244,7 +244,7 @@ def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
 def test_runs_have_their_provenance(client):
     said = get(client, "/api/v1/runs")
     assert not misshapen(said, {"runs": [RUN]})
-    assert [one["dataset"] for one in said["runs"]] == ["lifeeval"] * 5 + ["pyramid"] * 8 + ["tone"] * 6 + ["tone"] * 6
+    assert [one["dataset"] for one in said["runs"]] == ["lifeeval"] * 5 + ["pyramid"] * 8 + ["tone"] * 6
     optimal = said["runs"][0]
     assert (optimal["items"], optimal["questions"], optimal["missing_questions"]) == (808, 808, 0)
     assert optimal["file_name"] == "lifeeval/responses/1-optimal.csv"

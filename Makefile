@@ -39,7 +39,7 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
 
 walk: $(DEV) ## set every control of every page, and run axe-core over them all (many minutes)
-	$(PY) -m pytest tests/browser/walk_controls.py tests/browser/walk_accessible.py tests/browser/walk_buzz.py
+	$(PY) -m pytest tests/browser/walk_controls.py tests/browser/walk_accessible.py
 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
 	$(BENCH_PY) -m pytest tests/queries/test_torch_libraries.py

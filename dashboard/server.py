@@ -5,6 +5,7 @@ Nothing here may import DuckDB or polars before the workers are forked: neither 
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any
 
@@ -35,6 +36,7 @@ class Server(BaseApplication):
             "loglevel": self.settings.log_level,
             "worker_tmp_dir": "/dev/shm" if sys.platform == "linux" else None,  # heartbeats must not wait for a disk
             "when_ready": self._say_where,
+            "post_worker_init": self._leave_ctrl_c_to_the_first_process,
             "worker_exit": self._close,
         }
         for name, value in options.items():
@@ -48,6 +50,11 @@ class Server(BaseApplication):
 
         self.app = create_app(self.settings)
         return self.app
+
+    def _leave_ctrl_c_to_the_first_process(self, worker: object) -> None:
+        # Ctrl-C reaches every process of the terminal's group. A worker that took it too would be told to end twice,
+        # and gunicorn's handler, entered again while it shuts its threads down, waits for a lock that it holds itself.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _close(self, server: object, worker: object) -> None:
         if self.app is not None:

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from queries.metrics import CATALOGUE, FAMILIES, NOTES, Counterexample, Metric
+from queries.metrics import FAMILIES, NOTES, Counterexample, Measure, Metric
 from queries.metrics.axioms import AXIOMS, READING, measured
 from queries.plain import number
 
@@ -31,7 +31,11 @@ class Axioms(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One metric; ``axioms`` is None where they cannot be asked of it, or nothing is stated."""
+    """One metric.
+
+    ``axioms`` is None where they cannot be asked of it, or nothing is stated. ``address`` gives it where the leaderboard does
+    not, in ``fields`` of its answer.
+    """
 
     key: str
     family: str
@@ -52,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True):
     undefined: str
     caveat: str
     notes: list[str]
+    address: str | None
+    fields: list[str]
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -87,23 +93,23 @@ def catalogue() -> Catalogue:
     """Every metric with its facts."""
     return Catalogue(
         families=[Family(key, title, words) for key, (title, words, _) in FAMILIES.items()],
-        metrics=[_entry(metric, family) for family, (_, _, metrics) in FAMILIES.items() for metric in metrics],
+        metrics=[_entry(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],
         axioms={axiom: words for axiom, words in AXIOMS.items()},
         axioms_reading=READING,
-        notes=[Remark(note.key, note.title, note.source, note.text, _known(note.metrics)) for note in NOTES],
+        notes=[Remark(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
     )
 
 
-def _known(keys: tuple[str, ...]) -> list[str]:
-    return [key for key in keys if key in CATALOGUE]
-
-
-def _entry(metric: Metric, family: str) -> Entry:
+def _entry(entry: Metric | Measure, family: str) -> Entry:
+    ranked = entry if isinstance(entry, Metric) else None
+    apart = entry if isinstance(entry, Measure) else None
     return Entry(
-        key=metric.key, family=family, name=metric.name, label=metric.label, symbol=metric.symbol, direction=metric.direction,
-        low=number(metric.low), high=number(metric.high), formula=metric.formula, words=metric.words, source=metric.source,
-        needs=list(metric.needs), level=metric.level, human=metric.human, binned=metric.binned, axioms=_axioms(metric),
-        undefined=metric.undefined, caveat=metric.caveat, notes=[note.key for note in NOTES if metric.key in note.metrics],
+        key=entry.key, family=family, name=entry.name, label=entry.label, symbol=entry.symbol, direction=entry.direction,
+        low=number(entry.low), high=number(entry.high), formula=entry.formula, words=entry.words, source=entry.source,
+        needs=list(entry.needs), level=entry.level, human=ranked.human if ranked else None,
+        binned=ranked.binned if ranked else False, axioms=_axioms(ranked) if ranked else None, undefined=entry.undefined,
+        caveat=entry.caveat, notes=[note.key for note in NOTES if entry.key in note.metrics],
+        address=apart.address if apart else None, fields=list(apart.fields) if apart else [],
     )  # fmt: skip
 
 

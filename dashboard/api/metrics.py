@@ -11,7 +11,7 @@ from queries.catalogue import Entry, catalogue
 
 COLUMNS = (
     "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",
-    "human", "binned", "undefined", "caveat", "notes",
+    "human", "binned", "undefined", "caveat", "notes", "address", "fields",
 )  # fmt: skip
 
 

@@ -79,6 +79,7 @@ def _entry(entry: Entry, notes: dict[str, Remark]) -> html.Section:
         "Axioms": _satisfied(entry),
         "Caveat": entry.caveat,
         "Missing": f"where {entry.undefined}" if entry.undefined != NOTHING else None,
+        "Where": _where(entry) if entry.address else None,
         "Papers": _links([(f"#note-{key}", notes[key].title) for key in entry.notes]) if entry.notes else None,
     }
     return html.Section(
@@ -99,6 +100,12 @@ def _entry(entry: Entry, notes: dict[str, Remark]) -> html.Section:
     )
 
 
+def _where(entry: Entry) -> list[Any]:
+    """Where it is given: not by the leaderboard."""
+    fields = [part for field in entry.fields for part in (", ", html.Code(field))][1:]
+    return [html.Code(entry.address), ": ", *fields]
+
+
 def _formula(entry: Entry) -> Component:
     """The formula, typeset by the MathJax that comes with Dash: 2 MB that no other page asks for."""
     return dcc.Markdown(rf"$\displaystyle {entry.symbol} = {entry.formula}$", mathjax=True, className="formula")
@@ -114,6 +121,8 @@ def _range(entry: Entry) -> str:
 def _satisfied(entry: Entry) -> list[Any]:
     """Which axioms it satisfies, and in numbers how it breaks the others."""
     if entry.axioms is None:
+        if entry.address:
+            return ["not stated: it depends on a threshold"] if entry.direction != "none" else ["do not apply"]
         judges = entry.direction != "none" and "confidence" in entry.needs
         return ["not stated" if judges else "do not apply: it calls no confidence better"]
     held = ", ".join(entry.axioms.satisfied) or "none"

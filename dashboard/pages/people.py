@@ -20,13 +20,13 @@ from dashboard.figures.people import classes_figure, distance_figure, entropy_fi
 from dashboard.service import service
 from dashboard.view import Looking, View, page, register
 from queries.leaderboard import Leaderboard, leaderboard
-from queries.metrics.catalogue import FAMILIES
+from queries.metrics.catalogue import VOTES
 from queries.people import Histograms, People, people
 from queries.selection import BadAddress
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
-METRICS = FAMILIES["votes"][2]
+METRICS = VOTES
 
 
 def draw(looking: Looking) -> Sequence[Component | None]:

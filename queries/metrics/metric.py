@@ -77,6 +77,35 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """An entry of the catalogue that is no function of sums over questions: an analysis of its own computes it.
+
+    Attributes:
+        key, name, label, symbol, direction, low, high, formula, words, source: as of a ``Metric``.
+        needs, caveat, undefined, level: as of a ``Metric``.
+        fields: where the answer of ``address`` has it, in dots: a list stands for each of its elements.
+        address: of the JSON that gives it.
+    """
+
+    key: str
+    name: str
+    label: str
+    symbol: str
+    direction: Direction
+    low: float
+    high: float
+    formula: str
+    words: str
+    source: str
+    needs: tuple[Need, ...]
+    fields: tuple[str, ...]
+    address: str
+    caveat: str
+    undefined: str
+    level: Literal["item", "question"] = "question"
+
+
+@dataclass(frozen=True)
 class Metric:
     """One entry of the catalogue.
 

@@ -9,8 +9,11 @@ import pytest
 from dashboard.service import service
 from dashboard.view import VIEWS, look
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, NOTES
+from queries.metrics import FAMILIES, METRICS, NOTES, Measure
 from queries.published import published
+
+ENTRIES = [entry for _, _, entries in FAMILIES.values() for entry in entries]
+MEASURES = [entry for entry in ENTRIES if isinstance(entry, Measure)]
 
 
 def table(client, address):
@@ -34,10 +37,12 @@ def drawn(app, view, pairs=()):
 
 def test_the_catalogue_as_json(client):
     said = client.get("/api/v1/metrics").get_json()
-    assert [entry["key"] for entry in said["metrics"]] == [metric.key for metric in METRICS]
-    for entry, metric in zip(said["metrics"], METRICS, strict=True):
-        for fact in ("name", "symbol", "direction", "formula", "words", "source", "caveat", "undefined", "level", "human"):
-            assert entry[fact] == getattr(metric, fact)
+    assert [entry["key"] for entry in said["metrics"]] == [entry.key for entry in ENTRIES]
+    assert len({*(entry.key for entry in ENTRIES)}) == len(ENTRIES) == len(METRICS) + len(MEASURES)
+    for entry, metric in zip(said["metrics"], ENTRIES, strict=True):
+        for fact in ("name", "symbol", "direction", "formula", "words", "source", "caveat", "undefined", "level"):
+            assert entry[fact] == getattr(metric, fact) and (fact == "source" or entry[fact])
+        assert entry["human"] == getattr(metric, "human", None)
         assert entry["needs"] == list(metric.needs)
     entries = {entry["key"]: entry for entry in said["metrics"]}
     assert (entries["hard_easy_slope"]["low"], entries["hard_easy_slope"]["high"]) == (None, None)
@@ -48,6 +53,29 @@ def test_the_catalogue_as_json(client):
     assert (first["before"], first["after"]) == pytest.approx((0.1, 0.14), abs=1e-12)
     assert {family["key"] for family in said["families"]} == {entry["family"] for entry in said["metrics"]}
     assert list(said["axioms"]) == ["U", "O", "UO"] and "our reading" in said["axioms_reading"]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
+def test_a_measure_is_given_where_the_catalogue_says_and_stays_in_its_range(client, measure):
+    (question,) = client.get("/api/v1/questions?dataset=pyramid&limit=1").get_json()["questions"]
+    address = measure.address.format(dataset="pyramid", question_id=question["question_id"])
+    said = client.get(f"{address}{'' if '{' in measure.address else '?dataset=pyramid&threshold=0.5'}").get_json()
+    for field in measure.fields:
+        values = list(numbers(said, field.split(".")))
+        assert values, field
+        if not field.endswith(("buzzes", "no_buzz")):  # counts
+            assert all(measure.low <= value <= measure.high for value in values), field
+
+
+def numbers(part, path):
+    """Every number at a path of an answer; a list stands for each of its elements."""
+    if isinstance(part, list):
+        for each in part:
+            yield from numbers(each, path)
+    elif path:
+        yield from numbers(None if part is None else part[path[0]], path[1:])
+    elif part is not None:
+        yield part
 
 
 def test_what_the_papers_contradict_is_told(client):
@@ -79,7 +107,7 @@ def test_what_the_papers_contradict_is_told(client):
 
 def test_the_catalogue_as_csv(client):
     rows = {row["key"]: row for row in table(client, "/api/v1/metrics.csv")}
-    assert list(rows) == [metric.key for metric in METRICS]
+    assert list(rows) == [entry.key for entry in ENTRIES]
     assert rows["hmr"]["axioms"] == "U;O;UO" and rows["ece"]["axioms"] == "none" and rows["accuracy"]["axioms"] == ""
     assert rows["ece"]["needs"] == "correctness;confidence"
     assert rows["calscore2"]["formula"] == next(metric.formula for metric in METRICS if metric.key == "calscore2")
@@ -93,7 +121,7 @@ def test_the_catalogue_takes_no_keys(client, address):
 
 def test_the_page_shows_every_fact_of_every_metric(app):
     text = shown(drawn(app, "metrics"))
-    for metric in METRICS:
+    for metric in ENTRIES:
         for fact in (metric.name, metric.words, metric.formula, metric.source, metric.caveat):
             assert json.dumps(fact, ensure_ascii=False)[1:-1] in text, (metric.key, fact)
         assert f'"id": "{metric.key}"' in text and f'"#{metric.key}"' in text

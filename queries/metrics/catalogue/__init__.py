@@ -1,25 +1,28 @@
 """The catalogue: every metric that the product shows, in the order in which it shows them.
 
 A new metric is one entry in one of these modules and one kernel in ``queries.metrics.kernels``; leaderboard, JSON, command
-line and pages read this list.
+line and pages read this list. What is no function of sums, and has an analysis and a page of its own, is a ``Measure``.
 """
 
 from queries.metrics.catalogue.bins import BINS
+from queries.metrics.catalogue.buzzing import BUZZING
 from queries.metrics.catalogue.items import ITEMS
 from queries.metrics.catalogue.notes import NOTES, Note
 from queries.metrics.catalogue.pairs import PAIRS
 from queries.metrics.catalogue.questions import QUESTIONS
 from queries.metrics.catalogue.votes import VOTES
+from queries.metrics.metric import Measure, Metric
 
-__all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "Note"]
+__all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VOTES", "Note"]
 
 # Every family with what its metrics are computed from, in the order in which they are shown.
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, str, tuple[Metric | Measure, ...]]] = {
     "items": ("Items", "From sums over all items", ITEMS),
     "bins": ("Bins", "From items in bins of confidence", BINS),
     "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),
     "pairs": ("Pairs", "From confidence and correctness item by item, in order of confidence", PAIRS),
     "votes": ("Votes", "From whole distributions, and from the votes of people", VOTES),
+    "buzzing": ("Buzzing", "From when a run buzzes at a threshold: on the page Buzz, not in rankings", BUZZING),
 }
-METRICS = tuple(metric for _, _, metrics in FAMILIES.values() for metric in metrics)
+METRICS = tuple(entry for _, _, entries in FAMILIES.values() for entry in entries if isinstance(entry, Metric))
 CATALOGUE = {metric.key: metric for metric in METRICS}

@@ -73,7 +73,8 @@ NOTES = (
         title="A constant is missing from the chance to win",
         source="GRACE app. E.3",
         text="As printed, the polynomial is negative. With its constant, π(t) = 1 + 0.0775 t − 1.278 t² + 0.588 t³ is 1 at t ="
-        " 0 and 0.3875 at t = 1. Here: with the constant. It enters expected wins, not the metrics on this page.",
+        " 0 and 0.3875 at t = 1. Here: with the constant.",
+        metrics=("expected_wins",),
     ),
     Note(
         key="mce",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -28,6 +29,7 @@ from queries.resampling import (
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
+DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,42 @@ class Evidence:
         }
         totals |= mass
         return metric.value(totals, self.conventions)
+
+    def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """The metric of each run in parts of the evidence, and its replicates: as of what ``keep`` leaves, but at once.
+
+        Args:
+            metric: any that it was gathered for.
+            parts: which rows are in each part, shape (parts, rows).
+
+        Returns:
+            values of shape (parts, runs), and replicates of shape (parts, REPLICATES, runs); NaN where a run has no row.
+        """
+        values = np.full((len(parts), len(self.runs)), np.nan)
+        replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
+        if metric.pairs is not None or self._mass(metric, self.starts):
+            place = {run: index for index, run in enumerate(self.runs)}
+            for index, rows in enumerate(parts):
+                part = self.keep(rows)
+                if part.runs:
+                    there = [place[run] for run in part.runs]
+                    values[index, there] = part.values(metric)
+                    replicates[index][:, there] = part.replicates(metric)
+            return values, replicates
+        contributions = self._contributions(metric)
+        width = sum(math.prod(column.shape[1:]) for column in contributions.values())
+        at_once = max(1, DRAWN_AT_ONCE // max(1, REPLICATES * len(self.runs) * width))
+        for start in range(0, len(parts), at_once):
+            chosen = slice(start, start + at_once)
+            # Rows outside a part add 0 to it; parts are one more axis of every column.
+            inside = {name: np.einsum("r...,pr->rp...", column, parts[chosen]) for name, column in contributions.items()}
+            values[chosen] = metric.value(self.totals(inside), self.conventions).T
+            drawn = {name: self._drawn(column, None) for name, column in inside.items()}
+            replicates[chosen] = np.moveaxis(metric.value(drawn, self.conventions), 2, 0)
+        empty = self.totals({"rows": parts.T.astype(float)})["rows"].T == 0
+        values[empty] = np.nan
+        replicates[np.broadcast_to(empty[:, None, :], replicates.shape)] = np.nan
+        return values, replicates
 
     def items_of(self, run: int) -> tuple[Floats, Floats]:
         """Confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""

@@ -73,46 +73,42 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         raise BadAddress("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
     whole, whole_replicates = metric.badness(evidence.values(metric)), metric.badness(evidence.replicates(metric))
     turn = -1.0 if metric.direction == "higher" else 1.0  # from badness back to the metric
-    found: list[Slice] = []
-    for filters, rows in _parts(snapshot, selection, evidence):
-        part = evidence.keep(rows)
-        index = {run.run: place for place, run in enumerate(part.runs)}
-        worth = metric.badness(part.values(metric))
-        spread = metric.badness(part.replicates(metric)) if part.runs else np.zeros((0, 0))
-        for place, run in enumerate(part.runs):
-            there = int(part.ends[place] - part.starts[place])
-            everywhere = runs.index(run.run)
-            total = int(evidence.ends[everywhere] - evidence.starts[everywhere])
-            if there < FEWEST or (against is None and total - there < FEWEST) or run.run == against:
-                continue
-            if against is None:
-                reference, beside = whole[everywhere], whole_replicates[:, everywhere]
-            elif against in index:
-                reference, beside = worth[index[against]], spread[:, index[against]]
-            else:
-                continue
-            differences = spread[:, place] - beside
-            if not (np.isfinite(worth[place]) and np.isfinite(reference) and np.isfinite(differences).any()):
-                continue
-            (low,), (high,), _ = interval(differences[:, None])
-            found.append(
-                Slice(
-                    run=run.run,
-                    model=run.model,
-                    elicitation=run.elicitation,
-                    filters=filters,
-                    questions=there,
-                    value=float(turn * worth[place]),
-                    reference=float(turn * reference),
-                    difference=float(worth[place] - reference),
-                    low=float(low),
-                    high=float(high),
-                    p_value=float(p_value(differences[:, None])[0]),
-                    p_holm=1.0,
-                )
-            )
-    for one, adjusted in zip(found, holm(np.array([one.p_value for one in found])), strict=True):
-        one.p_holm = float(adjusted)
+    parts = [*_parts(snapshot, selection, evidence)]
+    if not parts or not runs:
+        return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
+    inside = np.stack([rows for _, rows in parts])
+    worth, spread = (metric.badness(values) for values in evidence.in_parts(metric, inside))
+    answered = np.add.reduceat(inside, evidence.starts, axis=1, dtype=np.int64)
+    if against is None:
+        reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
+        testable = (answered >= FEWEST) & (evidence.ends - evidence.starts - answered >= FEWEST)
+    else:
+        other = runs.index(against)
+        reference, beside = np.broadcast_to(worth[:, [other]], worth.shape), spread[:, :, [other]]
+        testable = answered >= FEWEST
+        testable[:, other] = False
+    differences = spread - beside
+    testable &= np.isfinite(worth) & np.isfinite(reference) & np.isfinite(differences).any(axis=1)
+    at = np.argwhere(testable)
+    tested = differences[at[:, 0], :, at[:, 1]].T
+    (lows, highs, _), p_values = interval(tested), p_value(tested)
+    found = [
+        Slice(
+            run=evidence.runs[run].run,
+            model=evidence.runs[run].model,
+            elicitation=evidence.runs[run].elicitation,
+            filters=parts[part][0],
+            questions=int(answered[part, run]),
+            value=float(turn * worth[part, run]),
+            reference=float(turn * reference[part, run]),
+            difference=float(worth[part, run] - reference[part, run]),
+            low=float(low),
+            high=float(high),
+            p_value=float(p),
+            p_holm=float(adjusted),
+        )
+        for (part, run), low, high, p, adjusted in zip(at.tolist(), lows, highs, p_values, holm(p_values), strict=True)
+    ]
     found.sort(key=lambda one: (one.p_value, -abs(one.difference)))
     return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(found), found)
 

@@ -12,7 +12,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.filters import menu
+from dashboard.components.filters import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, p_said, short
 from dashboard.components.runs import colours, named, run_names
@@ -30,6 +30,9 @@ from queries.selection import BadAddress
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
+# Replicates of what is no sum take as long as all the others together, a hundred times over: shown where they are asked for.
+USUAL = tuple(metric for metric in RANKED if metric.pairs is None)
+NAMED = {metric.key: metric.name for metric in RANKED}
 
 
 def draw(looking: Looking) -> Sequence[Component | None]:
@@ -38,7 +41,8 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     if len(runs) < 2:
         return [nothing_selected(PATH, looking.selection, "two runs")]
     a, b, metric = _chosen(looking, list(runs))
-    found: Compared = service().ask(compare, looking.selection, a, b, RANKED)
+    shown = _metrics(looking)
+    found: Compared = service().ask(compare, looking.selection, a, b, tuple(dict.fromkeys((*shown, metric))))
     shades = colours(looking.facets, looking.selection)
     tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
@@ -60,6 +64,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                 menu("a", "First run", _choices(runs, unnamed[0], looking.single("b")), "" if a == unnamed[0] else a),
                 menu("b", "Second run", _choices(runs, unnamed[1], looking.single("a")), "" if b == unnamed[1] else b),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
+                several("metrics", "Metrics", NAMED, looking.extra["metrics"], "The usual ones"),
             ],
             className="controls",
         ),
@@ -79,10 +84,10 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         _furthest_apart(looking, a, b, metric, names) if pairs else None,
         figure(
             "forest",
-            forest_figure(found, RANKED, names, tones),
+            forest_figure(found, shown, names, tones),
             "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
         ) if found.questions > 1 else None,
-        _metrics_table(found, names, tones),
+        _metrics_table(found, shown, names, tones),
         _wins(looking, pairs, metric, names, tones),
     ]  # fmt: skip
 
@@ -107,7 +112,17 @@ def _furthest_apart(looking: Looking, a: str, b: str, metric: Metric, names: tup
 
 def check(looking: Looking) -> None:
     """Its own keys name what there is."""
+    _metrics(looking)
     _chosen(looking, list(_runs(looking)))
+
+
+def _metrics(looking: Looking) -> tuple[Metric, ...]:
+    """The metrics that the address names; where it names none, all that are sums."""
+    keys = [key for part in looking.extra["metrics"] for key in part.split(",")]
+    for key in keys:
+        if key not in NAMED:
+            raise BadAddress("unknown_value", f"There is no metric {key!r} to compare runs by.", "metrics", list(NAMED))
+    return tuple(CATALOGUE[key] for key in dict.fromkeys(keys)) or USUAL
 
 
 def _runs(looking: Looking) -> dict[str, str]:
@@ -167,7 +182,7 @@ def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str
     return table(["Question", *names], rows, "Question by question")
 
 
-def _metrics_table(found: Compared, names: tuple[str, str], tones: tuple[str, str]) -> Component:
+def _metrics_table(found: Compared, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
     def better(one: Difference) -> Component:
         if one.better is None:
             return html.Span(DASH)
@@ -184,14 +199,14 @@ def _metrics_table(found: Compared, names: tuple[str, str], tones: tuple[str, st
             p_said(one.p_value),
             better(one),
         )
-        for metric in RANKED
+        for metric in shown
         for one in [found.metrics[metric.key]]
         if one.difference is not None
     ]
-    left_out = [CATALOGUE[key].name for key, one in found.metrics.items() if one.difference is None]
+    left_out = [metric.name for metric in shown if found.metrics[metric.key].difference is None]
     return html.Div(
         [
-            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Every metric"),
+            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
             html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
             html.P(
                 "Paired bootstrap over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
@@ -232,7 +247,7 @@ def _wins(
 
 VIEW = register(
     View(
-        name="compare", path=PATH, title="Compare", place=60, draw=draw, check=check, keys=("a", "b", "metric"),
+        name="compare", path=PATH, title="Compare", place=60, draw=draw, check=check, keys=("a", "b", "metric", "metrics"),
         filters=("category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, COLUMNS, ITEM_SUMS
-from queries import distributions
+from queries import distributions, evidence
 from queries.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -191,3 +191,24 @@ def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     assert {*kept.sums} <= {*COLUMNS, *BIN_COLUMNS, *distributions.COLUMNS, "difficulty"}
     for name, values in kept.sums.items():
         assert values == pytest.approx(anew.sums[name], abs=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize("at_once", [1, evidence.DRAWN_AT_ONCE])
+@pytest.mark.parametrize("binning", ["width10", "mass15"])
+@pytest.mark.parametrize("named", ["lifeeval brier", "lifeeval ece", "lifeeval r_over", "pyramid calscore", "pyramid ks"])
+def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, binning, at_once):
+    dataset, key = named.split()
+    monkeypatch.setattr(evidence, "DRAWN_AT_ONCE", at_once)
+    metric = CATALOGUE[key]
+    whole = evidence.gather(bundled, Selection(dataset, conventions=Conventions(binning=binning)), [metric])
+    chance = np.random.default_rng(6)
+    parts = np.stack([chance.random(len(whole.questions)) < share for share in (0.3, 0.9, 0.02, 0)])
+    parts[0, : whole.ends[0]] = False  # nothing of the first run
+    values, replicates = whole.in_parts(metric, parts)
+    assert np.isnan(values[3]).all() and np.isnan(replicates[3]).all() and np.isnan(values[0, 0])
+    for part, value, drawn in zip(parts[:3], values, replicates, strict=False):
+        alone = whole.keep(part)
+        there = [run in alone.runs for run in whole.runs]
+        np.testing.assert_allclose(value[there], alone.values(metric), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(drawn[:, there], alone.replicates(metric), rtol=0, atol=1e-12)
+        assert np.isnan(value[~np.array(there)]).all() and np.isnan(drawn[:, ~np.array(there)]).all()

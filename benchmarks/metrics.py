@@ -404,12 +404,12 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
     return "\n".join([*lines, ""])
 
 
-def report_poll(rows: Sequence[tuple[str, Timed, Timed]], responses: int) -> str:
+def report_poll(rows: Sequence[tuple[str, Timed, Timed]], responses: int, runs: int) -> str:
     """The file's part on whole distributions."""
     lines = [
         "## Whole distributions beside votes",
         "",
-        f"Over {responses:,} responses of as many runs, each a distribution over three classes on items with 100 votes: a",
+        f"Over {responses:,} responses of {runs} runs, each a distribution over three classes on items with 100 votes: a",
         "tenth of the responses above, for nothing of this is kept at ingest, and *with scan* reads and parses them all.",
         "",
         "| metric | kernel | with scan |",
@@ -470,7 +470,7 @@ def main() -> None:
         polled = measure_poll(store.snapshot(), chosen.repeat, say)
         store.close()
     facts.append(f"load average at the end {os.getloadavg()[0]:.1f}; where it is above 1, others were at work too")
-    text = f"{report(rows, facts, phases, size, chosen.runs)}\n{report_poll(polled, chosen.responses // 10)}"
+    text = f"{report(rows, facts, phases, size, chosen.runs)}\n{report_poll(polled, chosen.responses // 10, chosen.runs)}"
     print(text)
     if out:
         out.write_text(text, encoding="utf-8")

@@ -44,6 +44,14 @@ class Human(msgspec.Struct):
     buzzes: list[Buzz]
 
 
+class Votes(msgspec.Struct):
+    """What people voted, class by class: in the dataset's order where it names its classes, else by name."""
+
+    classes: list[str]
+    votes: list[int]
+    shares: list[float]  # of all votes on the question; sums to 1
+
+
 class Answer(msgspec.Struct):
     """A run at one clue. ``contribution`` is the clue's share in CalScore's mean, (1 - h_t) g_t c_t / T, None without people."""
 
@@ -57,12 +65,16 @@ class Answer(msgspec.Struct):
 
 
 class RunAnswers(msgspec.Struct):
-    """A run over the question; metrics that are undefined for it are None."""
+    """A run over the question; metrics that are undefined for it are None.
+
+    ``shares`` is its whole distribution over the classes of the votes, at its last clue; None without votes, or where it gives none.
+    """
 
     run: str
     model: str
     elicitation: str
     metrics: dict[str, float | None]
+    shares: list[float] | None
     clues: list[Answer]
 
 
@@ -92,6 +104,7 @@ class Question(msgspec.Struct):
     clues: list[Clue]
     human: Human | None
     human_curve: str
+    votes: Votes | None
     lifespan: Lifespan | None
     runs: list[RunAnswers]
 
@@ -115,14 +128,16 @@ def question(snapshot: Snapshot, selection: Selection, question_id: str) -> Ques
         )
     clues = snapshot.frame(f"select clue, text, word_end, char_end from clues where {one} order by clue", identity).to_dicts()
     human = _human(snapshot, one, identity)
+    votes, stated = _votes(snapshot, one, identity)
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN[0]
     return Question(
         **facts[0],
         clues=[Clue(**clue) for clue in clues],
         human=human,
         human_curve=curve,
+        votes=votes,
         lifespan=_lifespan(facts[0]),
-        runs=_runs(snapshot, selection, question_id, getattr(human, curve) if human else None),
+        runs=_runs(snapshot, selection, question_id, getattr(human, curve) if human else None, votes, stated),
     )
 
 
@@ -150,7 +165,38 @@ def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> Human | No
     )
 
 
-def _runs(snapshot: Snapshot, selection: Selection, question_id: str, curve: list[float | None] | None) -> list[RunAnswers]:
+def _votes(snapshot: Snapshot, one: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
+    """The votes, None where nobody voted; and the classes that the dataset names, over which unnamed distributions are."""
+    stated = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][0]
+    given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {one} order by class", identity))
+    total = sum(given.values())
+    if not total:
+        return None, stated
+    if not stated:  # each question has classes of its own: what could be voted for, and what runs could choose
+        named = snapshot.rows(
+            f"select distinct unnest(option_names) from responses where {one} and option_names is not null", identity
+        )
+    classes = stated or sorted({*given, *(row[0] for row in named)})
+    votes = [given.get(name, 0) for name in classes]
+    return Votes(classes, votes, [count / total for count in votes]), stated
+
+
+def _shares(votes: Votes | None, options: list[float] | None, names: list[str] | None) -> list[float] | None:
+    """A distribution over the classes of the votes."""
+    if votes is None or options is None or names is None:
+        return None
+    of = dict(zip(names, options, strict=True))
+    return [float(of.get(name, 0.0)) for name in votes.classes]
+
+
+def _runs(
+    snapshot: Snapshot,
+    selection: Selection,
+    question_id: str,
+    curve: list[float | None] | None,
+    votes: Votes | None,
+    stated: list[str] | None,
+) -> list[RunAnswers]:
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
     only = selection.but(category=(), subcategory=(), difficulty=None, radius=(), revealed=None, q="", questions=(question_id,))
     evidence = gather(snapshot, only, METRICS)
@@ -158,14 +204,16 @@ def _runs(snapshot: Snapshot, selection: Selection, question_id: str, curve: lis
     with_clauses, parameters = chosen(only)
     rows = snapshot.frame(
         f"""{with_clauses}
-        select p.run, p.clue, p.guess, p.correct, p.confidence, p.graded
+        select p.run, p.clue, p.guess, p.correct, p.confidence, p.graded, p.options, p.option_names
         from ({kept_responses(only, parameters)}) p order by p.clue""",
         parameters,
     )
     by_run = rows.partition_by("run", as_dict=True)
     found = []
     for index, run in enumerate(evidence.runs):
-        answers = by_run[(run.run,)].drop("run").to_dicts()
+        rows_of_run = by_run[(run.run,)]
+        last = rows_of_run.row(-1, named=True)
+        answers = rows_of_run.drop("run", "options", "option_names").to_dicts()
         mass = buzz_mass([answer["confidence"] for answer in answers])
         for answer, share in zip(answers, mass, strict=True):
             weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
@@ -177,6 +225,7 @@ def _runs(snapshot: Snapshot, selection: Selection, question_id: str, curve: lis
                 model=run.model,
                 elicitation=run.elicitation,
                 metrics={key: number(value[index]) for key, value in values.items()},
+                shares=_shares(votes, last["options"], last["option_names"] or stated),
                 clues=[Answer(**answer) for answer in answers],
             )
         )

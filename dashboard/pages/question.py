@@ -13,11 +13,13 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.cluetext import clue_text
 from dashboard.components.figure import figure
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import CURVE_NAMES, short
-from dashboard.components.runs import colours, run_names
+from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
+from dashboard.components.runs import colours, named, run_names
+from dashboard.components.table import row, table
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
+from dashboard.figures.votes import votes_figure
 from dashboard.listing import ordered
 from dashboard.service import service
 from dashboard.view import Looking, View, page, question_path, register
@@ -30,7 +32,7 @@ SOURCES = {
     "human": "1 − share of human teams that were right",
     "runs": "1 − mean accuracy of the runs",
 }
-SHOWN = ("calscore", "brier")  # metrics of the single question, in the table of answers
+SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in the table of answers
 
 
 def draw(looking: Looking) -> Sequence[Component | None]:
@@ -43,7 +45,8 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     return [
         _heading(found, looking),
         clue_text(found, cursor),
-        _picture(found, names, shades, cursor) if found.runs or found.human else None,
+        _picture(found, names, shades, cursor),
+        _votes(found, names, shades) if found.votes else None,
         *(_answers(found, names, shades, metrics, cursor) if found.runs else [_unanswered(found, looking)]),
     ]
 
@@ -72,8 +75,10 @@ def _heading(found: Question, looking: Looking) -> html.Div:
     if found.difficulty is not None:
         facts.append(html.Span(f"difficulty {short(found.difficulty, 2)}", title=SOURCES.get(found.difficulty_source or "", "")))
     if found.human:
-        facts.append(f"heard by {found.human.teams} human teams")
-    elif found.lifespan is None:
+        facts.append(f"heard by {count(found.human.teams, 'human team')}")
+    if found.votes:
+        facts.append(count(sum(found.votes.votes), "human vote"))
+    if not (found.human or found.votes or found.lifespan):
         facts.append("no human data: metrics that need people are missing")
     if found.lifespan:
         life = found.lifespan
@@ -139,7 +144,10 @@ def _step(
     )
 
 
-def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure:
+def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure | None:
+    """What there is to see along the clues; of a single one without people, the table below says it all."""
+    if not (found.runs or found.human) or (len(found.clues) == 1 and not found.human and not found.lifespan):
+        return None
     if found.lifespan:
         return figure(
             "lifespan", lifespan_figure(found, names, shades), "When such a person dies, and the span that each run bets on"
@@ -149,6 +157,31 @@ def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cur
         "clues", clues_figure(found, names, shades, cursor),
         f"Confidence clue by clue: ● correct, × incorrect{curve}", _table(found, names),
     )  # fmt: skip
+
+
+def _votes(found: Question, names: dict[str, str], shades: dict[str, str]) -> html.Figure:
+    """People and runs as whole distributions."""
+    votes = found.votes
+    assert votes is not None
+    rows = [row("People", *(short(share) for share in votes.shares), "")]
+    rows += [
+        row(
+            named(shades.get(run.run), names[run.run]),
+            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
+            short(run.metrics["dist_ce"]),
+        )
+        for run in found.runs
+    ]
+    few = all(run.run in shades for run in found.runs)
+    without = any(run.shares is None for run in found.runs)
+    return figure(
+        "votes",
+        votes_figure(found, names, shades),
+        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: what each run gives the class"
+        + ("" if few else ", grey where more than 8 runs are shown")
+        + (". Runs without a whole distribution have none" if without else ""),
+        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+    )
 
 
 def _table(found: Question, names: dict[str, str]) -> html.Div:
@@ -194,10 +227,10 @@ def _answers(
         for name in columns
     ]
     head += [
-        html.Th(metric.name, scope="col", className="number", title=f"{metric.words} Over this question alone.")
+        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} Over this question alone.")
         for metric in metrics
     ]
-    table = html.Section(
+    said = html.Section(
         [
             html.H2("Answers", id="answers-title", **aria(live="polite")),
             html.Div(
@@ -208,7 +241,7 @@ def _answers(
         className="answers-section",
     )  # fmt: skip
     return [
-        table,
+        said,
         dcc.Store(id="cursor", data=cursor),
         dcc.Store(id="answers-data", data=_payload(found, names, shades, metrics)),
     ]

@@ -176,3 +176,30 @@ def test_a_slice_links_to_what_it_is_about(app, snapshot):
 
 def test_people_are_missing_where_there_are_no_votes(app):
     assert "no human votes" in words(drawn(app, "people", "dataset=pyramid"))
+
+
+# -- one question ------------------------------------------------------------------------------------------------------
+
+
+def question_page(app, dataset, name, query=""):
+    with app.test_request_context(f"/questions/{dataset}/{name}"):
+        looking = look(VIEWS["question"], parse_qsl(query), dataset, name)
+        VIEWS["question"].check(looking)
+        return [part for part in VIEWS["question"].draw(looking) if part is not None]
+
+
+def test_votes_stand_beside_whole_distributions(app, client):
+    said = client.get("/api/v1/questions/tone/work-01").get_json()
+    content = question_page(app, "tone", "work-01")
+    found = figures(content)
+    assert list(found) == ["votes"] and found["votes"][1]
+    people, *runs = found["votes"][0]["data"]
+    assert people["x"] == said["votes"]["shares"] and people["customdata"] == said["votes"]["votes"]
+    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in said["runs"]}
+    text = words(content)
+    assert "100 human votes" in text and "no human data" not in text
+    assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in said["runs"])
+
+
+def test_without_votes_a_question_has_no_figure_of_them(app):
+    assert list(figures(question_page(app, "pyramid", "lit-08"))) == ["clues"]

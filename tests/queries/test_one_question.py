@@ -1,10 +1,13 @@
 """One question, clue by clue."""
 
+import csv
+import json
 import math
 
 import msgspec
 import pytest
 import slow_metrics as slow
+from small_polls import POLLS, YES_NO
 
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN, METRICS, Conventions
@@ -140,3 +143,39 @@ def test_a_question_that_is_not_there(snapshot, dataset, name):
 def test_it_survives_json(snapshot, selection, name):
     asked = question(snapshot, selection, name)
     assert msgspec.json.decode(msgspec.json.encode(asked), type=Question) == asked
+
+
+# -- votes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [f"p{index:02}" for index in range(len(POLLS))])
+def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder, name):
+    asked = question(polled, Selection("polls"), name)
+    counts = POLLS[int(name[1:])]
+    if not counts or not sum(counts):
+        assert asked.votes is None and all(run.shares is None for run in asked.runs)
+        return
+    assert (asked.votes.classes, asked.votes.votes) == (list(YES_NO), list(counts))
+    assert asked.votes.shares == pytest.approx([count / sum(counts) for count in counts], abs=1e-15)
+    for run in asked.runs:
+        with (polls_folder / "responses" / f"{run.model}.csv").open() as file:
+            stated = next(line["options"] for line in csv.DictReader(file) if line["question_id"] == name)
+        given = json.loads(stated) if stated else None
+        expected = [given[key] for key in YES_NO] if isinstance(given, dict) else given
+        assert run.shares == (None if given is None else pytest.approx(expected, abs=1e-12))
+        if given is not None:
+            far = sum(abs(f - pi) for f, pi in zip(expected, asked.votes.shares, strict=True)) / 2
+            assert run.metrics["dist_ce"] == pytest.approx(far, abs=1e-9)
+
+
+def test_where_each_question_has_classes_of_its_own_they_stand_by_name(polled):
+    asked = question(polled, Selection("quiz"), "k0")  # two options, and votes for what is none of them
+    assert asked.votes.classes == sorted(asked.votes.classes) and "Quito" in asked.votes.classes and len(asked.votes.classes) == 3
+    for run in asked.runs:
+        assert run.shares[asked.votes.classes.index("Quito")] == 0
+        assert math.fsum(run.shares) == pytest.approx(1)
+
+
+def test_without_votes_there_are_none(snapshot):
+    asked = question(snapshot, RELAY, "r05")
+    assert asked.votes is None and {run.shares is None for run in asked.runs} == {True}

@@ -1,0 +1,62 @@
+"""The votes on one question, class by class, and what each run gives the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dashboard.figures.clues import NAMED
+from dashboard.figures.style import INK, MUTED, OTHERS, axis, layout, plain
+from queries.question import Question
+
+ROW = 40  # pixels of a class; more where there are many runs
+DOT = 7  # pixels between the dots of two runs, at least
+LONGEST = 28  # characters of a class's name
+
+
+def votes_figure(found: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A row per class: a bar for its share of the votes, and below one another a dot for the share that each run gives it.
+
+    Args:
+        found: with votes.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    votes = found.votes
+    assert votes is not None
+    runs = [run for run in found.runs if run.shares is not None]
+    places = list(range(len(votes.classes)))
+    step = 0.7 / max(len(runs), 4)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
+            "marker": {"color": "var(--band)", "line": {"color": INK, "width": 1.5}}, "customdata": votes.votes,
+            "hovertemplate": "people: %{customdata:,} votes (%{x:.1%})<extra></extra>",
+        }
+    ]  # fmt: skip
+    for number, run in enumerate(runs):
+        colour = colours.get(run.run, OTHERS)
+        shift = (number - (len(runs) - 1) / 2) * step
+        data.append({
+            "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "meta": run.run, "cliponaxis": False,
+            "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
+            "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
+        })  # fmt: skip
+    few = len(runs) <= NAMED
+    row = max(ROW, round(DOT * len(runs) / 0.7))
+    return {
+        "data": data,
+        "layout": layout(
+            row * len(places) + (110 if few else 60),
+            showlegend=few,
+            legend={
+                "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
+                "font": {"size": 12, "color": MUTED}, "itemclick": False, "itemdoubleclick": False,
+            },
+            xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis(
+                range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},
+                ticktext=[plain(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…") for name in votes.classes],
+            ),
+        ),
+    }  # fmt: skip

@@ -36,7 +36,8 @@
     const orderKey = (sort) => (sort || "").replace(/^-/, "");
 
     // "of KEY=VALUE:NAME": NAME's own number among the values of the key, as NAME:number; a blank one is left out. It counts
-    // only while KEY is VALUE, under which it was drawn. What has no control on the page stays: other names, and a value for all.
+    // only while KEY is VALUE, under which it was drawn. Without a NAME it is the number for all names that have none of their own.
+    // What has no control on the page stays.
     function named(kind) {
         const [, key, value, name] = /^of (\w+)=(\w*):(.*)$/s.exec(kind);
         return { key, value, name };
@@ -47,17 +48,18 @@
         const box = element(id);
         return Boolean(text && box && box.pattern && !new RegExp("^(?:" + box.pattern + ")$").test(text));
     }
+    const said = (name, number) => (name ? name + ":" + number : String(number));
     function merged(before, own) {
         const rest = new Map(own);
         const kept = before.map((text) => {
-            const name = text.includes(":") ? text.slice(0, text.lastIndexOf(":")) : null;
+            const name = text.slice(0, Math.max(text.lastIndexOf(":"), 0));
             if (!rest.has(name)) return text;
             const number = rest.get(name);
             rest.delete(name);
             // The same number stays as it is written.
-            return number === null ? "" : Number(text.slice(name.length + 1)) === number ? text : name + ":" + number;
+            return number === null ? "" : Number(text.slice(text.lastIndexOf(":") + 1)) === number ? text : said(name, number);
         });
-        return kept.concat([...rest].map(([name, number]) => (number === null ? "" : name + ":" + number)));
+        return kept.concat([...rest].map(([name, number]) => (number === null ? "" : said(name, number))));
     }
 
     const sorted = (query) => [...new URLSearchParams(query || "")].map(String).sort().join("\n");

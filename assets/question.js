@@ -25,6 +25,12 @@
             const share = answer ? answer.contribution : null;
             cells.push(part("Td", { className: "number " + (share < 0 ? "bad" : ""), children: number(share, 3) }));
         }
+        if (run.buzz) {
+            const here = answer && run.buzz[0] === `clue ${answer.clue + 1}`;
+            cells.push(part("Td", { className: "number" + (here ? " here" : ""), title: run.buzz[1], children: run.buzz[0] }));
+        } else if (data.buzzes) {
+            cells.push(part("Td", { children: "" }));
+        }
         run.metrics.forEach((value) => cells.push(part("Td", { className: "number", children: value })));
         return part("Tr", { children: cells });
     }

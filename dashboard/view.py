@@ -51,10 +51,12 @@ class Looking:
             raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
         return values[0] if values else default
 
-    def link(self, path: str, **changes: str | None) -> str:
-        """Address of another view of the same selection; ``changes`` set keys, None removes them."""
+    def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
+        """Address of another view of the same selection; ``changes`` set keys, to one value or several; None removes them."""
         pairs = [(key, value) for key, value in self.selection.pairs() if key not in changes]
-        return address(path, pairs + [(key, value) for key, value in changes.items() if value is not None])
+        for key, given in changes.items():
+            pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
+        return address(path, pairs)
 
 
 @dataclass(frozen=True)

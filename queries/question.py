@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -9,8 +10,11 @@ import numpy as np
 
 from data.lifetable import best_guess, survivors
 from data.store import Snapshot
+from queries.buzzing import Rules
+from queries.buzzing.play import NO_LOGPROBS, play
 from queries.evidence import chosen, gather, kept_responses
 from queries.metrics import CATALOGUE, HUMAN, METRICS
+from queries.metrics.kernels.buzzing import buzzpoints
 from queries.metrics.kernels.questions import buzz_mass
 from queries.plain import number
 from queries.selection import BadAddress, Selection
@@ -64,10 +68,24 @@ class Answer(msgspec.Struct):
     graded: str
 
 
+class Buzzpoint(msgspec.Struct):
+    """Where a run buzzes: at the first clue whose score is above its threshold, strictly.
+
+    ``best`` says that the threshold is the run's best one on the selection, because none was asked for; ``clue`` is None where no
+    clue passes it, ``threshold`` where ``missing`` says why there is none.
+    """
+
+    threshold: float | None
+    best: bool
+    clue: int | None
+    missing: str | None
+
+
 class RunAnswers(msgspec.Struct):
     """A run over the question; metrics that are undefined for it are None.
 
-    ``shares`` is its whole distribution over the classes of the votes, at its last clue; None without votes, or where it gives none.
+    ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where there are none of either.
+    ``buzzpoint`` is None where nobody asked for it, or the dataset's questions are not read clue by clue.
     """
 
     run: str
@@ -75,6 +93,7 @@ class RunAnswers(msgspec.Struct):
     elicitation: str
     metrics: dict[str, float | None]
     shares: list[float] | None
+    buzzpoint: Buzzpoint | None
     clues: list[Answer]
 
 
@@ -109,8 +128,21 @@ class Question(msgspec.Struct):
     runs: list[RunAnswers]
 
 
-def question(snapshot: Snapshot, selection: Selection, question_id: str) -> Question:
+def question(
+    snapshot: Snapshot,
+    selection: Selection,
+    question_id: str,
+    rules: Rules | None = None,
+    best: tuple[tuple[str, float], ...] = (),
+) -> Question:
     """One question of the selection's dataset, for the selection's runs; filters on questions do not apply to it.
+
+    Args:
+        snapshot: of the store.
+        selection: its runs and conventions count.
+        question_id: of its dataset.
+        rules: how runs buzz; without them there are no buzzpoints.
+        best: pairs of a run and its best threshold, for runs to which the rules give none.
 
     Raises:
         BadAddress: there is no such question.
@@ -129,6 +161,8 @@ def question(snapshot: Snapshot, selection: Selection, question_id: str) -> Ques
     clues = snapshot.frame(f"select clue, text, word_end, char_end from clues where {one} order by clue", identity).to_dicts()
     human = _human(snapshot, one, identity)
     votes, stated = _votes(snapshot, one, identity)
+    # The question is named by its address: of the selection, only the runs and the conventions apply to it.
+    only = selection.but(category=(), subcategory=(), difficulty=None, radius=(), revealed=None, q="", questions=(question_id,))
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN[0]
     return Question(
         **facts[0],
@@ -137,7 +171,14 @@ def question(snapshot: Snapshot, selection: Selection, question_id: str) -> Ques
         human_curve=curve,
         votes=votes,
         lifespan=_lifespan(facts[0]),
-        runs=_runs(snapshot, selection, question_id, getattr(human, curve) if human else None, votes, stated),
+        runs=_runs(
+            snapshot,
+            only,
+            getattr(human, curve) if human else None,
+            votes,
+            stated,
+            _buzzpoints(snapshot, only, rules, dict(best)) if rules else {},
+        ),
     )
 
 
@@ -189,16 +230,30 @@ def _shares(votes: Votes | None, options: list[float] | None, names: list[str] |
     return [float(of.get(name, 0.0)) for name in votes.classes]
 
 
+def _buzzpoints(snapshot: Snapshot, only: Selection, rules: Rules, best: dict[str, float]) -> dict[str, Buzzpoint]:
+    """By run; a threshold on one question alone would know too much to be a run's best one."""
+    settled = replace(rules, thresholds=tuple((best | dict(rules.thresholds)).items()))
+    found = {}
+    for said in play(snapshot, only, settled).runs:
+        run = said.run.run
+        asked = settled.of(run)
+        if asked is None or not said.scored:
+            why = "this selection has no best threshold: give one" if said.scored else NO_LOGPROBS
+            found[run] = Buzzpoint(None, False, None, why)
+            continue
+        at = said.at[buzzpoints(said.passing, asked)]
+        found[run] = Buzzpoint(asked, rules.of(run) is None, int(at[0]) if len(at) else None, None)
+    return found
+
+
 def _runs(
     snapshot: Snapshot,
-    selection: Selection,
-    question_id: str,
+    only: Selection,
     curve: list[float | None] | None,
     votes: Votes | None,
     stated: list[str] | None,
+    buzzes: dict[str, Buzzpoint],
 ) -> list[RunAnswers]:
-    # The question is named by its address: of the selection, only the runs and the conventions apply to it.
-    only = selection.but(category=(), subcategory=(), difficulty=None, radius=(), revealed=None, q="", questions=(question_id,))
     evidence = gather(snapshot, only, METRICS)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
     with_clauses, parameters = chosen(only)
@@ -226,6 +281,7 @@ def _runs(
                 elicitation=run.elicitation,
                 metrics={key: number(value[index]) for key, value in values.items()},
                 shares=_shares(votes, last["options"], last["option_names"] or stated),
+                buzzpoint=buzzes.get(run.run),
                 clues=[Answer(**answer) for answer in answers],
             )
         )

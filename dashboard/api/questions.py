@@ -10,8 +10,11 @@ from flask import Response, request
 from dashboard.api.answers import csv_parts, csv_response, json_response, stream_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
+from dashboard.buzzpoints import question_with_buzzpoints
 from dashboard.listing import listed
 from dashboard.service import service
+from queries.buzzing import parse_rules
+from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Answer, question
 from queries.questions import table
@@ -58,8 +61,8 @@ def get_questions_csv() -> Response:
 @api.get("/api/v1/questions/<dataset>/<path:question_id>")
 def get_question(dataset: str, question_id: str) -> Response:
     """One question, clue by clue."""
-    selection, _, _ = service().parse(pairs(), dataset=dataset)
-    return json_response(service().ask(question, selection, question_id))
+    selection, offered, extra = service().parse(pairs(), also=KEYS, dataset=dataset)
+    return json_response(question_with_buzzpoints(selection, offered, question_id, parse_rules(extra, offered)))
 
 
 @api.get("/api/v1/questions/<dataset>/<path:question_id>.csv")

@@ -4,7 +4,8 @@ Every control has an id ``{"role": "control", "key": ..., "kind": ...}``; ``asse
 ``kind`` says how a value becomes text: ``many`` (repeated), ``one`` (blank: left out), ``range`` (lo..hi, left out where full) or
 ``order`` (as ``one``, but blank leaves the order to the headings of the table).
 ``rules:OTHER`` is one value under which the values of the key OTHER are meant: they go when it changes. ``of KEY=VALUE:NAME`` is
-the number of one NAME among several, written NAME:number (blank: left out), meant while KEY is VALUE.
+the number of one NAME among several, written NAME:number (blank: left out), meant while KEY is VALUE; without a NAME it is the
+number for all that have none of their own, written alone.
 """
 
 from __future__ import annotations

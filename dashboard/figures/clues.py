@@ -15,7 +15,8 @@ LONG = 40  # clues; beyond this, lines between clues would be all there is to se
 
 
 def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> dict[str, Any]:
-    """Confidence of each run at the end of each clue, correctness by the marker's shape; the human curve as steps, buzzes above.
+    """Confidence of each run at the end of each clue, correctness by the marker's shape, a diamond where it buzzes; the human
+    curve as steps, buzzes above.
 
     The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js`` moves it.
 
@@ -29,6 +30,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     end = words[-1]
     data = [_run(run, question, names, colours) for run in question.runs]
     data += [_named(run, names, colours) for run in question.runs]
+    data += [_buzz(run, question, names, colours) for run in question.runs if run.buzzpoint and run.buzzpoint.clue is not None]
     curve: list[float] = []
     if question.human:
         curve = getattr(question.human, question.human_curve)
@@ -95,6 +97,18 @@ def _run(run: RunAnswers, question: Question, names: Mapping[str, str], colours:
         ],
         "hovertemplate": "%{fullData.name}<br>%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}<extra></extra>",
         "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _buzz(run: RunAnswers, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """A diamond round the answer with which a run buzzes."""
+    point = run.buzzpoint
+    assert point is not None and point.clue is not None
+    confidence = next(answer.confidence for answer in run.clues if answer.clue == point.clue)
+    return {
+        "type": "scatter", "mode": "markers", "name": f"Buzz of {plain(names[run.run])}", "showlegend": False,
+        "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,
+        "marker": {"size": 17, "symbol": "diamond-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
     }  # fmt: skip
 
 

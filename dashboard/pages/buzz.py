@@ -20,8 +20,9 @@ from dashboard.components.thresholds import KEY, span, threshold_rows
 from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
+from dashboard.listing import ordered
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import Looking, View, page, question_path, register
 from queries.buzzing import Buzz, BuzzCurves, Explorer, Habits, Rules, buzz, parse_rules
 from queries.buzzing.answers import Outcome, RunExplorer
 from queries.buzzing.rules import CURVES, KEYS, SCALES
@@ -122,7 +123,18 @@ def _explorer(looking: Looking, found: Explorer, names: Names, shades: dict[str,
     else:
         parts.append(live("no-sliders", _no_sliders(len(found.runs), bool(given)), className="note"))
     parts.append(live("outcomes", _outcomes(found, names, shades)))
+    parts.append(live("to-questions", _to_questions(looking)))
     return html.Section(parts, className="explorer")
+
+
+def _to_questions(looking: Looking) -> html.P:
+    """The way to the first question of the selection, at these thresholds; from there one walks on to the next."""
+    first = ordered(looking.selection, "").questions[0]
+    keys: dict[str, str | Sequence[str] | None] = {key: looking.extra.get(key) or None for key in KEYS}
+    path = question_path(looking.selection.dataset, first)
+    return html.P(
+        dcc.Link("Where each run buzzes, question by question", href=looking.link(path, dataset=None, **keys)), className="note"
+    )
 
 
 def _no_sliders(runs: int, given: bool) -> list[Component | str]:

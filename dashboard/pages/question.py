@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import dash
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.buzzpoints import question_with_buzzpoints
 from dashboard.components.attributes import aria, data
 from dashboard.components.cluetext import clue_text
 from dashboard.components.figure import figure
+from dashboard.components.filters import control, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
 from dashboard.components.runs import colours, named, run_names
 from dashboard.components.table import row, table
+from dashboard.components.thresholds import PATTERNS
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
@@ -23,8 +27,11 @@ from dashboard.figures.votes import votes_figure
 from dashboard.listing import ordered
 from dashboard.service import service
 from dashboard.view import Looking, View, page, question_path, register
+from queries.buzzing import Rules, parse_rules
+from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
-from queries.question import Question, question
+from queries.order import SINGLE
+from queries.question import Buzzpoint, Question, RunAnswers, question
 from queries.selection import BadAddress
 
 SOURCES = {
@@ -37,17 +44,18 @@ SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in t
 
 def draw(looking: Looking) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
-    found = service().ask(question, looking.selection, looking.item)
+    rules = parse_rules(looking.extra, looking.facets)
+    found = question_with_buzzpoints(looking.selection, looking.facets, looking.item or "", rules)
     shades = colours(looking.facets, looking.selection)
     names = run_names(found.runs)
     cursor = _cursor(looking, found)
-    metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in found.runs)]
     return [
         _heading(found, looking),
         clue_text(found, cursor),
+        _thresholds(looking, found, rules),
         _picture(found, names, shades, cursor),
         _votes(found, names, shades) if found.votes else None,
-        *(_answers(found, names, shades, metrics, cursor) if found.runs else [_unanswered(found, looking)]),
+        *(_answers(found, names, shades, _metric(looking), cursor) if found.runs else [_unanswered(found, looking)]),
     ]
 
 
@@ -55,6 +63,29 @@ def check(looking: Looking) -> None:
     """There is such a question, and its own keys name what there is."""
     _cursor(looking, service().ask(question, looking.selection, looking.item))
     ordered(looking.selection, looking.single("sort"))
+    _metric(looking)
+    parse_rules(looking.extra, looking.facets)
+
+
+def _metric(looking: Looking) -> Metric | None:
+    """The metric by which the address orders the runs."""
+    key = looking.single("metric")
+    if not key:
+        return None
+    allowed = [metric.key for metric in SINGLE]
+    if key not in allowed:
+        raise BadAddress("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
+    return CATALOGUE[key]
+
+
+def _carried(looking: Looking) -> dict[str, str | Sequence[str] | None]:
+    """The page's own keys that mean the same on another question."""
+    return {"sort": looking.single("sort") or None, "metric": looking.single("metric") or None} | _buzzing(looking)
+
+
+def _buzzing(looking: Looking) -> dict[str, str | Sequence[str] | None]:
+    """How runs buzz, as the address has it."""
+    return {key: looking.extra.get(key) or None for key in KEYS}
 
 
 def _cursor(looking: Looking, found: Question) -> int:
@@ -88,12 +119,13 @@ def _heading(found: Question, looking: Looking) -> html.Div:
                 title="By the life table; MAS in LifeEval",
             )
         )
-    extra = {"sort": looking.single("sort") or None}
+    extra = _carried(looking)
+    listed = {key: extra[key] for key in ("sort", "metric")}
     return html.Div(
         [
             html.P(
                 [
-                    dcc.Link(f"{looking.facets.title} questions", href=looking.link("/questions", **extra)),
+                    dcc.Link(f"{looking.facets.title} questions", href=looking.link("/questions", **listed)),
                     html.Span(f" {place + 1:,} of {len(ids):,}" if place is not None else " outside the filters"),
                 ],
                 className="crumbs",
@@ -128,7 +160,13 @@ def _answer(found: Question) -> str | None:
 
 
 def _step(
-    looking: Looking, ids: list[str], place: int | None, by: int, title: str, key: str, extra: dict[str, str | None]
+    looking: Looking,
+    ids: list[str],
+    place: int | None,
+    by: int,
+    title: str,
+    key: str,
+    extra: dict[str, str | Sequence[str] | None],
 ) -> Component:
     """A link to a neighbour in the list as it was sorted and filtered."""
     target = (0 if by > 0 else None) if place is None else place + by
@@ -144,6 +182,28 @@ def _step(
     )
 
 
+def _thresholds(looking: Looking, found: Question, rules: Rules) -> html.Div | None:
+    """At which thresholds runs buzz, with a box for one that is common to all."""
+    if not any(run.buzzpoint for run in found.runs):
+        return None
+    score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
+    own = count(len(rules.thresholds), "run") if rules.thresholds else ""
+    said = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
+    box = dcc.Input(
+        type="text", value=rules.threshold, id=control("threshold", f"of scale={looking.single('scale')}:"), debounce=True,
+        pattern=PATTERNS[rules.scale], placeholder="best", maxLength=24, autoComplete="off", className="threshold-box",
+    )  # fmt: skip
+    note: list[str | Component] = [
+        f"◇ A run buzzes at the first clue at which its {score} is above {said}"
+        + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
+        + ". ",
+        dcc.Link("Thresholds on Buzz", href=looking.link("/buzz", **_buzzing(looking))),
+    ]
+    return html.Div(
+        [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
+    )
+
+
 def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure | None:
     """What there is to see along the clues; of a single one without people, the table below says it all."""
     if not (found.runs or found.human) or (len(found.clues) == 1 and not found.human and not found.lifespan):
@@ -152,10 +212,11 @@ def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cur
         return figure(
             "lifespan", lifespan_figure(found, names, shades), "When such a person dies, and the span that each run bets on"
         )
+    buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in found.runs) else ""
     curve = f"; heavy steps: {CURVE_NAMES[found.human_curve]}" if found.human else ""
     return figure(
         "clues", clues_figure(found, names, shades, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{curve}", _table(found, names),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", _table(found, names),
     )  # fmt: skip
 
 
@@ -200,6 +261,8 @@ def _table(found: Question, names: dict[str, str]) -> html.Div:
         for clue in found.clues:
             answer = by_clue.get(clue.clue)
             text = "–" if answer is None else f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
+            if run.buzzpoint and run.buzzpoint.clue == clue.clue:
+                text += " ◇"
             cells.append(html.Td(text, className="number", title=(answer.guess or "no answer") if answer else "not answered"))
         body.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))
     return html.Div(
@@ -216,12 +279,22 @@ def _unanswered(found: Question, looking: Looking) -> html.Section:
 
 
 def _answers(
-    found: Question, names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric], cursor: int
+    found: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int
 ) -> list[Component]:
-    """What each run says at the cursor; the rows are filled in the browser, so that they follow the cursor at once."""
+    """What each run says at the cursor; the rows are filled in the browser, so that they follow the cursor at once.
+
+    With a metric chosen, it has a column and the runs stand in its order, the best one first.
+    """
+    metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in found.runs)]
+    runs = list(found.runs)
+    if chosen:
+        metrics = list(dict.fromkeys([chosen, *metrics]))
+        runs.sort(key=partial(_worse, chosen))
     columns = ["Run", "Guess", "Correct", "Confidence"]
     if found.human:
         columns.append("CalScore share")
+    if any(run.buzzpoint for run in runs):
+        columns.append("Buzzes")
     head = [
         html.Th(name, scope="col", className="" if name in ("Run", "Guess") else "number", title=ABOUT.get(name, ""))
         for name in columns
@@ -230,9 +303,13 @@ def _answers(
         html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} Over this question alone.")
         for metric in metrics
     ]
+    key = chosen.key if chosen else ""
     said = html.Section(
         [
-            html.H2("Answers", id="answers-title", **aria(live="polite")),
+            html.Div(
+                [html.H2("Answers", id="answers-title", **aria(live="polite")), menu("metric", "Order by", _orders(), key)],
+                className="heading",
+            ),
             html.Div(
                 html.Table([html.Thead(html.Tr(head)), html.Tbody(id="answers")], className="board answers"),
                 className="scroll", tabIndex="0", role="region", **aria(label="Answers at this clue"),
@@ -243,40 +320,66 @@ def _answers(
     return [
         said,
         dcc.Store(id="cursor", data=cursor),
-        dcc.Store(id="answers-data", data=_payload(found, names, shades, metrics)),
+        dcc.Store(id="answers-data", data=_payload(found, runs, names, shades, metrics)),
     ]
 
 
+def _worse(metric: Metric, run: RunAnswers) -> tuple[bool, float]:
+    """Sorts runs, the best first and those without a value last."""
+    value = run.metrics[metric.key]
+    if value is None:
+        return True, 0.0
+    return False, {"lower": value, "zero": abs(value)}.get(metric.direction, -value)
+
+
+def _orders() -> dict[str, str]:
+    return {"": "Import of the runs", **{metric.key: metric.name for metric in SINGLE}}
+
+
 ABOUT = {
+    "Buzzes": "The first clue at which its score is above its threshold",
     "Correct": "Graded against the answer line, or as the file states; for LifeEval the probability of being right",
     "CalScore share": "(1 − h) g c / T at this clue: what it adds to the mean inside CalScore; above 0 is good",
 }
 
 
-def _payload(found: Question, names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric]) -> dict[str, Any]:
+def _payload(
+    found: Question, runs: Sequence[RunAnswers], names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric]
+) -> dict[str, Any]:
     """What the browser needs to follow the cursor."""
     curve = getattr(found.human, found.human_curve) if found.human else None
     return {
         "words": [clue.word_end for clue in found.clues],
         "human": curve,
+        "buzzes": any(run.buzzpoint for run in runs),
         "single": len(found.clues) == 1,
         "runs": [
             {
                 "run": run.run,
                 "name": names[run.run],
                 "colour": shades.get(run.run, OTHERS),
+                "buzz": _buzz(run.buzzpoint) if run.buzzpoint else None,
                 "metrics": [short(run.metrics[metric.key]) for metric in metrics],
                 "clues": {
                     answer.clue: {
                         "guess": answer.guess, "correct": answer.correct, "confidence": answer.confidence,
-                        "contribution": answer.contribution, "graded": answer.graded,
+                        "contribution": answer.contribution, "graded": answer.graded, "clue": answer.clue,
                     }
                     for answer in run.clues
                 },
             }
-            for run in found.runs
+            for run in runs
         ],
     }  # fmt: skip
+
+
+def _buzz(point: Buzzpoint) -> list[str]:
+    """Where a run buzzes, and at which threshold."""
+    if point.missing or point.threshold is None:
+        return [DASH, point.missing or ""]
+    at = f"{point.threshold:.4g}".replace("-", "\u2212")
+    why = f"Threshold {at}, its best on this selection" if point.best else f"Threshold {at}"
+    return ["never" if point.clue is None else f"clue {point.clue + 1}", why]
 
 
 clientside_callback(
@@ -290,7 +393,7 @@ clientside_callback(
 VIEW = register(
     View(
         name="question", path="/questions", title="Question", draw=draw, check=check,
-        keys=("clue", "sort", "metric", "threshold"),
+        keys=("clue", "sort", "metric", *KEYS),
         filters=("run", "human"),
     )
 )  # fmt: skip

@@ -257,7 +257,7 @@ def rows(request: dict[str, Any] | None, query: str | None) -> Any:
         found = listed(looking.selection, (metric,), sort, max(1, int(request["endRow"]) - start), str(start))
     except BadAddress:
         return {"rowData": [], "rowCount": 0}
-    extra = {"sort": sort if sort != "position" else None}
+    extra = {"sort": sort if sort != "position" else None, "metric": looking.single("metric") or None}
     small = _sparks(looking, found.questions)
     block = [
         {

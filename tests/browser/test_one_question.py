@@ -353,6 +353,43 @@ def test_hostile_addresses_are_answered_as_what_they_are(visit, awkward):
     assert [api(page, question_address(name).removeprefix("/"))["question_id"] for name in IDS] == list(IDS)
 
 
+def test_the_box_moves_every_buzzpoint_but_those_of_runs_with_a_threshold_of_their_own(page):
+    def buzzing(threshold, own):
+        question = api(page, "questions/pyramid/lit-08")
+        ends = [clue["word_end"] for clue in question["clues"]]
+        expected = {}
+        for run in question["runs"]:
+            tau = own.get(run["run"], threshold)
+            above = [clue["clue"] for clue in run["clues"] if clue["confidence"] > tau]
+            if above:
+                expected[f"Buzz of {run['model']} · {run['elicitation']}"] = [ends[above[0]]]
+
+        def check():
+            found = {trace["name"]: trace["x"] for trace in traces(page) if trace["name"].startswith("Buzz of ")}
+            assert found == expected
+
+        eventually(page, check)
+        return [run["run"] for run in question["runs"]]
+
+    opened(page, "/questions/pyramid/lit-08?threshold=0.3")
+    runs = buzzing(0.3, {})
+    opened(page, f"/questions/pyramid/lit-08?threshold=0.3&threshold={runs[0]}:0.9")
+    box = page.locator(".question-thresholds input")
+    for text in ("0.6", ".45"):
+        box.fill(text)
+        box.press("Enter")
+        buzzing(float(text), {runs[0]: 0.9})
+        assert pairs(page) == [("threshold", f"{float(text):g}"), ("threshold", f"{runs[0]}:0.9")]
+    box.fill("beauty")
+    box.press("Enter")
+    page.wait_for_timeout(300)
+    assert ("threshold", "0.45") in pairs(page)
+    box.fill("")
+    box.press("Enter")
+    page.get_by_text("above its best threshold").wait_for()
+    assert pairs(page) == [("threshold", f"{runs[0]}:0.9")]
+
+
 def test_hostile_text_is_text_on_every_page(visit, awkward):
     page = visit()
     made = "document.querySelectorAll('main script, main img, main b, main i').length"

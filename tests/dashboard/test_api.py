@@ -222,7 +222,8 @@ def test_questions_come_a_page_at_a_time(client):
 def test_question(client, snapshot, dataset, name):
     said = get(client, f"/api/v1/questions/{dataset}/{name}")
     assert not misshapen(said, QUESTION)
-    assert said == plain(question(snapshot, Selection(dataset), name))
+    without = {"runs": [run | {"buzzpoint": None} for run in said["runs"]]}  # of which test_buzz_api.py speaks
+    assert said | without == plain(question(snapshot, Selection(dataset), name))
     if dataset == "pyramid":
         assert not misshapen(said["human"], HUMAN)
         clues = len(said["clues"])

@@ -92,3 +92,32 @@ def test_what_it_takes_itself_is_checked(client, address, query, code, field, al
     said = error(client, f"{address}?dataset=pyramid&{query}", 400)
     assert (said["code"], said["field"]) == (code, field)
     assert allowed is None or said["allowed"] == allowed
+
+
+# -- buzzpoints of one question ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "&category=History", "&curve=dataset&human=survival", "&elicitation=margin"])
+def test_a_question_has_the_thresholds_of_the_same_selection(client, query):
+    used = {
+        run["run"]: run["outcome"]["threshold"] for run in get(client, f"/api/v1/buzz?dataset=pyramid{query}")["explorer"]["runs"]
+    }
+    said = get(client, f"/api/v1/questions/pyramid/lit-08?{query.removeprefix('&')}")
+    assert {run["run"]: run["buzzpoint"]["threshold"] for run in said["runs"]} == used
+    for run in said["runs"]:
+        above = [clue["clue"] for clue in run["clues"] if clue["confidence"] > used[run["run"]]]
+        assert run["buzzpoint"]["clue"] == (above[0] if above else None)
+        assert run["buzzpoint"]["best"]
+
+
+def test_a_question_takes_thresholds(client):
+    run, other = [run["run"] for run in get(client, "/api/v1/questions/pyramid/lit-08")["runs"]][:2]
+    said = get(client, f"/api/v1/questions/pyramid/lit-08?threshold=0.5&threshold={quote(run)}:0.9")
+    points = {one["run"]: one["buzzpoint"] for one in said["runs"]}
+    assert (points[run]["threshold"], points[other]["threshold"], points[run]["best"]) == (0.9, 0.5, False)
+    assert {run["buzzpoint"] for run in get(client, "/api/v1/questions/lifeeval/5?threshold=0.5")["runs"]} == {None}
+
+
+def test_a_question_refuses_bad_thresholds(client):
+    for query in ("threshold=2", "threshold=nobody:0.5", "scale=percent", "curve=steep"):
+        assert error(client, f"/api/v1/questions/pyramid/lit-08?{query}", 400)["field"] == query.partition("=")[0]

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from dashboard.listing import listed
 from dashboard.service import service
 from dashboard.view import VIEWS, look
 from queries.compare import compare
@@ -203,3 +204,37 @@ def test_votes_stand_beside_whole_distributions(app, client):
 
 def test_without_votes_a_question_has_no_figure_of_them(app):
     assert list(figures(question_page(app, "pyramid", "lit-08"))) == ["clues"]
+
+
+def test_diamonds_stand_where_runs_buzz(app, client):
+    said = client.get("/api/v1/questions/pyramid/lit-08?threshold=0.5").get_json()
+    content = question_page(app, "pyramid", "lit-08", "threshold=0.5")
+    spec, _ = figures(content)["clues"]
+    drawn_at = {trace["name"]: (trace["x"], trace["y"]) for trace in spec["data"] if trace["name"].startswith("Buzz of ")}
+    expected = {}
+    for run in said["runs"]:
+        if (clue := run["buzzpoint"]["clue"]) is not None:
+            name = f"Buzz of {run['model']} · {run['elicitation']}"
+            expected[name] = ([said["clues"][clue]["word_end"]], [run["clues"][clue]["confidence"]])
+    assert 0 < len(expected) < len(said["runs"]) and drawn_at == expected
+    assert sum(part["props"].get("children", "").endswith(" ◇") for part in walk(plain(content)) if part.get("type") == "Td"
+               and isinstance(part["props"].get("children"), str)) == len(expected)  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("brier", 1), ("accuracy", -1)])
+def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
+    said = client.get("/api/v1/questions/pyramid/lit-08").get_json()["runs"]
+    store = next(
+        part["props"] for part in walk(plain(question_page(app, "pyramid", "lit-08", f"metric={metric}")))
+        if part.get("type") == "Store" and part["props"]["id"] == "answers-data"
+    )  # fmt: skip
+    expected = sorted(said, key=lambda run: sign * run["metrics"][metric])
+    assert [run["run"] for run in store["data"]["runs"]] == [run["run"] for run in expected]
+    assert [run["metrics"][0] for run in store["data"]["runs"]] == [f"{run['metrics'][metric]:.3f}" for run in expected]
+
+
+def test_buzz_links_to_its_buzzpoints(app):
+    text = json.dumps(plain(drawn(app, "buzz", "dataset=pyramid&threshold=0.7&category=History")))
+    with app.test_request_context("/"):
+        first = listed(Selection("pyramid", category=("History",)), (CATALOGUE["brier"],), "position", 1, None).questions[0]
+    assert f'"/questions/pyramid/{first.question_id}?category=History&threshold=0.7"' in text

@@ -9,9 +9,10 @@ import pytest
 import slow_metrics as slow
 from small_polls import POLLS, YES_NO
 
+from queries.buzzing import Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN, METRICS, Conventions
-from queries.question import Question, question
+from queries.question import Buzzpoint, Question, question
 from queries.selection import BadAddress, Selection
 
 RELAY = Selection("relay")
@@ -143,6 +144,41 @@ def test_a_question_that_is_not_there(snapshot, dataset, name):
 def test_it_survives_json(snapshot, selection, name):
     asked = question(snapshot, selection, name)
     assert msgspec.json.decode(msgspec.json.encode(asked), type=Question) == asked
+
+
+# -- buzzpoints --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows, name):
+    said = sorted({row["confidence"] for row in rows["relay"].responses.values()})
+    first = question(snapshot, RELAY, name).runs[0].run
+    for threshold in (0.0, said[len(said) // 3], said[len(said) // 2], said[-1], 1.0):  # one that is stated is not above itself
+        asked = question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),)))
+        for run in asked.runs:
+            tau = 0.25 if run.run == first else threshold
+            above = [clue.clue for clue in run.clues if clue.confidence > tau]
+            assert run.buzzpoint == Buzzpoint(tau, False, above[0] if above else None, None)
+
+
+def test_a_best_threshold_counts_where_none_is_asked_for(snapshot):
+    one, two, *_ = [run.run for run in question(snapshot, RELAY, "r05").runs]
+    asked = question(snapshot, RELAY, "r05", Rules(thresholds=((one, 0.5),)), ((one, 0.1), (two, 0.2)))
+    found = {run.run: run.buzzpoint for run in asked.runs}
+    assert (found[one].threshold, found[one].best) == (0.5, False)
+    assert (found[two].threshold, found[two].best) == (0.2, True)
+    others = [point for run, point in found.items() if run not in (one, two)]
+    assert others and all(point.threshold is point.clue is None and "best threshold" in point.missing for point in others)
+
+
+def test_without_token_log_probabilities_there_is_no_buzz_on_their_scale(snapshot):
+    points = {run.model: run.buzzpoint for run in question(snapshot, RELAY, "r05", Rules("logprob", threshold=-0.5)).runs}
+    missing = [point for point in points.values() if point.missing]
+    assert missing and all("log-probabilities" in point.missing and point.clue is None for point in missing)
+
+
+def test_nobody_buzzes_unasked(snapshot):
+    assert all(run.buzzpoint is None for run in question(snapshot, RELAY, "r05").runs)
 
 
 # -- votes -------------------------------------------------------------------------------------------------------------

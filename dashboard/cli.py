@@ -168,6 +168,7 @@ def datasets_command(settings: Settings) -> None:
         click.echo(f"The store in {settings.store} is empty.")
     for dataset in found:
         people = f", {dataset.human_teams} human teams" if dataset.human_teams else ""
+        people += f", {dataset.votes:,} human votes" if dataset.votes else ""
         click.echo(
             f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs{people}"
         )

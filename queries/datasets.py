@@ -8,7 +8,7 @@ from data.store import Snapshot
 
 
 class Dataset(msgspec.Struct):
-    """One dataset, as the list of datasets shows it."""
+    """One dataset, as the list of datasets shows it; ``voted`` are the questions on which people voted."""
 
     dataset: str
     title: str
@@ -17,6 +17,9 @@ class Dataset(msgspec.Struct):
     questions: int
     runs: int
     human_teams: int
+    human_buzzes: int
+    votes: int
+    voted: int
     categories: list[str]
     radii: list[int]
     licence: str | None
@@ -37,6 +40,9 @@ def datasets(snapshot: Snapshot) -> Datasets:
             (select count(*) from questions q where q.dataset = d.dataset) as questions,
             (select count(*) from runs r where r.dataset = d.dataset and r.withdrawn_at is null) as runs,
             (select count(distinct team) from exposures e where e.dataset = d.dataset and e.team_kind = 'human') as human_teams,
+            (select count(*) from buzzes b where b.dataset = d.dataset and b.team_kind = 'human') as human_buzzes,
+            (select coalesce(sum(votes), 0)::bigint from votes v where v.dataset = d.dataset) as votes,
+            (select count(distinct question_id) from votes v where v.dataset = d.dataset and votes > 0) as voted,
             (select coalesce(list_sort(list(distinct category)), []) from questions q
                 where q.dataset = d.dataset and category is not null) as categories,
             (select coalesce(list_sort(list(distinct radius)), []) from questions q

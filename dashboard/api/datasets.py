@@ -9,7 +9,7 @@ from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import no_keys
 from dashboard.service import service
-from queries.datasets import datasets
+from queries.datasets import Dataset, datasets
 
 
 @api.get("/api/v1/datasets")
@@ -24,7 +24,7 @@ def get_datasets_csv() -> Response:
     """Every dataset, as CSV."""
     no_keys()
     found = service().ask(datasets).datasets
-    header = list(msgspec.structs.asdict(found[0])) if found else []
+    header = [field.name for field in msgspec.structs.fields(Dataset)]
     rows = [
         [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in msgspec.structs.astuple(row)] for row in found
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from dash import dcc, html
@@ -11,18 +12,29 @@ from queries.selection import KEYS, BadAddress, Facets, Selection
 
 NARROWING = ("run", "model", "elicitation", "category", "subcategory", "difficulty", "radius", "revealed", "q")
 MOST_LINKS = 24
+WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
 
 
 def simulated_banner(facets: Facets) -> html.Aside | None:
     """Says that data is simulated, wherever it is shown."""
     if not facets.simulated:
         return None
+    said = in_short(facets.note or "") or f"{facets.title} holds simulated data."
+    more = dcc.Link("All of it on Datasets", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
-        html.Div([html.Strong("Simulated data. "), facets.note or f"{facets.title} holds simulated data."]),
+        [html.Div([html.Strong("Simulated data. "), said]), more if said != facets.note and facets.note else None],
         className="banner",
         role="note",
         title=facets.note or "",
     )
+
+
+def in_short(note: str) -> str:
+    """A note as a banner has room for it: the whole where it is short, else the sentences that are, the first one at least."""
+    if len(note) <= WHOLE:
+        return note
+    ends = [found.start() + 1 for found in re.finditer(r"[.!?](?= )", note)] or [len(note)]
+    return note[: max([end for end in ends if end <= SHORT] or ends[:1])]
 
 
 def error_panel(error: BadAddress | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:

@@ -28,9 +28,8 @@ def draw(looking: Looking) -> Sequence[Component]:
 def _card(dataset: Dataset) -> html.Section:
     facts = {
         "Kind": KINDS.get(dataset.kind, dataset.kind),
-        "Holds": ", ".join(
-            [count(dataset.questions, "question"), count(dataset.runs, "run"), count(dataset.human_teams, "human team")]
-        ),
+        "Holds": f"{count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}",
+        "People": people(dataset),
         "Categories": ", ".join(dataset.categories) or None,
         "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
         "Source": dataset.source,
@@ -57,6 +56,16 @@ def _card(dataset: Dataset) -> html.Section:
         ],
         className="panel dataset",
     )
+
+
+def people(dataset: Dataset) -> str:
+    """What people did with a dataset's questions, in a few words."""
+    parts = []
+    if dataset.human_teams:
+        parts.append(f"{count(dataset.human_teams, 'human team')}, {count(dataset.human_buzzes, 'buzz', 'buzzes')}")
+    if dataset.voted:
+        parts.append(f"{count(dataset.votes, 'human vote')} on {count(dataset.voted, 'question')}")
+    return "; ".join(parts) or "none: metrics that need people are missing"
 
 
 VIEW = register(View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, filters=()))

@@ -31,6 +31,7 @@ class Each:
 DATASETS = {
     "datasets": [{
         "dataset": TEXT, "title": TEXT, "kind": TEXT, "simulated": FLAG, "questions": COUNT, "runs": COUNT, "human_teams": COUNT,
+        "human_buzzes": COUNT, "votes": COUNT, "voted": COUNT,
         "categories": [TEXT], "radii": [COUNT], "licence": MAYBE_TEXT, "source": MAYBE_TEXT,
     }]
 }  # fmt: skip
@@ -129,6 +130,8 @@ def test_datasets(client):
     assert lifeeval["radii"] == [1, 5, 10, 20]
     assert (pyramid["questions"], pyramid["runs"], pyramid["human_teams"], pyramid["simulated"]) == (60, 8, 12, True)
     assert (tone["questions"], tone["runs"], tone["human_teams"], tone["simulated"]) == (180, 6, 0, True)
+    assert [(one["votes"], one["voted"]) for one in said["datasets"]] == [(0, 0), (0, 0), (180 * 100, 180)]
+    assert [one["human_buzzes"] > 0 for one in said["datasets"]] == [False, True, False]
 
 
 def test_datasets_as_csv(client):

@@ -199,7 +199,7 @@ def test_an_import_into_an_empty_store_brings_the_bundled_datasets(cli, tmp_path
     assert listed(cli, store) == [
         "lifeeval: LifeEval (lifeeval), 808 questions, 5 runs",
         "pyramid: Pyramid (incremental), 60 questions, 8 runs, 12 human teams",
-        "tone: Tone (votes), 180 questions, 6 runs",
+        "tone: Tone (votes), 180 questions, 6 runs, 18,000 human votes",
         "released: Released (lifeeval), 808 questions, 0 runs",
     ]
 
@@ -265,4 +265,4 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
     assert done.returncode == 0, done.stderr
     assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout
-    assert "nli: ChaosNLI (votes), 1 questions, 1 runs" in listed(cli, copied)
+    assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed(cli, copied)

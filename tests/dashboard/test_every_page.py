@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from dashboard.components.messages import in_short
 from dashboard.listing import listed
 from dashboard.service import service
 from dashboard.view import VIEWS, look
@@ -238,3 +239,17 @@ def test_buzz_links_to_its_buzzpoints(app):
     with app.test_request_context("/"):
         first = listed(Selection("pyramid", category=("History",)), (CATALOGUE["brier"],), "position", 1, None).questions[0]
     assert f'"/questions/pyramid/{first.question_id}?category=History&threshold=0.7"' in text
+
+
+def test_datasets_says_what_people_did(app):
+    text = words(drawn(app, "datasets"))
+    assert "18,000 human votes on 180 questions" in text and "12 human teams, " in text and " 0 human" not in text
+
+
+@pytest.mark.parametrize(("note", "short"), [
+    ("", ""), ("Made up. So it is.", "Made up. So it is."), ("One. " + "a" * 400 + ".", "One."),
+    ("b" * 400 + ". More.", "b" * 400 + "."),
+    ("One, by 1.5 times. " + "Two. " * 80, ("One, by 1.5 times. " + "Two. " * 80)[:198]), ("c" * 400, "c" * 400),
+])  # fmt: skip
+def test_a_banner_has_whole_sentences(note, short):
+    assert in_short(note) == short

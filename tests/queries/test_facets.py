@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from small_polls import POLLS
 from small_store import ODD
 
 from data.store import open_store
@@ -18,6 +19,16 @@ def test_datasets(snapshot):
     assert (spans.questions, spans.runs, spans.human_teams) == (16, 2, 0)
     assert (spans.categories, spans.radii) == ([], [1, 5, 10, 20])
     assert msgspec.json.decode(msgspec.json.encode(found), type=Datasets) == found
+
+
+def test_votes_and_buzzes_are_counted(snapshot, polled):
+    polls = datasets(polled).datasets[0]
+    counts = [sum(votes) for votes in POLLS if votes]
+    assert (polls.dataset, polls.votes, polls.voted) == ("polls", sum(counts), sum(count > 0 for count in counts))
+    relay, spans = datasets(snapshot).datasets
+    buzzes = snapshot.rows("select team from buzzes where dataset = 'relay'")
+    assert relay.human_buzzes == sum(team != "Robot" for (team,) in buzzes) < len(buzzes)
+    assert (relay.votes, relay.voted, spans.human_buzzes) == (0, 0, 0)
 
 
 def test_facets(snapshot):

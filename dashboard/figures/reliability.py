@@ -13,7 +13,11 @@ FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confiden
 
 
 def reliability_figure(
-    diagrams: Sequence[Diagram], names: Mapping[str, str], colours: Mapping[str, str], after: Mapping[str, Diagram] | None = None
+    diagrams: Sequence[Diagram],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    after: Mapping[str, Diagram] | None = None,
+    chosen: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """A panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency band, the
     diagonal; below 0, how often each confidence was stated, multiples of 5 % darker.
@@ -23,6 +27,7 @@ def reliability_figure(
         names: run id to what it is called.
         colours: run id to colour.
         after: diagrams of the same runs after recalibration, drawn as open dots.
+        chosen: range of confidence that is shaded in every panel; ``assets/brush.js`` lets it be dragged there.
     """
     data: list[dict[str, Any]] = []
     for number, diagram in enumerate(diagrams):
@@ -35,14 +40,28 @@ def reliability_figure(
         data.append(_bins(diagram, axes, colour, open_dots=False))
         if after and diagram.run in after:
             data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
-    return panels(
+    drawn = panels(
         data,
         [plain(names[diagram.run]) for diagram in diagrams],
         x={"title": "", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
         y={"title": "", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
         bargap=0,
+        shapes=[_brush(number, chosen) for number in range(len(diagrams))],
     )
+    drawn["layout"]["meta"] |= {"brush": "confidence", "range": list(chosen or (0.0, 1.0))}
+    return drawn
+
+
+def _brush(number: int, chosen: tuple[float, float] | None) -> dict[str, Any]:
+    """The chosen range in one panel."""
+    axes = panel_axes(number)
+    low, high = chosen or (0.0, 1.0)
+    return {
+        "type": "rect", "name": "brush", "xref": axes["xaxis"], "yref": f"{axes['yaxis']} domain", "x0": low, "x1": high, "y0": 0,
+        "y1": 1, "layer": "below", "fillcolor": "var(--accent-soft)", "line": {"color": "var(--accent)", "width": 1},
+        "visible": chosen is not None and (low, high) != (0.0, 1.0),
+    }  # fmt: skip
 
 
 def _bins(diagram: Diagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:

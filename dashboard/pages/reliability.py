@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.filters import between, menu
+from dashboard.components.live import live
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.runs import colours, named, run_names
@@ -53,9 +54,10 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         ),
         figure(
             "reliability",
-            reliability_figure(found.runs, names, shades, after),
+            reliability_figure(found.runs, names, shades, after, _range(looking)),
             "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-            "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker",
+            "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker. Drag sideways over a "
+            "diagram to list the items of a range of confidence",
             _bins_table(found.runs, names),
         ),
         _what_if(what_if, names, shades) if what_if else None,
@@ -66,8 +68,13 @@ def draw(looking: Looking) -> Sequence[Component | None]:
 def check(looking: Looking) -> None:
     """Its own keys name what there is."""
     _method(looking)
-    parse_range("confidence", looking.single("confidence") or None)
+    _range(looking)
     _focus(looking, [run for run, _, _ in looking.facets.runs])
+
+
+def _range(looking: Looking) -> tuple[float, float] | None:
+    """The range of confidence whose items are listed; None for the whole."""
+    return parse_range("confidence", looking.single("confidence") or None)
 
 
 def _method(looking: Looking) -> str | None:
@@ -142,7 +149,7 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
 def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, furthest off first."""
     focus = _focus(looking, [run.run for run in runs])
-    chosen = parse_range("confidence", looking.single("confidence") or None)
+    chosen = _range(looking)
     only = looking.selection.but(run=(focus,), model=(), elicitation=())
     found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
@@ -174,12 +181,13 @@ def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> 
                 ],
                 className="heading",
             ),
-            html.P(
+            live(
+                "items-said",
                 f"{count(found.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
                 + (f", the first {len(found.items)} of them" if found.total > len(found.items) else ""),
                 className="note",
             ),
-            table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),
+            live("items", table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items")),
         ],
         className="items",
     )
@@ -188,7 +196,7 @@ def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> 
 VIEW = register(
     View(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, check=check,
-        keys=("method", "focus", "confidence"),
+        keys=("method", "focus", "confidence"), live=("confidence",),
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "binning"),
     )
 )  # fmt: skip

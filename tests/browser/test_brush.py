@@ -1,0 +1,107 @@
+"""A range of confidence is dragged on a reliability diagram: address, shade and list of items follow, and it goes again."""
+
+import pytest
+from driving import api, eventually, pairs
+
+ADDRESS = "/reliability?dataset=pyramid"
+WHERE = """([panel, x]) => {
+    const plot = document.querySelector(".figure-reliability .js-plotly-plot"), box = plot.getBoundingClientRect();
+    const one = plot._fullLayout._plots[panel];
+    return [box.left + one.xaxis._offset + one.xaxis.d2p(x), box.top + one.yaxis._offset + 0.3 * one.yaxis._length];
+}"""
+DOT = """() => {
+    const dot = document.querySelector(".figure-reliability .xy .scatterlayer .points path").getBoundingClientRect();
+    return [dot.left + dot.width / 2, dot.top + dot.height / 2];
+}"""
+SHADES = """() => document.querySelector(".figure-reliability .js-plotly-plot")._fullLayout.shapes
+    .map((shape) => [shape.visible, shape.x0, shape.x1])"""
+
+
+@pytest.fixture
+def diagrams(page):
+    page.goto(ADDRESS)
+    drawn(page)
+    return page
+
+
+def drawn(page):
+    page.locator(".figure-reliability .js-plotly-plot .nsewdrag").first.wait_for()
+    page.locator(".items tbody tr").first.wait_for()
+
+
+def at(page, panel, x):
+    page.locator(".figure-reliability").scroll_into_view_if_needed()
+    return page.evaluate(WHERE, [panel, x])
+
+
+def drag(page, panel, start, end):
+    x, y = at(page, panel, start)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*at(page, panel, (start + end) / 2), steps=3)
+    page.mouse.move(*at(page, panel, end), steps=3)
+    page.mouse.up()
+
+
+def chosen(page, low, high):
+    """Everything on the page is at this range, to the pixel of the pointer."""
+
+    def check():
+        found = dict(pairs(page)).get("confidence")
+        assert found, page.url
+        left, right = map(float, found.split(".."))
+        assert abs(left - low) <= 0.011 and abs(right - high) <= 0.011
+        shades = page.evaluate(SHADES)
+        assert len(shades) == 8 and all(shade == [True, left, right] for shade in shades)
+        said = api(page, "items", dataset="pyramid", run=first, confidence=found)
+        listed = page.locator(".items tbody tr").evaluate_all("rows => rows.map((row) => row.cells[0].innerText)")
+        assert listed == [item["question_id"] for item in said["items"]][: len(listed)] and listed
+        assert page.get_by_text(f"{said['total']} items of").count() == 1
+
+    first = api(page, "reliability", dataset="pyramid")["runs"][0]["run"]
+    eventually(page, check)
+
+
+def cleared(page):
+    def check():
+        assert "confidence" not in dict(pairs(page))
+        assert not any(shade[0] for shade in page.evaluate(SHADES))
+
+    eventually(page, check)
+
+
+def test_a_drag_chooses_a_range_and_a_click_clears_it(diagrams):
+    page = diagrams
+    drag(page, "xy", 0.3, 0.6)
+    chosen(page, 0.3, 0.6)
+    drag(page, "x5y5", 0.95, 0.7)  # leftwards, on another diagram
+    chosen(page, 0.7, 0.95)
+    page.reload()
+    drawn(page)
+    chosen(page, 0.7, 0.95)
+    page.mouse.click(*at(page, "xy", 0.03))  # above every bin, away from the curve
+    cleared(page)
+
+
+def test_beyond_the_ends_there_is_nothing_to_choose(diagrams):
+    page = diagrams
+    drag(page, "xy", 0.8, 1.3)
+    chosen(page, 0.8, 1.0)
+    x, y = page.evaluate(DOT)
+    page.mouse.move(x, y)
+    page.locator(".figure-reliability .hoverlayer .hovertext").first.wait_for()
+    page.mouse.click(x, y)  # on a dot, once is not enough
+    page.wait_for_timeout(600)
+    chosen(page, 0.8, 1.0)
+    page.mouse.dblclick(x, y)
+    cleared(page)
+
+
+def test_the_range_control_shades_the_diagrams_and_keeps_its_focus(diagrams):
+    page = diagrams
+    handle = page.locator(".items [role=slider]").first
+    handle.focus()
+    for _ in range(3):
+        handle.press("ArrowRight")
+    chosen(page, 0.03, 1.0)
+    assert handle.evaluate("one => one === document.activeElement")

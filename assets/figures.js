@@ -45,8 +45,12 @@
         const plot = button.closest("figure").querySelector(".js-plotly-plot");
         const name = ["clueline", window.location.pathname.replace(/[^a-z0-9]+/gi, "-"), (plot.layout.meta || {}).figure].join("-");
         const box = plot.getBoundingClientRect();
-        window.Plotly.downloadImage(plot, {
-            format: button.dataset.download, filename: name.replace(/-+/g, "-"), width: box.width, height: box.height, scale: 2,
+        // On the page a legend stands above the figure; a file has its own.
+        const legend = (plot.layout.meta || {}).legend ? { showlegend: true } : {};
+        const drawn = { data: plot.data, layout: Object.assign({}, plot.layout, legend), config: { locale: "en" } };
+        const room = legend.showlegend ? 24 * Math.ceil(plot.data.filter((trace) => trace.showlegend !== false).length / Math.max(1, Math.floor(box.width / 240))) : 0;
+        window.Plotly.downloadImage(drawn, {
+            format: button.dataset.download, filename: name.replace(/-+/g, "-"), width: box.width, height: box.height + room, scale: 2,
         });
     });
 
@@ -54,8 +58,9 @@
     const GAP = { x: 44, y: 54 };
     function arranged(meta, width) {
         const inside = Math.max(width - 28 - 44, 200);
-        const columns = Math.max(1, Math.min(meta.panels, Math.floor((inside + GAP.x) / (meta.width + GAP.x))));
-        const rows = Math.ceil(meta.panels / columns);
+        const most = Math.max(1, Math.min(meta.panels, Math.floor((inside + GAP.x) / (meta.width + GAP.x))));
+        const rows = Math.ceil(meta.panels / most);
+        const columns = Math.ceil(meta.panels / rows); // rows as even as can be
         const wide = (inside - GAP.x * (columns - 1)) / columns;
         const across = Math.min(wide, 1.35 * meta.width);
         const down = rows * meta.height + (rows - 1) * GAP.y;

@@ -19,7 +19,9 @@ CONFIG: Any = {
 }
 
 
-def figure(name: str, spec: dict[str, Any], title: str, text: Component | None = None) -> html.Figure:
+def figure(
+    name: str, spec: dict[str, Any], title: str, text: Component | None = None, legend: Component | None = None
+) -> html.Figure:
     """A figure and its text equivalent.
 
     Args:
@@ -27,12 +29,15 @@ def figure(name: str, spec: dict[str, Any], title: str, text: Component | None =
         spec: Plotly figure whose colours may be ``var(--name)``; see ``assets/figures.js``.
         title: what it shows, in a few words.
         text: the same as a table, shown on demand.
+        legend: which colour is what. It stands above the figure, where it has room on any screen; Plotly's own one, which would
+            take that room from the figure, is drawn into the files that go out.
     """
     height = spec["layout"].get("height", 360)
-    spec["layout"].setdefault("meta", {})["figure"] = name
+    spec["layout"].setdefault("meta", {}).update(figure=name, legend=legend is not None)
     return html.Figure(
         [
             html.Figcaption(title),
+            legend,
             dcc.Store(id={"role": "spec", "figure": name}, data=spec),
             dcc.Graph(id={"role": "figure", "figure": name}, config=CONFIG, style={"height": f"{height}px"}, responsive=True),
             html.Div(

@@ -20,9 +20,9 @@ def simulated_banner(facets: Facets) -> html.Aside | None:
     if not facets.simulated:
         return None
     said = in_short(facets.note or "") or f"{facets.title} holds simulated data."
-    more = dcc.Link("All of it on Datasets", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
+    more = dcc.Link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
-        [html.Div([html.Strong("Simulated data. "), said]), more if said != facets.note and facets.note else None],
+        [html.Div([html.Strong("Simulated data. "), said]), more],
         className="banner",
         role="note",
         title=facets.note or "",
@@ -79,11 +79,27 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
         )
         for key in set_keys
     ]
+    if not drop:
+        return html.Section(
+            [
+                html.H2(f"No {what} yet"),
+                html.P("This dataset has too few runs for that. A file of answers becomes a run of it with"),
+                html.P(html.Code(f"python -m dashboard import FILE --dataset {selection.dataset} --model NAME")),
+                html.P(["Its questions, as a model is to answer them: ", *prompts(selection.dataset)]),
+            ],
+            className="panel empty",
+        )
     return html.Section(
         [
             html.H2(f"No {what} match these filters"),
-            html.P("Widen one of them:" if drop else "The dataset holds none yet."),
+            html.P("Widen one of them:"),
             html.Ul(drop, className="choices"),
         ],
         className="panel empty",
     )
+
+
+def prompts(dataset: str) -> list[html.A | str]:
+    """Links to the files of prompts of a dataset."""
+    path = f"/api/v1/datasets/{dataset}/prompts"
+    return [html.A("CSV", href=f"{path}.csv"), ", ", html.A("JSON Lines", href=f"{path}.jsonl")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from dash import html
 
 from dashboard.components.attributes import aria
-from dashboard.figures.style import OTHERS
+from dashboard.figures.style import INK, OTHERS
 from queries.selection import Facets, Selection
 
 COLOURS = 8  # beyond eight runs, colours would no longer be told apart
@@ -55,6 +55,24 @@ def run_names(runs: Iterable[Named]) -> dict[str, str]:
 def named(colour: str | None, name: str) -> list[html.Span]:
     """A run's name behind its colour."""
     return [swatch(colour), html.Span(name, className="name")]
+
+
+def legend(runs: Iterable[str], names: Mapping[str, str], shades: Mapping[str, str], people: str = "") -> html.Ul | None:
+    """Which colour is which run, or why all are grey; None where there is nothing to say.
+
+    Args:
+        runs: those that are drawn.
+        names: run id to what it is called.
+        shades: run id to colour.
+        people: what is drawn of them in the colour of the text, if anything.
+    """
+    runs = list(runs)
+    parts = [html.Li(named(shades[run], names[run])) for run in runs if run in shades]
+    if runs and not parts:
+        parts = [html.Li(named(None, f"{len(runs)} runs; with at most {COLOURS} chosen in the filters, each has a colour"))]
+    if people:
+        parts.append(html.Li(named(INK, people)))
+    return html.Ul(parts, className="legend") if parts else None
 
 
 def swatch(colour: str | None) -> html.Span:

@@ -10,7 +10,6 @@ from queries.question import Question, RunAnswers
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
 MAIN = (0.0, 0.86)
-NAMED = 8  # runs; with more, a legend would be taller than the figure
 LONG = 40  # clues; beyond this, lines between clues would be all there is to see
 
 
@@ -49,17 +48,8 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     return {
         "data": data,
         "layout": layout(
-            450 if len(question.runs) <= NAMED else 420,
+            420,
             shapes=shapes,
-            showlegend=len(question.runs) <= NAMED,
-            legend={
-                "orientation": "h",
-                "y": -0.14,
-                "yanchor": "top",
-                "x": 0,
-                "font": {"size": 12, "color": MUTED},
-                "itemclick": False,
-            },
             annotations=[_people_label(words, curve)] if question.human else [],
             xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
             yaxis=axis(

@@ -12,6 +12,7 @@ from queries.compare import Comparison, QuestionPair
 from queries.metrics import Metric
 
 BINS = 41
+WIDE = 44  # characters of an axis title on one line, on a small screen
 
 
 def scatter_figure(
@@ -92,6 +93,7 @@ def forest_figure(
         rows.append({"label": metric.label, "x": turn * (one.difference or 0.0) / half, "low": low, "high": high, "one": one})
     labels = [plain(each["label"]) for each in rows]
     favours = [f"{plain(name)} better" for name in names]
+    gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {found.a.run: colours[0], found.b.run: colours[1]}
     shades = [tones.get(each["one"].better or "", OTHERS) for each in rows]
     return {
@@ -113,7 +115,7 @@ def forest_figure(
         ],
         "layout": layout(
             22 * len(rows) + 60,
-            xaxis=axis(f"← {favours[0]}    {favours[1]} →", zeroline=True, zerolinecolor=MUTED, showticklabels=False),
+            xaxis=axis(f"← {favours[0]}{gap}{favours[1]} →", zeroline=True, zerolinecolor=MUTED, showticklabels=False),
             yaxis=axis(autorange="reversed", type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
         ),
     }  # fmt: skip

@@ -114,9 +114,7 @@ def revealed_figure(found: FractionAccuracy, names: Names, colours: Names) -> di
     return {
         "data": data,
         "layout": layout(
-            360,
-            showlegend=True,
-            legend={"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0, "font": {"size": 12, "color": MUTED}},
+            320,
             xaxis=axis("share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"),
             yaxis=axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
         ),

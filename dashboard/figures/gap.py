@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from dashboard.figures.style import FAINT, INK, OTHERS, axis, layout, plain
 from queries.leaderboard import Leaderboard
 
-ROW = 26  # pixels per run
+ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name
+LINE = 22  # characters of a name on one line
 
 
 def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
@@ -20,31 +22,45 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
         colours: run id to colour.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
-    labels = [plain(names[row.run]) for row in rows]
+    labels = [_lines(names[row.run]) for row in rows]
+    places = list(range(len(rows)))
+    lines = max((label.count("<br>") for label in labels), default=0)
     accuracy = [row.metrics["accuracy"].value for row in rows]
     confidence = [row.metrics["mean_confidence"].value for row in rows]
     shades = [colours.get(row.run, OTHERS) for row in rows]
     between: dict[str, list[Any]] = {"x": [], "y": []}
-    for label, low, high in zip(labels, accuracy, confidence, strict=True):
+    for place, low, high in zip(places, accuracy, confidence, strict=True):
         between["x"] += [low, high, None]
-        between["y"] += [label, label, None]
-    common = {"type": "scatter", "mode": "markers", "y": labels, "cliponaxis": False}
+        between["y"] += [place, place, None]
+    common = {
+        "type": "scatter", "mode": "markers", "y": places, "cliponaxis": False,
+        "customdata": [plain(names[row.run]) for row in rows],
+    }  # fmt: skip
     return {
         "data": [
             {"type": "scatter", "mode": "lines", **between, "line": {"color": FAINT, "width": 3}, "hoverinfo": "skip"},
             {
                 **common, "x": accuracy, "name": "Accuracy", "marker": {"size": 11, "color": shades},
-                "hovertemplate": "%{y}<br>accuracy %{x:.3f}<extra></extra>",
+                "hovertemplate": "%{customdata}<br>accuracy %{x:.3f}<extra></extra>",
             },
             {
                 **common, "x": confidence, "name": "Mean confidence",
                 "marker": {"size": 11, "color": "rgba(0,0,0,0)", "line": {"color": shades, "width": 2.5}},
-                "hovertemplate": "%{y}<br>mean confidence %{x:.3f}<extra></extra>",
+                "hovertemplate": "%{customdata}<br>mean confidence %{x:.3f}<extra></extra>",
             },
         ],
         "layout": layout(
-            ROW * len(rows) + 64,
+            (ROW + MORE * lines) * len(rows) + 64,
             xaxis=axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category", tickfont={"size": 12, "color": INK}),
+            yaxis=axis(
+                range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,
+                tickfont={"size": 12, "color": INK},
+            ),
         ),
     }  # fmt: skip
+
+
+def _lines(name: str) -> str:
+    """A name on as many lines as leave the figure its room on a small screen; a long word stays whole."""
+    found = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
+    return " <br>".join(plain(line) for line in found) or plain(name)  # whole words, with their spaces

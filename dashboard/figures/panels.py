@@ -8,6 +8,7 @@ from typing import Any
 from dashboard.figures.style import INK, axis, layout, plain
 
 HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
+LONGEST = 40  # characters of a panel's title
 MOST = 60  # panels of one figure; a browser takes seconds to draw more
 
 
@@ -15,6 +16,14 @@ def panel_axes(number: int) -> dict[str, str]:
     """The axes of a trace in a panel, counted from 0."""
     suffix = "" if number == 0 else str(number + 1)
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def fitting(title: str) -> str:
+    """A title no longer than a panel is wide: of a longer one its beginning and its end, which tell names apart."""
+    if len(title) <= LONGEST:
+        return title
+    end = LONGEST // 2
+    return f"{title[: LONGEST - end - 1].rstrip()}…{title[-end:].lstrip()}"
 
 
 def panels(
@@ -36,7 +45,7 @@ def panels(
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
         axes[f"yaxis{suffix}"] = axis(**y, anchor=f"x{suffix}", automargin=False)
         annotations.append({
-            "text": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
+            "text": plain(fitting(title)), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
             "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
             "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
         })  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dashboard.figures.agreement import SIDE
 from dashboard.figures.style import INK, MUTED, OTHERS, axis, layout, plain
 from queries.leaderboard import Leaderboard
 from queries.metrics import Metric
 
 ROW = 26  # pixels per rank
+MOST = 560  # pixels
 
 
 def ranks_figure(
@@ -38,7 +40,7 @@ def ranks_figure(
             "x": [index + aside[row.run] for index in range(len(metrics))], "y": [cell.rank for cell in cells],
             "line": {"color": colour, "width": 1.8}, "marker": {"size": 8, "color": colour},
             "error_y": {
-                "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
+                "type": "data", "symmetric": False, "thickness": 1 if row.run in colours else 0.4, "width": 0, "color": colour,
                 "array": [_over(cell.rank, cell.rank_high) for cell in cells],
                 "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
             },
@@ -49,7 +51,8 @@ def ranks_figure(
     return {
         "data": data,
         "layout": layout(
-            max(260, ROW * len(board.rows) + 100),
+            # As high as the heatmap beside it, if need be; of very many runs, lines lie closer together.
+            max(260, min(ROW * len(board.rows) + 100, MOST), SIDE * len(metrics) + 90),
             xaxis=axis(
                 tickvals=list(range(len(metrics))), ticktext=[plain(metric.label) for metric in metrics], showgrid=False,
                 tickfont={"size": 11, "color": INK}, range=[-0.4, len(metrics) - 0.6],

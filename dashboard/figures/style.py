@@ -8,6 +8,11 @@ INK, MUTED, FAINT, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--faint)", "
 OTHERS = "var(--run-other)"  # runs without a colour of their own
 FONT = "Inter, system-ui, sans-serif"
 
+# Of the files that go out; pages have one of their own, see components/figure.py.
+LEGEND: dict[str, Any] = {
+    "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12, "color": MUTED},
+}  # fmt: skip
+
 
 def plain(text: str) -> str:
     """Text as Plotly shows it: it takes tags in labels and names for markup."""
@@ -20,6 +25,7 @@ def axis(title: str = "", **more: Any) -> dict[str, Any]:
         "title": {"text": title, "font": {"size": 12, "color": MUTED}, "standoff": 8},
         "tickfont": {"size": 11, "color": MUTED},
         "gridcolor": GRID, "linecolor": FAINT, "zeroline": False, "automargin": True, "fixedrange": True,
+        "exponentformat": "none",
     } | more  # fmt: skip
 
 
@@ -30,7 +36,7 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": INK},
-        "showlegend": False, "hovermode": "closest", "dragmode": False,
+        "showlegend": False, "legend": LEGEND, "hovermode": "closest", "dragmode": False,
         "hoverlabel": {
             "bgcolor": PAPER, "bordercolor": FAINT, "font": {"family": FONT, "size": 12, "color": INK}, "align": "left",
         },

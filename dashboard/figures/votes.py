@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard.figures.clues import NAMED
-from dashboard.figures.style import INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import INK, OTHERS, axis, layout, plain
 from queries.question import Question
 
 ROW = 40  # pixels of a class; more where there are many runs
@@ -42,17 +41,11 @@ def votes_figure(found: Question, names: Mapping[str, str], colours: Mapping[str
             "x": run.shares, "y": [place + shift for place in places], "marker": {"size": 8, "color": colour},
             "hovertemplate": "%{fullData.name}: %{x:.3f}<extra></extra>",
         })  # fmt: skip
-    few = len(runs) <= NAMED
     row = max(ROW, round(DOT * len(runs) / 0.7))
     return {
         "data": data,
         "layout": layout(
-            row * len(places) + (110 if few else 60),
-            showlegend=few,
-            legend={
-                "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
-                "font": {"size": 12, "color": MUTED}, "itemclick": False, "itemdoubleclick": False,
-            },
+            row * len(places) + 60,
             xaxis=axis("share", range=[0, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
                 range=[len(places) - 0.5, -0.5], tickvals=places, showgrid=False, tickfont={"size": 12, "color": INK},

@@ -15,7 +15,7 @@ from dashboard.components.filters import menu
 from dashboard.components.live import live
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
-from dashboard.components.runs import COLOURS, colours, run_names, swatch
+from dashboard.components.runs import COLOURS, colours, legend, run_names, swatch
 from dashboard.components.thresholds import KEY, span, threshold_rows
 from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
@@ -305,7 +305,7 @@ def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Sec
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
     parts.append(live("curves", html.P([note, *not_drawn], className="note")))
     if drawn:
-        parts.append(live("legend", _legend([curve.name for curve in drawn if curve.kind == "run"], names, shades)))
+        parts.append(live("legend", legend([curve.name for curve in drawn if curve.kind == "run"], names, shades)))
         parts.append(
             figure(
                 "curves",
@@ -315,12 +315,6 @@ def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Sec
             )
         )
     return html.Section(parts, className="buzz-curves")
-
-
-def _legend(runs: Sequence[str], names: Names, shades: dict[str, str]) -> html.Ul | None:
-    """Which colour is which run; none where all are grey."""
-    coloured = [run for run in runs if run in shades]
-    return html.Ul([html.Li([swatch(shades[run]), names[run]]) for run in coloured], className="legend") if coloured else None
 
 
 def _curves_table(found: BuzzCurves, names: Names) -> Component:

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.runs import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
 from dashboard.service import service
@@ -95,6 +95,7 @@ def _by(
         parts_figure(found, GAP.key, names, shades),
         f"Overconfidence by {name}, with 95 % intervals: right of the line, a run is more confident than it is right",
         table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {name}"),
+        legend(names, names, shades),
     )
 
 
@@ -117,6 +118,7 @@ def _revealed(looking: Looking, names: dict[str, str], shades: dict[str, str]) -
         "Accuracy of the answer that stands when so much of the question is revealed, beside the human teams that have answered "
         "correctly by then",
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
+        legend(names, names, shades, "Human teams" if any(teams.kind == "human" for teams in found.teams) else ""),
     )
 
 

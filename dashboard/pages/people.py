@@ -14,7 +14,7 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.runs import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.service import service
@@ -80,6 +80,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             classes_figure(found, names, shades),
             "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
             _class_table(found, names),
+            legend(names, names, shades),
         ) if any(each.classes for each in found.rows) else None,
         _left_out(found, names),
     ]  # fmt: skip

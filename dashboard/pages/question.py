@@ -17,7 +17,7 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import control, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.runs import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.components.thresholds import PATTERNS
 from dashboard.figures.clues import clues_figure
@@ -210,13 +210,16 @@ def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cur
         return None
     if found.lifespan:
         return figure(
-            "lifespan", lifespan_figure(found, names, shades), "When such a person dies, and the span that each run bets on"
+            "lifespan",
+            lifespan_figure(found, names, shades),
+            "When such a person dies, and the span that each run bets on",
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in found.runs) else ""
     curve = f"; heavy steps: {CURVE_NAMES[found.human_curve]}" if found.human else ""
     return figure(
         "clues", clues_figure(found, names, shades, cursor),
         f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", _table(found, names),
+        legend([run.run for run in found.runs], names, shades, "People" if found.human else ""),
     )  # fmt: skip
 
 
@@ -242,6 +245,7 @@ def _votes(found: Question, names: dict[str, str], shades: dict[str, str]) -> ht
         + ("" if few else ", grey where more than 8 runs are shown")
         + (". Runs without a whole distribution have none" if without else ""),
         table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+        legend([run.run for run in found.runs if run.shares], names, shades, "People"),
     )
 
 

@@ -21,6 +21,7 @@ from dashboard.figures.reliability import reliability_figure
 from dashboard.service import service
 from dashboard.view import Looking, View, page, question_path, register
 from queries.items import Items, Said, items
+from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import Recalibration, recalibration
@@ -30,6 +31,7 @@ from queries.selection import BadAddress, parse_range
 PATH = "/reliability"
 ITEMS_SHOWN = 40
 METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
+SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
 MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
 
 
@@ -60,6 +62,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             "diagram to list the items of a range of confidence",
             _bins_table(found.runs, names),
         ),
+        _split(service().ask(leaderboard, looking.selection, SPLIT, False), names, shades),
         _what_if(what_if, names, shades) if what_if else None,
         _items(looking, found.runs, names),
     ]
@@ -115,6 +118,17 @@ def _bins_table(runs: Sequence[Diagram], names: dict[str, str]) -> Component:
         if each.items
     ]
     return table(head, rows, "Bins")
+
+
+def _split(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
+    """How far each run is off, and on which side."""
+    rows = []
+    for each in board.rows:
+        cells = [each.metrics[metric.key] for metric in SPLIT]
+        said = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
+        rows.append(html.Tr([html.Th(named(shades.get(each.run), names[each.run]), scope="row"), *said]))
+    heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in SPLIT]
+    return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")
 
 
 def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]) -> html.Section:

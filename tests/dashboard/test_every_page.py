@@ -5,11 +5,15 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from dashboard.components.messages import in_short
+from dashboard.components.messages import in_short, nothing_selected
+from dashboard.components.runs import legend
+from dashboard.figures.gap import gap_figure
+from dashboard.figures.panels import fitting
 from dashboard.listing import listed
 from dashboard.service import service
 from dashboard.view import VIEWS, look
 from queries.compare import compare
+from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
 from queries.selection import BadAddress, Selection
@@ -253,3 +257,41 @@ def test_datasets_says_what_people_did(app):
 ])  # fmt: skip
 def test_a_banner_has_whole_sentences(note, short):
     assert in_short(note) == short
+
+
+# -- room on a screen --------------------------------------------------------------------------------------------------
+
+
+def test_runs_whose_names_begin_alike_keep_rows_of_their_own(app):
+    names = {
+        run: f"A model whose name goes on and on for long v{place} softmax" for place, run in enumerate(runs_of(app, "pyramid"))
+    }
+    with app.test_request_context("/"):
+        board = service().ask(leaderboard, Selection("pyramid"), [CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]], False)
+    drawn_rows = gap_figure(board, names, {})["layout"]["yaxis"]
+    assert drawn_rows["tickvals"] == list(range(len(names)))
+    assert [label.replace(" <br>", " ") for label in drawn_rows["ticktext"]] == list(names.values())
+    assert max(len(line) for label in drawn_rows["ticktext"] for line in label.split(" <br>")) <= 22
+
+
+@pytest.mark.parametrize("title", ["short", "x" * 40])
+def test_a_title_that_fits_stays(title):
+    assert fitting(title) == title
+
+
+def test_of_a_long_title_beginning_and_end_are_left():
+    short = fitting("Organisation/Model-70B-Instruct-with-more · temperature-scaled")
+    assert len(short) <= 40 and short.startswith("Organisation/Model") and short.endswith("temperature-scaled") and "…" in short
+
+
+def test_beyond_eight_runs_a_legend_says_how_they_get_colours():
+    runs = [f"r{index}" for index in range(9)]
+    assert "at most 8" in words([legend(runs, {run: run for run in runs}, {})])
+    assert words([legend(runs[:1], {"r0": "One"}, {"r0": "var(--run-1)"}, "People")]) == "One People"
+    assert legend([], {}, {}) is None
+
+
+def test_without_filters_an_empty_page_says_how_runs_come_in(app):
+    with app.test_request_context("/"):
+        text = words([nothing_selected("/", Selection("pyramid"), "answers")])
+    assert "import FILE --dataset pyramid" in text and "Widen" not in text

@@ -7,7 +7,8 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from data.rehearsal import rehearse
 from data.report import Refused, Report
 from data.staging import ImportOptions
 from data.store import StoreError, open_store
+from data.tokens import TokenError, Tokens
 from queries.datasets import datasets
 from queries.selection import BadAddress, facets, parse
 
@@ -172,6 +174,52 @@ def datasets_command(settings: Settings) -> None:
         click.echo(
             f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs{people}"
         )
+
+
+@main.group("token")
+def token_group() -> None:
+    """Make, list and revoke the tokens that uploads need."""
+
+
+@token_group.command("create")
+@click.argument("name")
+@click.pass_obj
+def token_create(settings: Settings, name: str) -> None:
+    """Make a token for whoever is called NAME, and show it: this once, for only its hash is kept."""
+    with _telling():
+        click.echo(_tokens(settings).create(name))
+
+
+@token_group.command("list")
+@click.pass_obj
+def token_list(settings: Settings) -> None:
+    """List the tokens: name, when made, when revoked; separated by tabs."""
+    with _telling():
+        for token in _tokens(settings).all():
+            click.echo(f"{token.name}\t{token.made_at}\t{f'revoked {token.revoked_at}' if token.revoked_at else 'valid'}")
+
+
+@token_group.command("revoke")
+@click.argument("name")
+@click.pass_obj
+def token_revoke(settings: Settings, name: str) -> None:
+    """End the token called NAME, at once and for good; what it brought stays."""
+    with _telling():
+        _tokens(settings).revoke(name)
+    click.echo(f"The token {name!r} is revoked.")
+
+
+def _tokens(settings: Settings) -> Tokens:
+    return Tokens(open_store(settings.store).folder)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """What is wrong with a token ends the command in one line."""
+    try:
+        yield
+    except (TokenError, StoreError) as error:
+        raise Refusal(str(error)) from error
 
 
 def _check_form(form: str | None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -266,3 +267,22 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout
     assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed(cli, copied)
+
+
+def test_tokens_are_made_listed_and_revoked(cli, tmp_path):
+    """The token alone on standard output, shown once."""
+    store = tmp_path / "store"
+    made = cli("token", "create", "ann", store=store)
+    assert (made.returncode, made.stderr) == (0, "")
+    token = made.stdout.removesuffix("\n")
+    assert re.fullmatch(r"clueline_[A-Za-z0-9_-]{43}", token)
+    listed = cli("token", "list", store=store)
+    assert token not in listed.stdout and re.fullmatch(r"ann\t\S+Z\tvalid\n", listed.stdout)
+    taken = cli("token", "create", "ann", store=store)
+    assert (taken.returncode, taken.stdout) == (1, "") and "there is a token 'ann' already" in taken.stderr
+    assert cli("token", "revoke", "ann", store=store).returncode == 0
+    assert re.fullmatch(r"ann\t\S+Z\trevoked \S+Z\n", cli("token", "list", store=store).stdout)
+    unknown = cli("token", "revoke", "bob", store=store)
+    assert unknown.returncode == 1 and "there is no token 'bob'" in unknown.stderr
+    assert cli("token", "create", "a b", store=store).returncode == 1
+    assert cli("token", "create", store=store).returncode == 2

@@ -10,7 +10,7 @@ from dash import Dash, dcc, html
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, pages
+from dashboard import api, pages, security
 from dashboard.api.answers import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
@@ -62,6 +62,7 @@ def create_app(settings: Settings) -> Flask:
     app.layout = html.Div([dcc.Store(id="theme"), dash.page_container])
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
+    security.install(server, app, settings)
     # Dash sets itself up in its first request; other requests that come meanwhile would find it half ready.
     server.test_client().get("/healthz")
     return server

@@ -31,6 +31,9 @@ class Server(BaseApplication):
             "worker_class": "gthread",
             "threads": 8,
             "timeout": 120,
+            "limit_request_line": 8190,  # bytes, the most that gunicorn allows: a selection may name many runs
+            "limit_request_fields": 64,
+            "limit_request_field_size": 8190,
             "keepalive": 30,
             "graceful_timeout": 20,
             "loglevel": self.settings.log_level,

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -16,13 +17,18 @@ import data
 import queries
 from dashboard.cache import Answers
 from dashboard.settings import Settings
+from dashboard.uploads.access import Access
+from dashboard.uploads.failures import Failures
+from dashboard.uploads.work import Job, Outcome, in_child
 from data.store import Snapshot, open_store
+from data.tokens import Tokens
 from queries.datasets import Dataset, datasets
 from queries.metrics import Metric
 from queries.selection import Facets, Selection, facets, parse
 
 T = TypeVar("T")
 EXTENSION = "clueline"
+UPLOADS_AT_ONCE = 3  # of a worker, whose other threads are for readers
 
 
 class Service:
@@ -31,7 +37,11 @@ class Service:
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers))
-        self._answers = Answers(server, settings.cache, _cache_folder(self.store.folder))
+        folder = _cache_folder(self.store.folder)
+        self._answers = Answers(server, settings.cache, folder)
+        self.access = Access(settings, Tokens(self.store.folder), Failures(folder))
+        self.uploading = BoundedSemaphore(UPLOADS_AT_ONCE)
+        self.import_file: Callable[[Job, Path], Outcome] = in_child
         server.extensions[EXTENSION] = self
 
     def snapshot(self) -> Snapshot:

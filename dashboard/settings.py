@@ -27,6 +27,7 @@ class Settings:
         cache: ``filesystem`` (a folder in the store) or a ``redis://`` address.
         uploads: who may upload: ``token``, ``open`` or ``off``.
         max_upload_mb: largest upload.
+        hosts: names, beside loopback ones, by which the server may be called, separated by commas (``dashboard.uploads.access``).
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -37,6 +38,7 @@ class Settings:
     cache: str = "filesystem"
     uploads: str = "token"
     max_upload_mb: int = 1024
+    hosts: str = ""
     log_level: str = "info"
 
 
@@ -70,6 +72,13 @@ def _cache(text: str) -> str:
     return text
 
 
+def _hosts(text: str) -> str:
+    names = [name.strip().lower() for name in text.split(",") if name.strip()]
+    if not all(re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", name) for name in names):
+        raise ValueError("host names without scheme and port, separated by commas, such as lab.example,10.0.0.5")
+    return ",".join(names)
+
+
 READERS: dict[str, Callable[[str], str | int]] = {
     "store": _store,
     "host": str,
@@ -78,6 +87,7 @@ READERS: dict[str, Callable[[str], str | int]] = {
     "cache": _cache,
     "uploads": _one_of(*UPLOAD_MODES),
     "max_upload_mb": _whole(1, 1_000_000),
+    "hosts": _hosts,
     "log_level": _one_of(*LOG_LEVELS),
 }
 

@@ -23,7 +23,7 @@ else:
 
 Format = Literal["csv", "jsonl", "parquet"]
 LONGEST_LINE = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
-LARGEST = 64 * 2**30  # bytes that a compressed file may unpack to
+LARGEST = 64 * 2**30  # bytes that a compressed file or a zip may unpack to, unless told otherwise
 HEADER = 1_000_000  # characters in which a header must end
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
@@ -37,12 +37,15 @@ class TableFile:
     Attributes:
         name: what the analyst knows it as.
         path: the plain file.
+
+    ``largest``: bytes that it may unpack to.
     """
 
-    def __init__(self, path: Path, workspace: Path, name: str | None = None) -> None:
+    def __init__(self, path: Path, workspace: Path, name: str | None = None, largest: int = LARGEST) -> None:
         self.name = name or path.name
         self._workspace = workspace
-        self.path = _plain(path, workspace, self.name)
+        self._largest = largest
+        self.path = _plain(path, workspace, self.name, largest)
 
     @property
     def pattern(self) -> str:
@@ -186,7 +189,7 @@ class TableFile:
                         writer.writerow(row)
         except UnicodeDecodeError:
             raise self.not_utf8() from None
-        return TableFile(target, self._workspace, self.name)
+        return TableFile(target, self._workspace, self.name, self._largest)
 
     def damaged_parquet(self, error: Exception) -> Exception:
         """The refusal for a Parquet file that DuckDB cannot read."""
@@ -205,12 +208,17 @@ class TableFile:
         return refuse(self.name, "the text is not UTF-8; save the file as UTF-8")
 
 
+def size(count: int) -> str:
+    """A number of bytes as people say it."""
+    return f"{count // 2**30:,} GiB" if count >= 2**30 else f"{count // 2**20:,} MiB"
+
+
 def misfit(found: int, wanted: int) -> str:
     """What is wrong with a row of another width than the header."""
     return f"{found} {'field' if found == 1 else 'fields'} where the header has {wanted}"
 
 
-def _plain(path: Path, workspace: Path, name: str) -> Path:
+def _plain(path: Path, workspace: Path, name: str, largest: int) -> Path:
     """The file itself or, where it is compressed, its content in a new file."""
     try:
         with path.open("rb") as file:
@@ -232,8 +240,8 @@ def _plain(path: Path, workspace: Path, name: str) -> Path:
         with module.open(path, "rb") as compressed, target.open("wb") as out:
             while chunk := compressed.read(io.DEFAULT_BUFFER_SIZE * 16):
                 written += out.write(chunk)
-                if written > LARGEST:
-                    raise refuse(name, "the file unpacks to more than 64 GiB")
+                if written > largest:
+                    raise refuse(name, f"the file unpacks to more than {size(largest)}")
     except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as error:
         raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error
     if not written:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -89,6 +90,33 @@ def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
         if start:
             rest = ASIDE.sub("", plain[start.end() :])
             yield from ((VERBS[start.group().lower()], phrase) for phrase in [rest, *re.split(r"\s+or\s+|,\s*or\s+", rest)])
+
+
+NEAR = 0.8  # similarity of spelling, 0 to 1, from which on a person should look
+
+
+def doubt(line: str, guess: str | None) -> str | None:
+    """Why a person should look at how a guess was graded against an answer line; None where there is no reason to."""
+    answer = parse_answer_line(line)
+    verdict, said = answer.grade(guess), forms(guess or "")
+    if verdict == "prompt":
+        return "the answer line says to prompt on this"
+    if verdict == "accept" or not said or said & answer.reject:
+        return None
+    for right in sorted(answer.accept):
+        for form in sorted(said):
+            one, other = set(form.split()), set(right.split())
+            if one < other or other < one:
+                return f"it has some words in common with {right!r}" if one < other else f"it says more than {right!r}"
+            if _alike(form, right) >= NEAR:
+                return f"it is spelled nearly like {right!r}"
+    return None
+
+
+def _alike(one: str, other: str) -> float:
+    """Similarity of two texts, 0 to 1: twice the characters of common runs over all characters."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.ratio() if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= NEAR else 0.0
 
 
 def grade_guesses(asked: Iterable[tuple[Any, ...]]) -> pl.DataFrame:

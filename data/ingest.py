@@ -9,16 +9,19 @@ from pathlib import Path
 import duckdb
 
 from data import human, statistics
+from data.files import LARGEST
 from data.frames import ArrowStream
 from data.grading import grade_guesses
 from data.incoming import Incoming
 from data.readers import reader_for
-from data.report import Report
+from data.report import Report, refuse
 from data.settle import settle
 from data.staging import STORED, ImportOptions, Staging, literal, staging
 from data.store import GenerationStore, StoreError, StoreMoved
 
 SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
+BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
+BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
@@ -30,6 +33,8 @@ def import_paths(
     form: str | None = None,
     names: Sequence[str] | None = None,
     by: str | None = None,
+    only_runs: bool = False,
+    largest: int = LARGEST,
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
     """Import files, folders and zips together. An empty store is given the bundled datasets first, whatever comes of the rest.
@@ -41,6 +46,8 @@ def import_paths(
         form: key of a format; None to recognise each.
         names: what the paths are called in reports, where their own names mean nothing.
         by: name of the token of an upload.
+        only_runs: refuse what brings anything else than runs of one dataset that is there.
+        largest: bytes that a packed file may unpack to.
         progress: called as the import goes on.
 
     Raises:
@@ -48,7 +55,7 @@ def import_paths(
         StoreError: the store or the machine does not allow it; the message says what to do.
     """
     seed(store, progress)
-    return _import(store, paths, options, form, names, by, progress)
+    return _import(store, paths, options, form, names, by, progress, only_runs, largest)
 
 
 def seed(store: GenerationStore, progress: Progress = lambda what, done, total: None) -> Report:
@@ -66,13 +73,17 @@ def _import(
     names: Sequence[str] | None,
     by: str | None,
     progress: Progress,
+    only_runs: bool = False,
+    largest: int = LARGEST,
 ) -> Report:
     steps = len(paths) + 2
     while True:
         version = store.version()
         try:
-            with staging(store) as area:
+            with staging(store, largest) as area:
                 take_in(area, paths, options, form, names, progress)
+                if only_runs:
+                    answered_dataset(area, paths, names)
                 if area.changes():
                     progress("storing", steps - 1, steps)
                     area.close()
@@ -116,7 +127,22 @@ def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str |
     reader = reader_for(incoming, form)
     if form is None:
         area.report.lines.append(f"{incoming.name}: read as {reader.KEY}")
+    area.report.formats.append(reader.KEY)
     reader.read(incoming, area, options)
+
+
+def answered_dataset(area: Staging, paths: Sequence[Path], names: Sequence[str] | None) -> str:
+    """The dataset that the files answer. Raises ``Refused`` where they bring anything else than runs of one."""
+    name = ", ".join(names or [path.name for path in paths])
+    for what in BESIDE:
+        found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
+        if found:
+            raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
+    datasets = [row[0] for row in area.connection.execute("select distinct dataset from staged_responses order by 1").fetchall()]
+    if len(datasets) != 1:
+        told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
+        raise refuse(name, f"this holds {told}")
+    return datasets[0]
 
 
 def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None) -> None:
@@ -197,9 +223,9 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     """Grade what was graded by a question that may have another answer now; table ``ungraded``: runs that have none left."""
     run = connection.execute
     asked = run(
-        """select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from responses r
+        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from responses r
         join datasets d using (dataset) join questions q using (dataset, question_id)
-        where r.dataset = $d and r.graded <> 'file'""",
+        where r.dataset = $d and {BY_QUESTION}""",
         {"d": dataset},
     ).fetchall()
     found = ArrowStream(grade_guesses(asked))
@@ -207,7 +233,7 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     del found
     matching = "g.question_id = r.question_id and g.guess is not distinct from r.guess"
     run("create temp table ungraded as select distinct r.run from responses r, regraded g "
-        f"where r.dataset = $d and r.graded <> 'file' and g.correct is null and {matching}", {"d": dataset})  # fmt: skip
+        f"where r.dataset = $d and {BY_QUESTION} and g.correct is null and {matching}", {"d": dataset})  # fmt: skip
     run(f"""update responses r set correct = g.correct, graded = g.graded from regraded g
-        where r.dataset = $d and r.graded <> 'file' and g.correct is not null and {matching}""", {"d": dataset})  # fmt: skip
+        where r.dataset = $d and {BY_QUESTION} and g.correct is not null and {matching}""", {"d": dataset})  # fmt: skip
     run("drop table regraded")

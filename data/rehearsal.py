@@ -12,14 +12,14 @@ from pathlib import Path
 
 import duckdb
 
-from data.ingest import Progress, publish, take_in
-from data.report import Report, refuse
+from data.files import LARGEST
+from data.ingest import Progress, answered_dataset, publish, take_in
+from data.report import Report
 from data.staging import ImportOptions, Staging, literal, staging
 from data.store import GenerationStore, Snapshot, StoreError, create_schema
 
 # Copied for the dataset alone. What runs said, which is most of a store, is not: only the statistics of other runs are.
 COPIED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "statistics")
-BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else a file can bring
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def rehearse(
     *,
     form: str | None = None,
     names: Sequence[str] | None = None,
+    largest: int = LARGEST,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Rehearsal]:
     """Import runs into a copy of their dataset that is gone at the end; the store is only read.
@@ -58,7 +59,7 @@ def rehearse(
         StoreError: the store or the machine does not allow it.
     """
     with ExitStack() as stack:
-        yield _rehearsal(stack, store, paths, options, form, names, progress)
+        yield _rehearsal(stack, store, paths, options, form, names, largest, progress)
 
 
 def _rehearsal(
@@ -68,6 +69,7 @@ def _rehearsal(
     options: ImportOptions,
     form: str | None,
     names: Sequence[str] | None,
+    largest: int,
     progress: Progress,
 ) -> Rehearsal:
     while True:
@@ -76,9 +78,9 @@ def _rehearsal(
             raise StoreError(f"the store in {store.folder} is empty; import a dataset first")
         trial = stack.enter_context(ExitStack())
         try:
-            area = trial.enter_context(staging(store))
+            area = trial.enter_context(staging(store, largest))
             take_in(area, paths, options, form, names, progress)
-            dataset = _dataset(area, paths)
+            dataset = answered_dataset(area, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
             area.close()
             connection = trial.enter_context(duckdb.connect(str(area.path.with_name("rehearsal.duckdb")), config=store.options))
@@ -92,20 +94,6 @@ def _rehearsal(
             if not generation.exists() and store.version() != version:
                 continue  # others wrote so often that the version we began with is gone
             raise StoreError(f"the rehearsal cannot work with its files: {error}") from error
-
-
-def _dataset(area: Staging, paths: Sequence[Path]) -> str:
-    """The dataset that the files answer. Raises ``Refused`` where they bring something else."""
-    name = ", ".join(path.name for path in paths)
-    for what in BESIDE:
-        found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
-        if found:
-            raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
-    datasets = [row[0] for row in area.connection.execute("select distinct dataset from staged_responses order by 1").fetchall()]
-    if len(datasets) != 1:
-        told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
-        raise refuse(name, f"this holds {told}")
-    return datasets[0]
 
 
 def _perform(connection: duckdb.DuckDBPyConnection, generation: Path, area: Staging, dataset: str) -> frozenset[str]:

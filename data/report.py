@@ -54,8 +54,11 @@ class Report:
     more: int = 0  # problems that were only counted
     unread: bool = False  # a file could not be read: what hangs on it cannot be checked
     warnings: list[str] = field(default_factory=list)
+    formats: list[str] = field(default_factory=list)  # keys of the formats that were read
     lines: list[str] = field(default_factory=list)  # one per dataset and run, for the end
     runs: list[str] = field(default_factory=list)  # ids of the runs of this import, those that existed among them
+    stored: list[str] = field(default_factory=list)  # those of them that the store has already
+    columns: list[str] = field(default_factory=list)  # that were recognised
     repaired: Counter[str] = field(default_factory=Counter)
     # (dataset, model, elicitation) -> reason -> rows that the model failed to answer
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)

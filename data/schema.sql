@@ -100,7 +100,9 @@ create table runs (
     questions     integer not null,
     missing_questions integer not null,
     skipped       varchar,          -- JSON: reason -> rows that the model failed to answer
-    withdrawn_at  timestamp
+    decisions     varchar,          -- JSON: what the analyst decided of guesses whose correctness the file does not state
+    withdrawn_at  timestamp,
+    withdrawn_by  varchar           -- name of the token, or null
 );
 
 create table responses (
@@ -111,7 +113,8 @@ create table responses (
     guess          varchar,
     confidence     double not null,   -- in [0, 1]
     correct        double not null,   -- in [0, 1]; a probability for LifeEval
-    graded         varchar not null,  -- file (stated), answer (against the answer line), prompt (matched a prompt only), table (life table)
+    graded         varchar not null,  -- file (stated), person (decided by the analyst who brought it), answer (against the
+                                      -- answer line), prompt (matched a prompt only), table (life table)
     token_logprobs double[],
     options        double[],          -- whole distribution
     option_names   varchar[]          -- its classes, where they are not the dataset's

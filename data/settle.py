@@ -13,10 +13,11 @@ from collections import Counter
 import polars as pl
 from sentencex import segment
 
+from data.contract import SHOWN
 from data.frames import ArrowStream, frame
 from data.grading import grade_guesses
 from data.lifetable import best_guess
-from data.report import Problem
+from data.report import KEPT, Problem
 from data.staging import ImportOptions, Staging
 
 GRADED_AT_ONCE = 50_000  # guesses
@@ -39,6 +40,7 @@ def settle(staging: Staging, options: ImportOptions) -> None:
     _settle_votes(staging)
     if staging.brought("responses"):
         _settle_options(staging)
+        _decide(staging, options)
         _grade(staging)
         staging.report.stop_if_bad()
         _settle_runs(staging)
@@ -399,6 +401,45 @@ def _settle_options(staging: Staging) -> None:
         from staged_responses s left join read_options o using (file, ordinal)""")
 
 
+DECISIONS = "grades"  # what the analyst's decisions are called where one is wrong; its "line" is its place among them
+
+
+def _decide(staging: Staging, options: ImportOptions) -> None:
+    """Take what the analyst decided of guesses for what the file would state, and remember that a person did."""
+    run = staging.connection.execute
+    run("alter table answered add column decided boolean default false")
+    run("""create table decisions (nth integer, question_id varchar, clue integer, guess varchar, correct double);
+        create table decided (nth integer, file integer, ordinal bigint, correct double)""")
+    if not options.decisions:
+        return
+    rows = [(nth, d.question_id, d.clue, d.guess or None, d.correct) for nth, d in enumerate(options.decisions, start=1)]
+    schema = {"nth": pl.Int32, "question_id": pl.String, "clue": pl.Int32, "guess": pl.String, "correct": pl.Float64}
+    found = ArrowStream(pl.DataFrame(rows, schema=schema, orient="row"))
+    run("insert into decisions by name select * from found")
+    del found
+    run("""insert into decided by name select d.nth, a.file, a.ordinal, d.correct from decisions d join answered a
+        on a.question_id = d.question_id and a.guess is not distinct from d.guess and (d.clue is null or a.clue = d.clue)""")
+    its_row = "join answered a on a.file = x.file and a.ordinal = x.ordinal"
+    for reason, wrong in (
+        ("no answer of the file has this question, clue and guess", "select nth from decisions anti join decided using (nth)"),
+        ("the file states whether this is correct", f"select nth from decided x {its_row} where a.correct is not null"),
+        ("the life table grades this, as a probability",
+         f"select nth from decided x {its_row} join datasets d on d.dataset = a.dataset where d.kind = 'lifeeval'"),
+        ("another decision is about the same answer",
+         "select max(nth) as nth from decided group by file, ordinal having count(distinct nth) > 1"),
+    ):  # fmt: skip
+        bad = run(
+            f"""select nth, question_id, guess[:{SHOWN}], count(*) over () from decisions
+            where nth in ({wrong}) order by nth limit {KEPT}"""
+        ).fetchall()
+        for nth, question, guess, _ in bad:
+            staging.report.problems.append(Problem(DECISIONS, nth, "guess", guess, f"{reason} (question {question!r})"))
+        staging.report.more += bad[0][3] - len(bad) if bad else 0
+    staging.report.stop_if_bad()
+    run("""update answered a set correct = x.correct, decided = true from decided x
+        where x.file = a.file and x.ordinal = a.ordinal""")
+
+
 def _grade(staging: Staging) -> None:
     """Correctness where the file does not state it."""
     run = staging.connection.execute
@@ -416,7 +457,7 @@ def _grade(staging: Staging) -> None:
     run("""
         create table graded_responses as
         select a.* exclude (correct), coalesce(a.correct, g.correct) as correct, a.correct as stated,
-            case when a.correct is not null then 'file' else g.graded end as graded
+            case when a.decided then 'person' when a.correct is not null then 'file' else g.graded end as graded
         from answered a left join grades g
             on g.dataset = a.dataset and g.question_id = a.question_id and g.guess is not distinct from a.guess""")
     staging.flag(
@@ -452,18 +493,21 @@ def _settle_runs(staging: Staging) -> None:
         staging.report.runs.append(name)
         stored = run("select withdrawn_at from store.runs where run = $r", {"r": name}).fetchone()
         if stored:
+            staging.report.stored.append(name)
             staging.report.lines.append(f"{said}, already there" + (", but withdrawn" if stored[0] else ""))
             continue
         asked = run("select count(*) from questions where dataset = $d", {"d": dataset}).fetchall()[0][0]
         missing = asked - questions
         run(
-            """insert into new_runs by name select $run as run, $dataset as dataset, $position as position, $model as model,
+            """insert into new_runs by name select $decisions as decisions, $run as run,
+                $dataset as dataset, $position as position, $model as model,
                 $elicitation as elicitation, $sha as sha256, $file as file_name, make_timestamp(epoch_us(now())) as imported_at,
                 $items as items, $questions as questions, $missing as missing_questions, $skipped as skipped""",
             {
                 "run": name, "dataset": dataset, "position": first, "model": model, "elicitation": elicitation, "sha": sha256,
                 "file": staging.files[int(place // 1e12)].name, "items": items, "questions": questions, "missing": missing,
                 "skipped": json.dumps(skipped) if skipped else None,
+                "decisions": _decided(staging, dataset, model, elicitation),
             },
         )  # fmt: skip
         first += 1
@@ -473,6 +517,17 @@ def _settle_runs(staging: Staging) -> None:
         insert into new_responses by name
         select n.run, r.dataset, question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names
         from graded_responses r join new_runs n using (dataset, model, elicitation)""")
+
+
+def _decided(staging: Staging, dataset: str, model: str, elicitation: str) -> str | None:
+    """The decisions that a run rests on, as JSON; None where there are none."""
+    rows = staging.connection.execute(
+        """select question_id, clue, guess, correct from graded_responses
+        where decided and dataset = $d and model = $m and elicitation = $e order by question_id, clue""",
+        {"d": dataset, "m": model, "e": elicitation},
+    ).fetchall()
+    names = ("question_id", "clue", "guess", "correct")
+    return json.dumps([dict(zip(names, row, strict=True)) for row in rows]) if rows else None
 
 
 def sentences(text: str) -> list[str]:

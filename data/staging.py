@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from data.contract import SHOWN, Column, stage
-from data.files import TableFile
+from data.files import LARGEST, TableFile
 from data.frames import frame
 from data.report import KEPT, Problem, Report, refuse
 from data.store import GenerationStore, create_schema
@@ -76,6 +76,22 @@ class RunKey(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What an analyst says of one guess whose correctness the file does not state.
+
+    Attributes:
+        question_id, guess: as in the file; a guess of None is no answer.
+        clue: None for all clues of the question at which this was the guess.
+        correct: in [0, 1].
+    """
+
+    question_id: str
+    clue: int | None
+    guess: str | None
+    correct: float
+
+
+@dataclass(frozen=True)
 class ImportOptions:
     """What the analyst says beside the files."""
 
@@ -86,6 +102,7 @@ class ImportOptions:
     percent: bool = False
     classes: tuple[str, ...] = ()
     replace: bool = False
+    decisions: tuple[Decision, ...] = ()
 
     def but(self, **changes: Any) -> ImportOptions:
         """The same options with some changed."""
@@ -99,6 +116,7 @@ class Staging:
     connection: duckdb.DuckDBPyConnection
     workspace: Path
     path: Path
+    largest: int = LARGEST  # bytes that a packed file may unpack to
     report: Report = field(default_factory=Report)
     files: list[TableFile] = field(default_factory=list)
 
@@ -106,12 +124,14 @@ class Staging:
 
     def open(self, path: Path, name: str | None = None) -> TableFile:
         """Take a file into this import, decompressed where it must be."""
-        self.files.append(TableFile(path, self.workspace, name))
+        self.files.append(TableFile(path, self.workspace, name, self.largest))
         return self.files[-1]
 
     def load(self, file: TableFile, columns: tuple[Column, ...], into: str = "loaded") -> list[str]:
         """Read a file under a contract into the table ``into``; the contract columns that it has."""
-        return stage(self.connection, file, columns, into, self.report)
+        have = stage(self.connection, file, columns, into, self.report)
+        self.report.columns += [name for name in have if name not in self.report.columns]
+        return have
 
     def add(self, table: str, file: TableFile, select: str, parameters: dict[str, Any] | None = None) -> int:
         """Insert rows of a select, which names its columns and ``ordinal``, into a staged table; how many."""
@@ -207,7 +227,7 @@ def literal(text: object) -> str:
 
 
 @contextmanager
-def staging(store: GenerationStore) -> Iterator[Staging]:
+def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
     """A fresh scratch database beside the version of the store in force; gone at the end."""
     with TemporaryDirectory(prefix="clueline-") as folder:
         path = Path(folder) / "scratch.duckdb"
@@ -226,6 +246,6 @@ def staging(store: GenerationStore) -> Iterator[Staging]:
             )
             workspace = Path(folder) / "files"
             workspace.mkdir()
-            yield Staging(connection, workspace, path)
+            yield Staging(connection, workspace, path, largest)
         finally:
             connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,23 @@ import msgspec
 from data.export import Form, Table
 from data.store import Snapshot
 from queries.selection import BadAddress
+
+
+class Unanswered(msgspec.Struct):
+    """Questions that a run did not answer: how many, and the first of them."""
+
+    run: str
+    total: int
+    questions: list[str]
+
+
+class DecisionFacts(msgspec.Struct):
+    """Whether one guess is correct, as a person decided."""
+
+    question_id: str
+    clue: int
+    guess: str | None
+    correct: float
 
 
 class RunFacts(msgspec.Struct):
@@ -27,7 +45,9 @@ class RunFacts(msgspec.Struct):
     questions: int
     missing_questions: int  # of the dataset, that it did not answer
     skipped: dict[str, int]  # reason -> rows that the model failed to answer
+    decisions: list[DecisionFacts]  # what the analyst who brought it decided of guesses
     withdrawn_at: str | None
+    withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
 
 
 class Runs(msgspec.Struct):
@@ -41,7 +61,7 @@ def _time(column: str) -> str:
 
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, skipped, {_time("withdrawn_at")} from runs"""
+    missing_questions, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
@@ -70,15 +90,19 @@ def run(snapshot: Snapshot, name: str) -> RunFacts:
 
 
 def _facts(row: dict[str, Any]) -> RunFacts:
-    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}")})
+    decisions = msgspec.json.decode(row["decisions"] or "[]", type=list[DecisionFacts])
+    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}"), "decisions": decisions})
+
+
+STATED = "graded in ('file', 'person')"
 
 
 def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """What a run said, as a file of responses that gives the same run when it is imported again.
 
-    ``correct`` is what the file stated, and blank where we graded the guess. Distributions are lists in the order of the
-    dataset's classes or, where it names none, maps. Columns that hold nothing are left out. Rows come by question id and clue:
-    the order in which they are stored, so that nothing need be sorted.
+    ``correct`` is what the file stated or a person decided, and blank where we graded the guess. Distributions are lists in
+    the order of the dataset's classes or, where it names none, maps. Columns that hold nothing are left out. Rows come by
+    question id and clue: the order in which they are stored, so that nothing need be sorted.
 
     Raises:
         BadAddress: there is no such run.
@@ -98,7 +122,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "clue": "clue",
         "guess": "guess" if some("guess is not null") else None,
         "confidence": "confidence",
-        "correct": "case when graded = 'file' then correct end" if some("graded = 'file'") else None,
+        "correct": f"case when {STATED} then correct end" if some(STATED) else None,
         "token_logprobs": nested("token_logprobs") if some("token_logprobs is not null") else None,
         "options": nested(distribution) if some("options is not null") else None,
         "model": "$model::varchar",
@@ -107,3 +131,42 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
     parameters = {"run": of.run, "model": of.model, "elicitation": of.elicitation}
     return Table(f"select {chosen} from responses where run = $run", parameters)
+
+
+def unanswered(snapshot: Snapshot, name: str, most: int = 100) -> Unanswered:
+    """What of its dataset a run did not answer, in the dataset's order.
+
+    Raises:
+        BadAddress: there is no such run.
+    """
+    of = run(snapshot, name)
+    rows = snapshot.rows(
+        """select q.question_id, count(*) over () from questions q
+        anti join (select question_id from statistics where run = $run) s using (question_id)
+        where q.dataset = $d order by q.position limit $most""",
+        {"run": of.run, "d": of.dataset, "most": most},
+    )
+    return Unanswered(of.run, rows[0][1] if rows else 0, [row[0] for row in rows])
+
+
+class Answer(msgspec.Struct):
+    """What a run says of one clue, and how it was graded."""
+
+    run: str
+    question_id: str
+    clue: int
+    guess: str | None
+    confidence: float
+    correct: float
+    graded: str  # see responses.graded in data/schema.sql
+
+
+def first_answers(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[Answer]:
+    """The first answers of some runs, in the dataset's order of questions."""
+    rows = snapshot.frame(
+        """select run, question_id, clue, guess, confidence, correct, graded
+        from responses r join questions q using (dataset, question_id)
+        where list_contains($runs, run) order by q.position, clue, run limit $most""",
+        {"runs": list(names), "most": most},
+    )
+    return [Answer(**row) for row in rows.to_dicts()]

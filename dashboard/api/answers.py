@@ -24,10 +24,18 @@ def json_response(answer: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(answer), status, mimetype="application/json")
 
 
-def error_response(code: str, message: str, status: int, field: str | None = None, allowed: Sequence[str] = ()) -> Response:
-    """The envelope of every error."""
-    envelope: dict[str, Any] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": []}
-    return json_response({"error": envelope}, status)
+def error_response(
+    code: str,
+    message: str,
+    status: int,
+    field: str | None = None,
+    allowed: Sequence[str] = (),
+    rows: Sequence[object] = (),
+    **more: object,
+) -> Response:
+    """The envelope of every error; ``more`` stands in it beside the keys that it always has."""
+    envelope: dict[str, Any] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
+    return json_response({"error": envelope | more}, status)
 
 
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:

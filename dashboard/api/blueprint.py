@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, current_app, request
 
 from dashboard.api.answers import error_response
+from dashboard.uploads.access import Denied
 from data.store import StoreError
 from queries.selection import BadAddress
 
@@ -16,6 +17,14 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 def bad_address(error: BadAddress) -> Response:
     """What an address names is unknown."""
     return error_response(error.code, error.message, error.status, error.field, error.allowed)
+
+
+@api.errorhandler(Denied)
+def denied(error: Denied) -> Response:
+    """Whoever asks may not do this, or not now; said before any address is looked at, too."""
+    answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
+    answer.headers.extend(error.headers)
+    return answer
 
 
 @api.errorhandler(StoreError)

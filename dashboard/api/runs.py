@@ -25,10 +25,10 @@ def get_runs() -> Response:
 
 @api.get("/api/v1/runs.csv")
 def get_runs_csv() -> Response:
-    """The same as CSV; what was skipped stands there as JSON."""
+    """The same as CSV; what was skipped and decided stands there as JSON."""
     header = [field.name for field in msgspec.structs.fields(RunFacts)]
     rows = [
-        [msgspec.json.encode(cell).decode() if isinstance(cell, dict) else cell for cell in msgspec.structs.astuple(one)]
+        [msgspec.json.encode(cell).decode() if isinstance(cell, dict | list) else cell for cell in msgspec.structs.astuple(one)]
         for one in _runs().runs
     ]
     return csv_response(header, rows, "runs")

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from test_api import error, get
 
+from dashboard.api.uploads import KEYS as KEYS_OF_UPLOADS
 from queries.selection import KEYS
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +58,15 @@ def test_it_takes_the_documented_keys_and_no_others(client, address):
     said = error(client, f"{path}?colour=red", 400)
     assert (said["code"], said["field"]) == ("unknown_key", "colour")
     assert set(said["allowed"]) == documented()[f"GET {address}"]
+
+
+def test_the_keys_of_an_upload_are_documented():
+    takes = documented()["POST /api/v1/runs"]
+    assert takes == set(KEYS_OF_UPLOADS)
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    section = text[text.index("## Uploading") : text.index("| status |")]
+    first = [cell for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for cell in re.findall(r"`([^`]+)`", row)]
+    assert sorted(first) == sorted(KEYS_OF_UPLOADS)
 
 
 def test_every_key_of_the_selection_is_documented():

@@ -20,6 +20,7 @@ GOOD = [
     ("UPLOADS", "Open", "uploads", "open"),
     ("UPLOADS", "off", "uploads", "off"),
     ("MAX_UPLOAD_MB", "1", "max_upload_mb", 1),
+    ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", "lab.example,10.0.0.5,[::1]"),
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
 ]
@@ -40,6 +41,8 @@ BAD = [
     ("UPLOADS", "yes"),
     ("MAX_UPLOAD_MB", "0"),
     ("MAX_UPLOAD_MB", "1e3"),
+    ("HOSTS", "http://lab.example"),
+    ("HOSTS", "lab.example:80"),
     ("LOG_LEVEL", "loud"),
 ]
 

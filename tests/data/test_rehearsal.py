@@ -79,13 +79,13 @@ def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypa
     toy.put(store, toy.write(tmp_path / "toy"))
     staging, tries = rehearsal.staging, []
 
-    def overtaken(store):
+    def overtaken(store, largest):
         tries.append(store.version())
         if len(tries) == 1:
             for name in "abcde":
                 toy.put(store, run, dataset="toy", model=name)
             raise OSError("the version is gone")
-        return staging(store)
+        return staging(store, largest)
 
     monkeypatch.setattr(rehearsal, "staging", overtaken)
     with rehearse(store, [run], OPTIONS) as tried:

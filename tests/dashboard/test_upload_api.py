@@ -1,0 +1,434 @@
+"""Uploads over HTTP: what is taken, what is refused and in which words, and that nothing is stored where it should not be."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+from serving import ROOT, run_cli, start_server
+from test_api import error, get
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from dashboard.uploads import body, failures, work
+from data.ingest import import_paths
+from data.staging import ImportOptions
+from data.tokens import Tokens
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS
+from queries.selection import Selection
+
+ADDRESS = "/api/v1/runs"
+RUN = {"run", "model", "elicitation", "items", "questions", "missing_questions", "sha256"}
+
+
+def desk(store, **settings):
+    """An app that reads files in this process, with a token."""
+    made = create_app(Settings(store=str(store), workers=1, **settings))
+    service = made.extensions["clueline"]
+    service.import_file = lambda job, folder: work.perform(job, service.store)
+    token = Tokens(service.store.folder).create("ann") if not Tokens(service.store.folder).all() else None
+    return SimpleNamespace(
+        app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store
+    )
+
+
+@pytest.fixture
+def upload(copied):
+    return desk(copied)
+
+
+@pytest.fixture(scope="module")
+def standing(seeded, tmp_path_factory):
+    """The same, for what is refused and leaves the store as it is."""
+    return desk(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
+
+
+@pytest.fixture(scope="session")
+def prompts(client):
+    """Prompts of Pyramid as rows, and the header."""
+    text = client.get("/api/v1/datasets/pyramid/prompts.csv").get_data(as_text=True)
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def filled(rows, guess="Frankenstein", confidence=0.25):
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, rows[0])
+    writer.writeheader()
+    writer.writerows(row | {"guess": guess, "confidence": confidence} for row in rows)
+    return out.getvalue().encode()
+
+
+def post(upload, content, status, query="dataset=pyramid&model=m", **more):
+    answer = upload.client.post(f"{ADDRESS}?{query}", data=content, headers=upload.auth | more.pop("headers", {}), **more)
+    assert answer.status_code == status, answer.text
+    assert answer.mimetype == "application/json"
+    assert not list((upload.store / "incoming").glob("*")), "an upload left files behind"
+    return answer.json
+
+
+def refused(upload, content, status, query="dataset=pyramid&model=m", **more):
+    version = upload.service.store.version()
+    said = post(upload, content, status, query, **more)
+    assert set(said) == {"error"} and {"code", "message", "field", "allowed", "rows"} <= set(said["error"])
+    assert upload.service.store.version() == version
+    return said["error"]
+
+
+def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
+    said = post(upload, filled(prompts), 201, "dataset=pyramid&model=m&elicitation=e&filename=answers.csv")
+    (one,) = said["runs"]
+    assert set(one) >= RUN and said["warnings"] == []
+    assert (one["model"], one["elicitation"], one["items"], one["questions"], one["missing_questions"]) == ("m", "e", 339, 60, 0)
+    facts = get(upload.client, f"{ADDRESS}/{one['run']}")
+    assert (facts["imported_by"], facts["file_name"], facts["sha256"]) == ("ann", "answers.csv", one["sha256"])
+    assert facts["withdrawn_at"] is None and facts["decisions"] == []
+    # The row of the leaderboard follows at once.
+    board = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")
+    (row,) = [row for row in board["rows"] if row["run"] == one["run"]]
+    # By hand: Frankenstein is the answer of one question of six clues at most, right with 0.25 there.
+    right = sum(
+        clue["correct"]
+        for name in {row["question_id"] for row in prompts}
+        for run in get(upload.client, f"/api/v1/questions/pyramid/{name}?run={one['run']}")["runs"]
+        for clue in run["clues"]
+    )
+    assert right in (0, 5, 6)
+    assert row["metrics"]["brier"]["value"] is not None
+
+
+def test_prompts_in_json_lines_upload_with_two_keys_more(upload, client):
+    lines = client.get("/api/v1/datasets/pyramid/prompts.jsonl").get_data(as_text=True).splitlines()
+    rows = [json.loads(line) | {"guess": "x", "confidence": 0.5} for line in lines]
+    said = post(upload, "".join(json.dumps(row) + "\n" for row in rows).encode(), 201)
+    assert said["runs"][0]["items"] == 339
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda content: content], ids=["gzip", "plain"])
+def test_the_same_file_again_gives_the_run_that_is_there(upload, prompts, pack):
+    first = post(upload, pack(filled(prompts)), 201)
+    version = upload.service.store.version()
+    again = post(upload, pack(filled(prompts)), 200)
+    assert [one["run"] for one in again["runs"]] == [one["run"] for one in first["runs"]]
+    assert [one["stored"] for one in again["runs"]] == [True] and upload.service.store.version() == version
+    # and the command line gives the same run
+    path = upload.store.parent / "again.csv"
+    path.write_bytes(filled(prompts))
+    report = import_paths(upload.service.store, [path], ImportOptions(dataset="pyramid", model="m"))
+    assert report.runs == [one["run"] for one in first["runs"]]
+
+
+def test_a_form_carries_the_file_and_the_keys(upload, prompts):
+    form = {
+        "file": (io.BytesIO(filled(prompts)), "..\\..\\C:\\a/b/\x00my\u202e run.csv"),
+        "dataset": "pyramid",
+        "elicitation": "",
+    }
+    said = post(upload, form, 201, "model=form")
+    facts = get(upload.client, f"{ADDRESS}/{said['runs'][0]['run']}")
+    assert (facts["model"], facts["file_name"]) == ("form", "my run.csv")
+
+
+def test_several_runs_in_one_file_and_percent(upload):
+    content = (
+        b"question_id,clue,guess,confidence,model,elicitation\nlit-01,0,x,50,a,verbalized\n"
+        b"lit-01,0,x,75,b,verbalized\nlit-02,0,x,100,a,verbalized\n"
+    )
+    said = post(upload, content, 201, "dataset=pyramid&confidence_scale=percent")
+    assert [(one["model"], one["items"], one["missing_questions"]) for one in said["runs"]] == [("a", 2, 58), ("b", 1, 59)]
+
+
+def test_other_formats_are_recognised_or_named(upload):
+    content = b"Reasoning,Answer,Confidence,Question ID\nr,80,0.5,0\nr,unsure,0.5,1\n"
+    (one,) = post(upload, content, 201, "model=gpt")["runs"]
+    assert (one["items"], sum(one["skipped"].values())) == (1, 1)
+    (same,) = post(upload, content, 200, "model=gpt&format=lifeeval")["runs"]
+    assert same["run"] == one["run"]
+
+
+BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,nan\n"
+
+
+@pytest.mark.parametrize("dry", ["", "&dry_run=1"])
+def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
+    said = refused(standing, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
+    assert (said["code"], said["total"]) == ("bad_rows", 5)
+    told = sorted((row["line"], row["column"], row["value"]) for row in said["rows"])
+    assert told == [
+        (3, "question_id", "lit-01"), (4, "question_id", "nowhere"), (5, "confidence", "50"), (6, "clue", "99"),
+        (6, "confidence", "nan"),
+    ]  # fmt: skip
+    assert all(row["file"] == "f.csv" and row["reason"] for row in said["rows"])
+    assert "confidence_scale=percent" in said["rows"][2]["reason"] and "--" not in json.dumps(said)
+
+
+def test_at_most_a_hundred_bad_rows_are_told_unless_asked(standing):
+    content = b"question_id,clue,guess,confidence\n" + b"nowhere,0,x,0.5\n" * 700
+    said = refused(standing, content, 422)
+    assert (len(said["rows"]), said["total"]) == (100, 700)
+    assert len(refused(standing, content, 422, "dataset=pyramid&model=m&rows=650")["rows"]) == 650
+
+
+def test_a_dry_run_shows_what_would_be_and_stores_nothing(upload, prompts):
+    some = [row for row in prompts if row["question_id"] not in ("lit-01", "lit-02")]
+    version = upload.service.store.version()
+    said = post(upload, filled(some, confidence=0.9), 200, "dataset=pyramid&model=m&dry_run=1")
+    assert upload.service.store.version() == version
+    (one,) = said["runs"]
+    assert said["dry_run"] and (one["stored"], one["questions"], one["missing_questions"]) == (False, 58, 2)
+    assert said["missing"] == [{"run": one["run"], "total": 2, "questions": ["lit-01", "lit-02"]}]
+    assert said["format"] == "responses" and said["columns"] == ["question_id", "clue", "guess", "confidence"]
+    assert [row["clue"] for row in said["first"]][:3] == [0, 1, 2] and len(said["first"]) == 10
+    error(upload.client, f"{ADDRESS}/{one['run']}", 404)
+    # What it says of the ranks comes true.
+    (row,) = said["leaderboard"]["rows"]
+    assert post(upload, filled(some, confidence=0.9), 201)["runs"][0]["run"] == one["run"]
+    board = leaderboard(upload.service.snapshot(), Selection("pyramid"), METRICS)
+    (true,) = [found for found in board.rows if found.run == one["run"]]
+    assert said["ranked"] == len(board.rows)
+    for key, cell in row["metrics"].items():
+        assert (cell["value"], cell["rank"]) == (pytest.approx(true.metrics[key].value, nan_ok=True), true.metrics[key].rank), key
+
+
+def test_uncertain_grades_are_listed_and_decisions_kept(upload):
+    answer = get(upload.client, "/api/v1/questions/pyramid/lit-01")["answer"]
+    head = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip()
+    near = head + "s"  # a letter more than what is right
+    content = f'question_id,clue,guess,confidence\nlit-01,0,"{near}",0.5\nlit-01,1,"{near}",0.5\nlit-02,0,zzzz,0.5\n'.encode()
+    said = post(upload, content, 200, "dataset=pyramid&model=m&dry_run=1")["uncertain"]
+    (doubt,) = said["guesses"]
+    assert (doubt["question_id"], doubt["clues"], doubt["guess"], doubt["correct"]) == ("lit-01", [0, 1], near, 0)
+    assert (said["total"], said["graded"], said["looked_at"]) == (1, 2, 2) and doubt["reason"] and doubt["answer"] == answer
+    grades = [{"question_id": "lit-01", "clue": 1, "guess": near, "correct": True}]
+    form = {"file": (io.BytesIO(content), "f.csv"), "grades": json.dumps(grades)}
+    (one,) = post(upload, form, 201)["runs"]
+    assert get(upload.client, f"{ADDRESS}/{one['run']}")["decisions"] == [grades[0] | {"correct": 1.0}]
+    (run,) = get(upload.client, f"/api/v1/questions/pyramid/lit-01?run={one['run']}")["runs"]
+    assert [clue["correct"] for clue in run["clues"] if clue["guess"] == near] == [0, 1]
+    # What goes out comes in as the same run, whose correctness a file states now.
+    out = upload.client.get(f"{ADDRESS}/{one['run']}/responses.csv").data
+    assert post(upload, out, 200)["runs"][0]["run"] == one["run"]
+
+
+BAD_GRADES = [
+    "{", "{}", "[1]", '[{"question_id":"q"}]', '[{"question_id":"q","correct":2}]', '[{"question_id":"q","correct":"x"}]',
+    '[{"question_id":"q","correct":1,"by":"me"}]', '[{"question_id":"q","correct":1,"clue":99999999999}]',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("grades", BAD_GRADES)
+def test_decisions_that_cannot_be_read_are_refused(standing, grades):
+    form = {"file": (io.BytesIO(BAD), "f.csv"), "grades": grades}
+    said = refused(standing, form, 400)
+    assert (said["code"], said["field"]) == ("bad_value", "grades")
+
+
+KEYS = [
+    ("colour=red", "unknown_key", "colour"),
+    ("dataset=nowhere", "unknown_value", "dataset"),
+    ("dataset=pyramid&dataset=tone", "repeated_key", "dataset"),
+    ("format=xls", "unknown_value", "format"),
+    ("confidence_scale=promille", "unknown_value", "confidence_scale"),
+    ("dry_run=yes", "unknown_value", "dry_run"),
+    ("rows=0", "bad_value", "rows"),
+    ("rows=99999", "bad_value", "rows"),
+    ("rows=%D9%A3", "bad_value", "rows"),
+    ("model=" + "x" * 501, "bad_value", "model"),
+]
+
+
+@pytest.mark.parametrize(("query", "code", "field"), KEYS)
+@pytest.mark.parametrize("where", ["address", "form"])
+def test_what_a_key_may_be_is_checked(standing, query, code, field, where):
+    if where == "address":
+        said = refused(standing, b"x", 400, query)
+    else:
+        key, _, value = query.partition("=")
+        query = "dataset=pyramid" if code == "repeated_key" else ""
+        value = "tone" if code == "repeated_key" else "\u0663" if "%" in value else value
+        said = refused(standing, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
+    assert (said["code"], said["field"]) == (code, field)
+    if code == "unknown_value":
+        assert said["allowed"]
+
+
+def test_what_is_no_file_of_runs_is_refused(standing, prompts):
+    assert refused(standing, b"", 400)["code"] == "empty_file"
+    assert refused(standing, {"dataset": "pyramid"}, 400, "", content_type="multipart/form-data")["code"] == "no_file"
+    assert refused(standing, {"data": (io.BytesIO(b"x"), "f")}, 400)["code"] == "no_file"
+    two = {"file": [(io.BytesIO(b"x"), "f"), (io.BytesIO(b"y"), "g")]}
+    assert refused(standing, two, 400)["code"] == "several_files"
+    assert refused(standing, b"x", 400, content_type="multipart/form-data")["code"] == "bad_form"
+    assert refused(standing, b"x", 400, content_type="multipart/form-data; boundary=a")["code"] in ("bad_form", "no_file")
+    assert refused(standing, filled(prompts), 415, content_type="image/png")["code"] == "unsupported_type"
+    assert refused(standing, filled(prompts), 415, headers={"Content-Encoding": "br"})["code"] == "unsupported_encoding"
+    assert refused(standing, b"\x89PNG\r\n\x1a\n" + bytes(100), 422)["code"] == "bad_rows"
+    said = refused(standing, b"a,b\n1,2\n", 422)
+    assert "the format is not recognised" in said["rows"][0]["reason"] and "format=" in said["rows"][0]["reason"]
+    assert "dataset=ID" in refused(standing, filled(prompts), 422, "model=m")["rows"][0]["reason"]
+    assert "model=NAME" in refused(standing, filled(prompts), 422, "dataset=pyramid")["rows"][0]["reason"]
+
+
+def test_only_runs_are_taken(standing, tmp_path):
+    folder = tmp_path / "other"
+    shutil.copytree(ROOT / "data" / "sample" / "tone", folder)
+    facts = json.loads((folder / "dataset.json").read_text())
+    (folder / "dataset.json").write_text(json.dumps(facts | {"dataset": "other"}))
+    packed = shutil.make_archive(str(tmp_path / "other"), "zip", folder)
+    with open(packed, "rb") as file:
+        content = file.read()
+    assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["reason"]
+    assert [one["dataset"] for one in get(standing.client, "/api/v1/datasets")["datasets"]] == ["lifeeval", "pyramid", "tone"]
+
+
+def test_a_file_that_is_too_large_is_not_taken(copied, prompts):
+    upload = desk(copied, max_upload_mb=1)
+    most = 2**20
+    assert refused(upload, bytes(most + 1), 413)["code"] == "too_large"
+    # Without a length, as it is read; and within a form.
+    stream = {"input_stream": io.BytesIO(bytes(most + 1)), "environ_overrides": {"wsgi.input_terminated": True}}
+    assert refused(upload, None, 413, **stream)["code"] == "too_large"
+    assert refused(upload, {"file": (io.BytesIO(bytes(most + 1)), "f")}, 413)["code"] == "too_large"
+    assert refused(upload, {"file": (io.BytesIO(bytes(12 * most)), "f")}, 413)["code"] == "too_large"
+    assert refused(upload, {"file": (io.BytesIO(b"x"), "f"), "model": "x" * (9 * 2**20)}, 413, "")["code"] == "too_large"
+    # A file of exactly that size is read; a bomb is not unpacked further than it may be.
+    assert refused(upload, b"a" * most, 422)["code"] == "bad_rows"
+    bomb = gzip.compress(b"question_id,clue,guess,confidence\n" + bytes(11 * most))
+    assert "unpacks to more than 10 MiB" in refused(upload, bomb, 422)["rows"][0]["reason"]
+
+
+def test_a_body_that_breaks_off_is_not_taken(standing):
+    cut = {"input_stream": io.BytesIO(b"question_id,"), "environ_overrides": {"CONTENT_LENGTH": "1000"}}
+    assert refused(standing, None, 400, **cut)["code"] == "broken_off"
+    whole = b'--a\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nquestion_id\r\n--a--\r\n'
+    for end in range(len(whole) - 4):
+        cut = {"input_stream": io.BytesIO(whole[:end]), "environ_overrides": {"CONTENT_LENGTH": str(len(whole))}}
+        said = refused(standing, None, 400, content_type="multipart/form-data; boundary=a", **cut)
+        assert said["code"] in ("broken_off", "bad_form"), end
+
+
+def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
+    (one,) = post(upload, filled(prompts), 201)["runs"]
+    name = one["run"]
+
+    def listed():
+        boards = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")["rows"]
+        of = get(upload.client, "/api/v1/questions/pyramid/lit-01")["runs"]
+        return [name in [row["run"] for row in rows] for rows in (boards, of)]
+
+    before = get(upload.client, f"{ADDRESS}/{name}")
+    assert listed() == [True, True]
+    gone = upload.client.delete(f"{ADDRESS}/{name}", headers=upload.auth)
+    assert gone.status_code == 200 and gone.json["withdrawn_at"] and gone.json["withdrawn_by"] == "ann"
+    assert upload.client.delete(f"{ADDRESS}/{name}", headers=upload.auth).json == gone.json  # again changes nothing
+    assert listed() == [False, False]
+    assert [run for run in get(upload.client, ADDRESS)["runs"] if run["run"] == name] == [gone.json]  # there, with the mark
+    (row,) = get(upload.client, f"/api/v1/leaderboard?dataset=pyramid&run={name}&metrics=brier")["rows"]  # where it is named
+    assert row["run"] == name
+    assert upload.client.get(f"{ADDRESS}/{name}/responses.csv").status_code == 200  # nothing is erased
+    again = post(upload, filled(prompts), 200)
+    assert "withdrawn" in again["warnings"][0] and listed() == [False, False]
+    back = upload.client.post(f"{ADDRESS}/{name}/restore", headers=upload.auth)
+    assert back.status_code == 200 and back.json == before and listed() == [True, True]
+    for method, address in (("DELETE", f"{ADDRESS}/nowhere"), ("POST", f"{ADDRESS}/nowhere/restore")):
+        answer = upload.client.open(address, method=method, headers=upload.auth)
+        assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_run")
+
+
+def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
+    monkeypatch.setattr(body._Spool, "write", lambda self, chunk: (_ for _ in ()).throw(work.StoreError("no space left")))
+    assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
+
+
+def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
+    for _ in range(3):
+        assert upload.service.uploading.acquire(blocking=False)
+    answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
+    assert answer.status_code == 503 and answer.headers["Retry-After"]
+    upload.service.uploading.release()
+    post(upload, filled(prompts), 201)
+
+
+def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch):
+    standing.service.import_file = work.in_child
+    monkeypatch.setattr(work.sys, "executable", "/bin/false")
+    assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
+    sleeper = standing.store.parent / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
+    sleeper.chmod(0o700)
+    monkeypatch.setattr(work.sys, "executable", str(sleeper))
+    monkeypatch.setattr(work, "PATIENCE", 0.2)
+    assert "too long" in post(standing, filled(prompts), 503)["error"]["message"]
+
+
+def test_what_a_killed_server_left_is_swept_up(upload, prompts):
+    old = upload.store / "incoming" / "old"
+    old.mkdir(parents=True)
+    (old / "file").write_text("x")
+    os.utime(old, (0, 0))
+    post(upload, filled(prompts), 201)
+    assert not old.exists()
+
+
+def test_failures_are_forgotten_after_a_minute_and_the_table_stays_small(tmp_path):
+    table = failures.Failures(tmp_path)
+    assert [table.count("a", 1000.0 + index) for index in range(failures.MOST)] == [0] * failures.MOST
+    assert table.count("a", 1020.0) == 40 and table.count("b", 1020.0) == 0
+    assert failures.Failures(tmp_path).count("a", 1020.0) == 40  # another worker knows
+    assert table.count("a", 1060.5) == 0 and table.count("a", 1060.6) == 1  # the first is a minute old, the second not
+    for index in range(2 * failures.ADDRESSES):
+        table.count(f"10.0.{index // 256}.{index % 256}", 2000.0)
+    kept = json.loads((tmp_path / "failed_tokens.json").read_text())
+    assert len(kept) == failures.ADDRESSES and "a" not in kept
+    (tmp_path / "failed_tokens.json").write_text("[")
+    assert table.count("a", 3000.0) == 0
+
+
+def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):
+    """A server as it is started, its own process for the import, and the curl line of the README."""
+    served = start_server(copied, tmp_path / "log")
+    try:
+        token = run_cli("token", "create", "lab", store=copied).stdout.strip()
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        (line,) = re.findall(r"^curl .*--data-binary.*$", text, re.MULTILINE)
+        (tmp_path / "answers.csv").write_bytes(filled(prompts))
+        line = line.replace("http://127.0.0.1:8050", served.address)
+        done = subprocess.run(
+            ["sh", "-c", line],
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"TOKEN": token},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        (one,) = json.loads(done.stdout)["runs"]
+        assert (one["model"], one["items"]) == ("my-model", 339)
+        # The program of the README, as it stands there: questions out, answers in.
+        (program,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Bearer" in code)
+        assert len([line for line in program.splitlines() if line]) < 20
+        monkeypatch.setenv("TOKEN", token)
+        exec(compile(program.replace("http://127.0.0.1:8050", served.address), "README.md", "exec"), {})
+        assert "'model': 'my-program'" in capsys.readouterr().out
+        with urllib.request.urlopen(f"{served.address}{ADDRESS}/{one['run']}") as answer:
+            assert json.load(answer)["imported_by"] == "lab"
+        # A token that is revoked no longer holds, in whichever worker.
+        run_cli("token", "revoke", "lab", store=copied)
+        request = urllib.request.Request(
+            f"{served.address}{ADDRESS}?dataset=pyramid&model=n", filled(prompts), {"Authorization": f"Bearer {token}"}
+        )
+        for _ in range(4):
+            with pytest.raises(urllib.error.HTTPError) as denied:
+                urllib.request.urlopen(request)
+            assert denied.value.code == 403
+    finally:
+        served.stop()

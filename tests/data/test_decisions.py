@@ -1,0 +1,117 @@
+"""What an analyst decides of guesses: it stands for what the file would state, and is remembered."""
+
+import json
+
+import pytest
+import toy
+
+from data.grading import doubt
+from data.ingest import import_paths
+from data.report import Refused
+from data.staging import Decision, ImportOptions
+
+ROME = Decision("q1", 0, "Rome", 1.0)
+
+
+@pytest.fixture
+def run(store, tmp_path):
+    toy.put(store, toy.write(tmp_path / "toy"))
+    path = tmp_path / "run.csv"
+    path.write_text(toy.RESPONSES)
+    return path
+
+
+def put(store, path, *decisions, model="m"):
+    (run,) = import_paths(store, [path], ImportOptions(dataset="toy", model=model, decisions=decisions)).runs
+    return run
+
+
+def said(store, run):
+    rows = store.snapshot().rows(
+        "select question_id, clue, correct, graded from responses where run = $r order by 1, 2", {"r": run}
+    )
+    (decisions,) = store.snapshot().rows("select decisions from runs where run = $r", {"r": run})[0]
+    return rows, decisions and json.loads(decisions)
+
+
+def test_a_decision_holds_and_is_kept(store, run):
+    rows, decisions = said(store, put(store, run, ROME, Decision("q2", 0, None, 0.5)))
+    assert rows == [
+        ("q1", 0, 1.0, "person"), ("q1", 1, 1.0, "answer"), ("q1", 2, 1.0, "answer"),
+        ("q2", 0, 0.5, "person"), ("q2", 1, 1.0, "answer"),
+    ]  # fmt: skip
+    assert decisions == [
+        {"question_id": "q1", "clue": 0, "guess": "Rome", "correct": 1.0},
+        {"question_id": "q2", "clue": 0, "guess": None, "correct": 0.5},
+    ]
+
+
+def test_without_a_clue_it_is_about_every_clue_of_that_guess(store, run):
+    run.write_text(toy.RESPONSES.replace("paris", "Paris"))
+    rows, decisions = said(store, put(store, run, Decision("q1", None, "Paris", 0.0)))
+    assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [one["clue"] for one in decisions] == [1, 2]
+
+
+def test_it_makes_the_run_that_a_file_with_that_correctness_makes(store, run, tmp_path):
+    """Runs are named by content: another decision is another run, the same one the same, stated or decided."""
+    plain, decided = put(store, run), put(store, run, ROME)
+    assert plain != decided == put(store, run, ROME)
+    lines = toy.RESPONSES.splitlines()
+    stated = tmp_path / "stated.csv"
+    stated.write_text("\n".join([lines[0] + ",correct", lines[1] + ",1", *(line + "," for line in lines[2:])]) + "\n")
+    assert put(store, stated) == decided
+
+
+@pytest.mark.parametrize(
+    ("decisions", "reason"),
+    [
+        ([ROME, Decision("q1", 0, "Paris", 1.0)], "grades, line 2, column guess, value 'Paris': no answer of the file"),
+        ([Decision("q9", None, "Rome", 1.0)], "no answer of the file"),
+        ([ROME, Decision("q1", None, "Rome", 0.0)], "another decision is about the same answer"),
+    ],
+)
+def test_a_decision_that_fits_nothing_is_refused(store, run, decisions, reason):
+    version = store.version()
+    with pytest.raises(Refused) as refused:
+        put(store, run, *decisions)
+    assert len(refused.value.problems) == 1 and reason in str(refused.value.problems[0])
+    assert store.version() == version
+
+
+def test_what_the_file_states_or_the_life_table_says_is_not_decided(store, run, tmp_path):
+    run.write_text("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.2,0\n")
+    with pytest.raises(Refused, match="the file states whether this is correct"):
+        put(store, run, ROME)
+    facts = {"dataset": "toy", "kind": "lifeeval", "title": "Ages"}
+    questions = "question_id,sex,minimum_age,radius\na,male,30,5\n"
+    toy.put(store, toy.write(tmp_path / "ages", facts=facts | {"dataset": "ages"}, questions=questions, clues=None))
+    run.write_text("question_id,guess,confidence\na,80,0.2\n")
+    with pytest.raises(Refused, match="the life table grades this"):
+        import_paths(store, [run], ImportOptions(dataset="ages", model="m", decisions=(Decision("a", 0, "80", 1.0),)))
+
+
+def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
+    name = put(store, run, ROME)
+    other = toy.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "Lyon")
+    toy.put(store, toy.write(tmp_path / "toy", questions=other), replace=True)
+    assert said(store, name)[0][:3] == [("q1", 0, 1.0, "person"), ("q1", 1, 0.0, "answer"), ("q1", 2, 0.0, "answer")]
+
+
+@pytest.mark.parametrize(
+    ("line", "guess", "reason"),
+    [
+        ("Paris [prompt on France]", "France", "prompt"),
+        ("Mary Shelley", "Shelley", "words in common"),
+        ("Shelley", "Percy Shelley", "says more"),
+        ("Tchaikovsky", "Tchaikovski", "spelled nearly"),
+        ("Tchaikovsky", "Tchaikovsky", None),
+        ("Shelley [reject Percy Shelley]", "Percy Shelley", None),
+        ("Paris", "London", None),
+        ("Paris", "", None),
+        ("Paris", None, None),
+        ("Paris", "ERROR", None),
+    ],
+)
+def test_which_grades_a_person_should_look_at(line, guess, reason):
+    said = doubt(line, guess)
+    assert said is None if reason is None else reason in said

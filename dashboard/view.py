@@ -18,10 +18,11 @@ from dash.development.base_component import Component
 from plotly.io.json import to_json_plotly
 
 from dashboard.components.filters import filter_bar
-from dashboard.components.messages import error_panel, simulated_banner
+from dashboard.components.messages import error_panel, simulated_banner, withdrawn_banner
 from dashboard.components.shell import header
 from dashboard.service import service
 from data.store import StoreError
+from queries.runs import run
 from queries.selection import KEYS, BadAddress, Facets, Selection
 
 THEMES = ("light", "dark")
@@ -130,7 +131,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
     looking: Looking | None = None
     try:
         looking = look(view, pairs, dataset, item)
-        content = list(view.draw(looking))
+        content = _content(view, looking, pairs)
         bar = filter_bar(looking.facets, looking.selection, view.filters)
     except (BadAddress, StoreError) as error:
         content = [error_panel(error, path, pairs)]
@@ -174,7 +175,7 @@ def redraw(query: str | None, shown: dict[str, Any] | None, of: dict[str, Any]) 
         return no_update, no_update, *leave
     pairs = parse_qsl(query or "", keep_blank_values=True)
     try:
-        content = list(view.draw(look(view, pairs, of["dataset"], of["item"])))
+        content = _content(view, look(view, pairs, of["dataset"], of["item"]), pairs)
     except (BadAddress, StoreError) as error:
         return [error_panel(error, of["path"], pairs)], None, *leave
     now = _shown(view, query or "", content)
@@ -191,6 +192,13 @@ def redraw(query: str | None, shown: dict[str, Any] | None, of: dict[str, Any]) 
         ]
         return no_update, now, *in_place
     return content, now, *leave
+
+
+def _content(view: View, looking: Looking, pairs: Pairs) -> list[Component | None]:
+    """What a view draws, below what must be said of withdrawn runs that its address names."""
+    named = [name for name in looking.facets.withdrawn if any(name in value for _, value in pairs)]
+    said = [withdrawn_banner(service().ask(run, name)) for name in named]
+    return [*said, *view.draw(looking)]
 
 
 def _others(view: View, query: str) -> Pairs:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from dash import dcc, html
 
 from data.store import StoreError
+from queries.runs import RunFacts
 from queries.selection import KEYS, BadAddress, Facets, Selection
 
 NARROWING = ("run", "model", "elicitation", "category", "subcategory", "difficulty", "radius", "revealed", "q")
@@ -35,6 +36,21 @@ def in_short(note: str) -> str:
         return note
     ends = [found.start() + 1 for found in re.finditer(r"[.!?](?= )", note)] or [len(note)]
     return note[: max([end for end in ends if end <= SHORT] or ends[:1])]
+
+
+def withdrawn_banner(run: RunFacts) -> html.Aside:
+    """Says that a run was withdrawn, where an address names it all the same."""
+    when = (run.withdrawn_at or "")[:10]
+    return html.Aside(
+        html.Div([
+            html.Strong("Withdrawn run. "),
+            f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {when}"
+            + (f" by {run.withdrawn_by}" if run.withdrawn_by else "")
+            + ". It is shown because this address names it, and stands on no other page.",
+        ]),
+        className="banner",
+        role="note",
+    )  # fmt: skip
 
 
 def error_panel(error: BadAddress | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:

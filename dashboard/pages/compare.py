@@ -127,7 +127,10 @@ def _metrics(looking: Looking) -> tuple[Metric, ...]:
 
 def _runs(looking: Looking) -> dict[str, str]:
     """The runs that can be compared, with their names: those of the selection and those that the address names."""
-    found = service().ask(leaderboard, looking.selection.but(run=(), model=(), elicitation=()), ())
+    named = [run for run in (looking.single("a"), looking.single("b")) if run in looking.facets.withdrawn]
+    # A withdrawn run is looked at only where it is named, and then the others must be named too.
+    runs = (*(run for run, _, _ in looking.facets.runs), *named) if named else ()
+    found = service().ask(leaderboard, looking.selection.but(run=runs, model=(), elicitation=()), ())
     return run_names(found.rows)
 
 

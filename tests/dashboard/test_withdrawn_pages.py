@@ -1,0 +1,47 @@
+"""A withdrawn run is on no page, but for one whose address names it, which says so."""
+
+import json
+import shutil
+
+import pytest
+from test_every_page import plain
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from dashboard.view import VIEWS, page
+from data.withdrawal import withdraw
+
+
+@pytest.fixture(scope="module")
+def gone(seeded, tmp_path_factory):
+    """An app whose store has withdrawn the second run of Pyramid, and that run."""
+    app = create_app(Settings(store=str(shutil.copytree(seeded, tmp_path_factory.mktemp("gone") / "store")), workers=1))
+    store = app.extensions["clueline"].store
+    run, model, elicitation = store.snapshot().rows(
+        "select run, model, elicitation from runs where dataset = 'pyramid' order by position limit 1 offset 1"
+    )[0]
+    withdraw(store, run, "ann")
+    return app, run, f"{model} ({elicitation}), run {run}, was withdrawn on "
+
+
+def drawn(app, name, query):
+    with app.test_request_context(VIEWS[name].path):
+        item = ("pyramid", "lit-01") if name == "question" else ()
+        return json.dumps(plain(page(VIEWS[name], {"dataset": "pyramid"} | query, *item)), ensure_ascii=False)
+
+
+def test_it_is_shown_where_it_is_named_alone(gone):
+    app, run, said = gone
+    names = [name for name, view in VIEWS.items() if view.place is not None]
+    assert len(names) >= 8
+    for name in (*names, "question"):
+        assert run not in drawn(app, name, {}), name
+        shown = drawn(app, name, {"run": run})
+        assert said in shown and " by ann. " in shown, name
+
+
+def test_it_is_said_of_runs_that_other_keys_name(gone):
+    app, run, said = gone
+    other = app.extensions["clueline"].facets("pyramid").runs[0][0]
+    assert said in drawn(app, "compare", {"a": other, "b": run})
+    assert said in drawn(app, "questions", {"sort": f"brier:{run}"})

@@ -38,8 +38,7 @@ def walk(page, other, address, kind, name):
     else:
         page.locator(f"#content [data-set='{name}']").first.click()
     moved(page, was)
-    left = page.url
-    moved_on = shown(page)
+    left, moved_on = settled(page)
     page.reload(wait_until="commit")
     other.goto(left, wait_until="commit")
     expected = shown(other)
@@ -52,6 +51,18 @@ def walk(page, other, address, kind, name):
     page.go_back()
     shows(page, expected, f"{where}, come back to")
     assert page.url == left, where
+
+
+def settled(page):
+    """The address and all that is shown, once no change is under way: a slider may still work off the keys that it was given."""
+
+    def stays():
+        at, seen = page.url, shown(page)
+        page.wait_for_timeout(250)
+        assert page.url == at, "the address still changes"
+        return at, seen
+
+    return eventually(page, stays)
 
 
 def test_every_page_of_the_navigation_is_walked(visit):

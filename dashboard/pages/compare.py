@@ -28,6 +28,7 @@ from queries.questions import categories
 from queries.selection import BadAddress
 
 PATH = "/compare"
+SIGNIFICANT = 0.05  # p-values below it name a better run
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of what is no sum take as long as all the others together, a hundred times over: shown where they are asked for.
@@ -187,8 +188,10 @@ def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str
 
 def _metrics_table(found: Compared, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
     def better(one: Difference) -> Component:
-        if one.better is None:
+        if one.better is None or one.p_value is None:
             return html.Span(DASH)
+        if one.p_value >= SIGNIFICANT:
+            return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
         place = 0 if one.better == found.a.run else 1
         return html.Span(named(tones[place], names[place]))
 

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queries.metrics.kernels.arrays import FLAT, Floats, ratio
-from queries.metrics.kernels.twofold import Twofold, multiply, plus, subtract
+from queries.metrics.kernels.twofold import multiply, plus, subtract
+
+Parts = tuple[Floats, Floats, Floats]
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
@@ -55,7 +57,7 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
     return np.where(flat, np.nan, ratio(xy - ratio(x * y, n), np.where(flat, 0.0, spread)))
 
 
-def slope_error(n: Floats, x: Twofold, y: Twofold, xx: Twofold, xy: Twofold, yy: Twofold) -> Floats:
+def slope_error(n: Floats, x: Parts, y: Parts, xx: Parts, xy: Parts, yy: Parts) -> Floats:
     """Standard error of the least-squares slope, sqrt(RSS / (n - 2) / S_xx); NaN for n < 3 or where x does not vary. At least 0.
 
     With A = n xx - x^2 and B, C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. In plain floats A C - B^2 would cancel to
@@ -63,13 +65,18 @@ def slope_error(n: Floats, x: Twofold, y: Twofold, xx: Twofold, xy: Twofold, yy:
 
     Args:
         n: number of points.
-        x, y, xx, xy, yy: sums of x, y, x^2, x y, y^2, each as the sums of two parts.
+        x, y, xx, xy, yy: sums of x, y, x^2, x y, y^2, each as the sums of three parts, each far smaller than the one before.
     """
     count = np.asarray(n, float)
-    sums = [plus(*part) for part in (x, y, xx, xy, yy)]
-    x, y, xx, xy, yy = sums
+    sums = []
+    for leading, rest, least in (x, y, xx, xy, yy):
+        high, low = plus(leading, rest)
+        sums.append(plus(high, low + least))
+    s_x, s_y, s_xx, s_xy, s_yy = sums
     one = (count, np.zeros_like(count))
-    a, b, c = (subtract(multiply(one, both), multiply(p, q)) for both, p, q in ((xx, x, x), (xy, x, y), (yy, y, y)))
+    a, b, c = (
+        subtract(multiply(one, both), multiply(p, q)) for both, p, q in ((s_xx, s_x, s_x), (s_xy, s_x, s_y), (s_yy, s_y, s_y))
+    )
     unexplained = np.maximum(subtract(multiply(a, c), multiply(b, b))[0], 0.0)
-    flat = (a[0] <= FLAT * np.abs(count * xx[0])) | (count < 3)
+    flat = (a[0] <= FLAT * np.abs(count * s_xx[0])) | (count < 3)
     return np.sqrt(ratio(unexplained, np.where(flat, 0.0, a[0] ** 2 * (count - 2))))

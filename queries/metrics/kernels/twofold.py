@@ -11,6 +11,7 @@ from queries.metrics.kernels.arrays import Floats
 
 Twofold = tuple[Floats, Floats]
 GRID = 2.0**20  # squares of multiples of 2^-20 in [-1, 1] add up without rounding, up to 2^13 of them
+FINE = 2.0**55  # and multiples of 2^-55 within 2^-19, up to 2^17 of them
 SPLIT = 2.0**27 + 1  # cuts a float of 53 bits in halves
 
 
@@ -18,6 +19,12 @@ def parts(values: Floats) -> Twofold:
     """Values in [-1, 1] as the nearest multiple of 2^-20 and the exact rest: sums of their products keep every digit."""
     high = np.round(values * GRID) / GRID
     return high, values - high
+
+
+def finer(number: Twofold) -> Twofold:
+    """A twofold number within 2^-20 of 0 as the nearest multiple of 2^-55 and the rest: sums of the former keep every digit."""
+    high = np.round(number[0] * FINE) / FINE
+    return high, (number[0] - high) + number[1]
 
 
 def plus(a: Floats, b: Floats) -> Twofold:

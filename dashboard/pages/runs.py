@@ -1,0 +1,163 @@
+"""The runs: where each came from, what went in, and what was withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.numbers import count
+from dashboard.components.table import table
+from dashboard.service import service
+from dashboard.view import Looking, View, page, register
+from queries.runs import RunFacts, runs
+from queries.selection import BadAddress
+
+PATH = "/runs"
+ALL = ("", "all")  # values of the key "show": runs of the dataset, or of every one
+MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
+OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."
+
+
+def check(looking: Looking) -> None:
+    """Raise ``BadAddress`` where the page's own key is bad."""
+    if looking.single("show") not in ALL:
+        raise BadAddress("unknown_value", f"'show' cannot be {looking.single('show')!r}.", "show", ALL[1:])
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """Runs that count, and those that were withdrawn."""
+    check(looking)
+    everything = looking.single("show") == "all"
+    found = service().ask(runs, None if everything else looking.selection.dataset).runs
+    titles = {one.dataset: one.title for one in service().datasets()}
+    counting = [one for one in found if not one.withdrawn_at]
+    gone = [one for one in found if one.withdrawn_at]
+    mode = service().access.mode
+    where = "every dataset" if everything else looking.facets.title
+    other = (
+        dcc.Link(f"Only those of {looking.facets.title}", href=looking.link(PATH, show=None))
+        if everything
+        else dcc.Link("Those of every dataset", href=looking.link(PATH, show="all"))
+    )
+    return [
+        html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other],
+                 className="heading"),
+        html.P(OFF, className="note") if mode == "off" else html.Div(className="desk-token", **data(mode=mode)),
+        html.P(className="said", role="status", id="runs-said"),
+        _listed(counting, titles, everything, mode)
+        if counting
+        else html.Section([html.H2("No runs yet"), html.P("None was imported, or all were withdrawn.")], className="panel empty"),
+        html.Section(
+            [
+                html.H2("Withdrawn"),
+                html.P("They stand on no page that does not name them; nothing was erased.", className="note"),
+                _listed(gone, titles, everything, mode),
+            ],
+            className="section withdrawn",
+        )
+        if gone
+        else None,
+        html.P(
+            [
+                "As a table: ",
+                html.A("CSV", href="/api/v1/runs.csv" if everything else f"/api/v1/runs.csv?dataset={looking.selection.dataset}"),
+                ". The files of responses have what went in, by question id and clue; imported again, they give the same run.",
+            ],
+            className="note",
+        ),
+    ]  # fmt: skip
+
+
+def _listed(found: Sequence[RunFacts], titles: dict[str, str], everything: bool, mode: str) -> html.Div:
+    head = ["Run", *(["Dataset"] if everything else []), "Imported", "From", "Answers", "Decided", "What went in", "See",
+            *([] if mode == "off" else [""])]  # fmt: skip
+    label = "Withdrawn runs" if found[0].withdrawn_at else "Runs"
+    return html.Div(table(head, [_row(one, titles, everything, mode) for one in found], label), className="runs")
+
+
+def _row(one: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> html.Tr:
+    name = f"{one.model} · {one.elicitation}"
+    went = f"/api/v1/runs/{one.run}/responses"
+    gone = one.withdrawn_at is not None
+    see = f"/?dataset={one.dataset}" + (f"&run={one.run}" if gone else "")
+    change = html.Button(
+        "Restore" if gone else "Withdraw",
+        className="quiet",
+        **aria(label=f"{'Restore' if gone else 'Withdraw'} {name}"),
+        **data(run=one.run, change="restore" if gone else "withdraw", name=name),
+    )
+    cells = [
+        html.Td(titles.get(one.dataset, one.dataset)) if everything else None,
+        html.Td([_when(one.imported_at), html.Div(f"by {_who(one.imported_by)}", className="by"),
+                 html.Div(["withdrawn ", _when(one.withdrawn_at), f" by {_who(one.withdrawn_by)}"], className="by")
+                 if one.withdrawn_at else None]),
+        html.Td([html.Span(one.file_name or "a file without a name", className="name file"),
+                 html.Div(html.Code(f"sha256 {one.sha256[:12]}…", title=one.sha256), className="by")]),
+        html.Td([count(one.items, "answer"), html.Div(_counts(one), className="by")]),
+        html.Td(_decided(one)),
+        html.Td(html.Span([html.A("CSV", href=f"{went}.csv"), html.A("JSONL", href=f"{went}.jsonl"),
+                           html.A("Parquet", href=f"{went}.parquet")], className="links")),
+        html.Td(html.Span([dcc.Link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{one.run}")],
+                          className="links")),
+        None if mode == "off" else html.Td(change),
+    ]  # fmt: skip
+    first = html.Th(
+        [html.Span(name, className="name"), html.Div(html.Code(one.run), className="by")], scope="row", id=f"run-{one.run}"
+    )
+    return html.Tr([first, *(cell for cell in cells if cell is not None)])
+
+
+def _when(at: str | None) -> html.Time:
+    text = at or ""
+    return html.Time(f"{text[:10]} {text[11:16]} UTC", dateTime=text, title=text)
+
+
+def _who(name: str | None) -> str:
+    return {None: "the command line", "open": "an open server's visitor"}.get(name, str(name))
+
+
+def _counts(one: RunFacts) -> str:
+    parts = [f"to {count(one.questions, 'question')}"]
+    if one.missing_questions:
+        parts.append(f"{one.missing_questions:,} not answered")
+    parts += [f"{rows:,} skipped: {reason}" for reason, rows in one.skipped.items()]
+    return "; ".join(parts)
+
+
+def _decided(one: RunFacts) -> Component | str:
+    if not one.decisions:
+        return "–"
+    said = [
+        html.Li([
+            html.Span(decision.guess or "no guess", className="guess"),
+            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue})",
+        ])
+        for decision in one.decisions[:MOST_DECISIONS]
+    ]  # fmt: skip
+    left = len(one.decisions) - len(said)
+    return html.Details(
+        [
+            html.Summary(count(len(one.decisions), "guess", "guesses")),
+            html.Ul([*said, html.Li(f"and {left:,} more, in the JSON") if left else None]),
+        ]
+    )
+
+
+def _judged(correct: float) -> str:
+    return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
+
+
+VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, check=check, filters=(), keys=("show",)))
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

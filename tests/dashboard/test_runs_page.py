@@ -1,0 +1,85 @@
+"""The page of runs: provenance, what can be had, and who may change what."""
+
+import json
+import re
+import shutil
+
+import pytest
+from test_every_page import drawn, plain, walk, words
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.withdrawal import withdraw
+
+
+def opened(seeded, tmp_path, mode):
+    folder = shutil.copytree(seeded, tmp_path / mode)
+    return create_app(Settings(store=str(folder), workers=1, uploads=mode))
+
+
+def hrefs(content):
+    return {part["props"]["href"] for part in walk(plain(content)) if "href" in part.get("props", {})}
+
+
+def buttons(content):
+    """Run -> what its button does."""
+    found = [part["props"] for part in walk(plain(content)) if part.get("type") == "Button"]
+    return {one["data-run"]: one["data-change"] for one in found}
+
+
+def test_provenance_is_that_of_the_api(app, client):
+    content = drawn(app, "runs", "dataset=pyramid")
+    said = client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]
+    text = json.dumps(plain(content), ensure_ascii=False)
+    assert len(said) > 1
+    for one in said:
+        assert f"{one['model']} · {one['elicitation']}" in text and one["run"] in text and one["file_name"] in text
+        assert one["sha256"] in text and f"{one['items']:,} answers" in text
+        assert f"{one['imported_at'][:10]} {one['imported_at'][11:16]} UTC" in text
+
+
+def test_every_link_leads_somewhere(app, client):
+    links = hrefs(drawn(app, "runs", "dataset=pyramid"))
+    assert len([one for one in links if re.search(r"responses\.(csv|jsonl|parquet)$", one)]) >= 6
+    for link in links:
+        assert client.get(link).status_code == 200, link
+
+
+def test_runs_of_every_dataset_are_listed_if_wanted(app, client):
+    every = {one["run"] for one in client.get("/api/v1/runs").get_json()["runs"]}
+    own = {one["run"] for one in client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]}
+    assert own < every
+    assert set(buttons(drawn(app, "runs", "dataset=pyramid"))) == own
+    assert set(buttons(drawn(app, "runs", "dataset=pyramid&show=all"))) == every
+    assert client.get("/runs?show=some").status_code == 400
+
+
+@pytest.mark.parametrize(("mode", "asks"), [("token", True), ("open", True), ("off", False)])
+def test_what_may_be_changed_is_said(seeded, tmp_path, mode, asks):
+    content = drawn(opened(seeded, tmp_path, mode), "runs", "dataset=pyramid")
+    assert bool(buttons(content)) == asks
+    assert ("CLUELINE_UPLOADS=off" in words(content)) != asks
+    modes = [part["props"]["data-mode"] for part in walk(plain(content)) if "data-mode" in part.get("props", {})]
+    assert modes == ([mode] if asks else [])  # in which mode the field for a token is asked for: see tests/browser
+
+
+def test_withdrawn_runs_stand_apart_and_can_be_restored(seeded, tmp_path):
+    app = opened(seeded, tmp_path, "open")
+    store = app.extensions["clueline"].store
+    first, second = (row[0] for row in store.snapshot().rows(
+        "select run from runs where dataset = 'pyramid' order by position limit 2"))  # fmt: skip
+    withdraw(store, second, "ann")
+    content = drawn(app, "runs", "dataset=pyramid")
+    assert buttons(content)[first] == "withdraw" and buttons(content)[second] == "restore"
+    *_, apart = [part for part in content if getattr(part, "className", "") == "section withdrawn"]
+    assert set(buttons(apart)) == {second} and " by ann" in json.dumps(plain(apart))
+    assert f"/?dataset=pyramid&run={second}" in hrefs(apart)
+
+
+def test_without_runs_the_page_says_so(seeded, tmp_path):
+    app = opened(seeded, tmp_path, "open")
+    store = app.extensions["clueline"].store
+    for (run,) in store.snapshot().rows("select run from runs where dataset = 'pyramid'"):
+        withdraw(store, run, None)
+    content = drawn(app, "runs", "dataset=pyramid")
+    assert "No runs yet" in words(content) and "withdraw" not in buttons(content).values()

@@ -8,7 +8,7 @@ from walking import CONTROLS, COUNT, SETTERS, differences, follow, moved, pages,
 WALKED = (
     "/", "/reliability", "/difficulty", "/buzz", "/questions", "/compare", "/slices", "/people", "question",
 )  # fmt: skip
-WITHOUT_CONTROLS = ("/runs", "/datasets", "/metrics")
+WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 
 
 def controls(page, path):

@@ -1,0 +1,319 @@
+// Uploading a file: it is tried first, looked at, decided about, then published. What stands in a file is only ever made text.
+(function () {
+    "use strict";
+    const desk = window.cluelineDesk;
+    const make = desk.make;
+    const ROWS = 10000; // bad rows to ask for
+    const SHOWN = 100; // of them on the page
+    const MB = 2 ** 20;
+
+    const number = (value) => Number(value).toLocaleString("en");
+    const count = (value, what, plural) => `${number(value)} ${value === 1 ? what : plural || what + "s"}`;
+    const short = (value) => (value === null ? "–" : value.toFixed(3).replace("-", "\u2212"));
+    const text = (value) => (value === null || value === undefined || value === "" ? "–" : String(value));
+
+    function table(label, head, rows, numbers) {
+        const cell = (tag, content, place) => make(tag, numbers && numbers.includes(place) ? { class: "number" } : {}, content);
+        return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+            make("table", {},
+                make("thead", {}, make("tr", {}, ...head.map((name, place) => cell("th", name, place)))),
+                make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((one, place) => cell("td",
+                    one instanceof Node ? one : make("span", { class: "guess" }, text(one)), place)))))));
+    }
+
+    // A cell of CSV that no spreadsheet takes for a formula.
+    function csvCell(value) {
+        let cell = value === null || value === undefined ? "" : String(value);
+        if (/^[\s]*[=+\-@\t\r]/.test(cell)) cell = `'${cell}`;
+        return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+    }
+
+    function save(name, lines) {
+        const content = lines.map((line) => line.map(csvCell).join(",")).join("\r\n") + "\r\n";
+        const link = make("a", { download: name });
+        link.href = URL.createObjectURL(new Blob([content], { type: "text/csv;charset=utf-8" }));
+        link.click();
+        window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    }
+
+    function build(host) {
+        if (host.dataset.built) return;
+        host.dataset.built = "yes";
+        const config = JSON.parse(host.dataset.form);
+        const state = { file: null, request: null, trial: null, checked: null, decided: new Map() };
+
+        // -- the form
+        const file = make("input", { type: "file", id: "upload-file" });
+        const chosen = make("span", { class: "guess", id: "upload-chosen" }, "Choose a file, or drop it here");
+        const drop = make("div", { class: "drop" }, make("label", { for: "upload-file" }, chosen), file,
+            make("span", { class: "note" }, `CSV, JSON Lines, JSON or Parquet, packed or not, up to ${number(config.most)} MB`));
+        const dataset = make("select", { id: "upload-dataset", class: "text" },
+            make("option", { value: "" }, "as the file says"),
+            ...config.datasets.map(([value, title]) => make("option", { value: value, selected: value === config.chosen }, title)));
+        const box = (id) => make("input", { type: "text", id: id, class: "text", maxlength: "500", autocomplete: "off",
+            placeholder: "as the file says" });
+        const model = box("upload-model");
+        const elicitation = box("upload-elicitation");
+        const scale = make("select", { id: "upload-scale", class: "text" },
+            make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale };
+        const labelled = (label, input) => make("div", { class: "field" }, make("label", { for: input.id }, label), input);
+        const check = make("button", { type: "button", class: "quiet", id: "upload-check", disabled: true }, "Check the file");
+        const publish = make("button", { type: "button", class: "quiet primary", id: "upload-publish", disabled: true }, "Publish");
+        const cancel = make("button", { type: "button", class: "quiet", id: "upload-cancel", hidden: true }, "Cancel");
+        const bar = make("progress", { max: "1", hidden: true, "aria-label": "Sent" });
+        const said = make("p", { class: "said", role: "status", id: "upload-said" });
+        const result = make("div", { id: "upload-result" });
+        host.append(drop,
+            make("div", { class: "fields" }, labelled("Dataset", dataset), labelled("Model", model),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale)),
+            make("div", { class: "actions" }, check, publish, cancel, bar), said, result);
+
+        function say(message, bad) {
+            said.textContent = message;
+            said.className = bad ? "said bad" : "said";
+        }
+        const asked = () => JSON.stringify(Object.values(fields).map((field) => field.value.trim()));
+        function refresh() {
+            const busy = state.request !== null;
+            check.disabled = busy || !state.file;
+            publish.disabled = busy || !state.trial || state.checked !== asked();
+            cancel.hidden = bar.hidden = !busy;
+            file.disabled = busy;
+        }
+
+        // -- sending
+        function send(trying, done) {
+            const token = document.getElementById("token");
+            if (token && !desk.token()) {
+                say("This server asks for a token: put it into the field above, then check the file.", true);
+                token.focus();
+                return;
+            }
+            if (state.file.size > config.most * MB) {
+                say(`This file has ${number(Math.ceil(state.file.size / MB))} MB; this server takes ${number(config.most)} MB. ` +
+                    "Divide it, or import it on the command line.", true);
+                return;
+            }
+            const form = new FormData();
+            const now = asked();
+            for (const [key, field] of Object.entries(fields)) {
+                if (field.value.trim()) form.append(key, field.value.trim());
+            }
+            if (trying) form.append("dry_run", "1");
+            form.append("rows", String(ROWS));
+            const grades = [...state.decided.values()].filter((one) => one.correct !== null).map((one) =>
+                ({ question_id: one.doubt.question_id, guess: one.doubt.guess, correct: one.correct }));
+            if (grades.length) form.append("grades", JSON.stringify(grades));
+            form.append("file", state.file, state.file.name);
+            let whole = false;
+            bar.value = 0;
+            say("Sending…", false);
+            const request = desk.send("POST", "/api/v1/runs", form, (status, answer, of) => {
+                if (state.request !== request) return;
+                state.request = null;
+                if (status === 200 || status === 201) {
+                    done(answer, now);
+                } else {
+                    refuse(status, answer, of);
+                }
+                refresh();
+            }, (event) => {
+                if (!event.lengthComputable) return;
+                bar.value = event.loaded / event.total;
+                whole = event.loaded === event.total;
+                if (whole) bar.removeAttribute("value");
+                say(whole ? (trying ? "The server reads and checks it…" : "The server reads and stores it…") :
+                    `Sending… ${Math.floor((100 * event.loaded) / event.total)} %`, false);
+            });
+            state.request = request;
+            cancel.onclick = () => {
+                request.cancelled = true;
+                state.request = null;
+                request.abort();
+                say(whole && !trying ? "Cancelled, but the server had the whole file: the list of runs says whether it is there. " +
+                    "Sending it again does no harm." : "Cancelled; nothing was stored.", false);
+                refresh();
+                check.focus();
+            };
+            refresh();
+        }
+
+        function refuse(status, answer, of) {
+            const error = answer.error || {};
+            const wait = of && of.getResponseHeader("Retry-After");
+            const again = status === 503 && wait ? ` Try again in ${wait} seconds.` : "";
+            const lost = status === 0 && state.file ? " If the file was changed since it was chosen, choose it anew." : "";
+            say(desk.explain(status, answer) + again + lost, true);
+            const token = document.getElementById("token");
+            if ((status === 401 || error.code === "revoked_token") && token) token.focus();
+            if (status !== 422 || !Array.isArray(error.rows) || !error.rows.length) return;
+            state.trial = null;
+            const head = ["file", "line", "column", "value", "reason"];
+            const every = error.rows.map((row) => head.map((key) => row[key]));
+            const button = make("button", { type: "button", class: "quiet", id: "upload-bad" }, "Download as CSV");
+            button.addEventListener("click", () => save("bad-rows.csv", [head, ...every]));
+            const of_all = error.total > every.length ? ` The first ${number(every.length)} of ${number(error.total)} are in it.` : "";
+            result.replaceChildren(make("section", { class: "section" },
+                make("h2", {}, "What is wrong"),
+                table("Bad rows", ["Line", "Column", "Value", "Why"], every.slice(0, SHOWN).map((row) => row.slice(1)), [0]),
+                make("p", { class: "note" }, every.length > SHOWN ? `The first ${SHOWN} are shown. ` : null, button, of_all)));
+        }
+
+        // -- what would be imported
+        function tried(answer, now) {
+            state.trial = answer;
+            state.checked = now;
+            const runs = answer.runs;
+            say(`The file can be published: ${count(runs.length, "run")}, ` +
+                `${count(runs.reduce((sum, run) => sum + run.items, 0), "answer")}. Nothing is stored yet.`, false);
+            for (const [key, field] of [["model", model], ["elicitation", elicitation]]) {
+                field.placeholder = `from the file: ${[...new Set(runs.map((run) => run[key]))].slice(0, 3).join(", ")}`;
+            }
+            const name = (of) => { const run = runs.find((one) => one.run === of) || {}; return `${run.model} · ${run.elicitation}`; };
+            const parts = [make("section", { class: "section" },
+                make("h2", {}, "What would be imported"),
+                make("p", { class: "note" }, `Read as ${answer.format}; columns recognised: ${answer.columns.join(", ") || "none named"}.`),
+                table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Skipped", ""], runs.map((run) => [
+                    run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions),
+                    Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
+                    run.stored ? "is there already" : "new"]), [2, 3, 4]),
+                notes(answer),
+                ...answer.missing.filter((one) => one.total).map((one) => make("details", {},
+                    make("summary", {}, `${count(one.total, "question")} not answered by ${name(one.run)}`),
+                    make("p", { class: "note guess" }, one.questions.join(", ") +
+                        (one.total > one.questions.length ? ` and ${number(one.total - one.questions.length)} more` : "")))))];
+            parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as they are understood"),
+                table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((one) => [
+                    one.question_id, String(one.clue), one.guess, short(one.confidence), short(one.correct), one.graded]), [1, 3, 4])));
+            parts.push(ranks(answer, name), doubts(answer));
+            result.replaceChildren(...parts.filter(Boolean));
+        }
+
+        function notes(answer) {
+            const lines = [...answer.warnings, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
+            return lines.length ? make("ul", { class: "note" }, ...lines.map((line) => make("li", { class: "guess" }, line))) : null;
+        }
+
+        function ranks(answer, name) {
+            const rows = [];
+            for (const row of answer.leaderboard.rows) {
+                for (const [key, title] of config.metrics) {
+                    const cell = row.metrics[key];
+                    if (cell && cell.value !== null) {
+                        rows.push([name(row.run), title, short(cell.value), cell.rank === null ? "" : `${number(cell.rank)} of ${number(answer.ranked)}`]);
+                    }
+                }
+            }
+            if (!rows.length) return null;
+            return make("section", { class: "section" }, make("h2", {}, "How it would rank"),
+                table("Ranks", ["Run", "Metric", "Value", "Rank"], rows, [2, 3]));
+        }
+
+        // -- grades to decide about
+        function doubts(answer) {
+            for (const doubt of answer.uncertain.guesses) {
+                const key = JSON.stringify([doubt.question_id, doubt.guess]);
+                if (!state.decided.has(key)) state.decided.set(key, { doubt: doubt, correct: null });
+            }
+            const all = [...state.decided.values()];
+            if (!all.length) return null;
+            const list = make("ul", { class: "doubts", "aria-label": "Uncertain grades" });
+            const left = make("span", { class: "lead" });
+            const tell = () => { left.textContent = `${number(all.filter((one) => one.correct === null).length)} of ${number(all.length)} left`; };
+            const rows = all.map((one, place) => {
+                const verdict = make("span", { class: "verdict" });
+                const row = make("li", { tabindex: place ? "-1" : "0" }, verdict,
+                    make("span", { class: "guess name" }, one.doubt.guess), " for ", make("span", { class: "guess" }, one.doubt.answer),
+                    make("div", { class: "note" }, `${one.doubt.question_id}, clue ${one.doubt.clues.join(", ")}: ${one.doubt.reason}`));
+                const mark = () => {
+                    verdict.textContent = one.correct === null ? `as graded: ${one.doubt.correct ? "correct" : "wrong"}` :
+                        one.correct ? "+ correct" : "− wrong";
+                    row.classList.toggle("decided", one.correct !== null);
+                };
+                const decide = (correct, on) => { one.correct = correct; mark(); tell(); if (on) move(place + 1); };
+                row.append(make("span", { class: "choose" }, ...[["Correct", true], ["Wrong", false]].map(([label, correct]) => {
+                    const button = make("button", { type: "button", class: "quiet", tabindex: "-1" }, label);
+                    button.addEventListener("click", () => decide(correct, false));
+                    return button;
+                })));
+                row.addEventListener("keydown", (event) => {
+                    if (event.ctrlKey || event.metaKey || event.altKey) return;
+                    const act = {
+                        y: () => decide(true, true), n: () => decide(false, true), u: () => decide(null, false),
+                        ArrowDown: () => move(place + 1), ArrowUp: () => move(place - 1),
+                    }[event.key];
+                    if (!act) return;
+                    event.preventDefault();
+                    act();
+                });
+                mark();
+                return row;
+            });
+            function move(place) {
+                const next = rows[Math.max(0, Math.min(rows.length - 1, place))];
+                for (const row of rows) row.tabIndex = row === next ? 0 : -1;
+                next.focus();
+            }
+            list.append(...rows);
+            tell();
+            const more = answer.uncertain.total > answer.uncertain.guesses.length ?
+                ` The first ${number(answer.uncertain.guesses.length)} of ${number(answer.uncertain.total)}; the rest stays as graded.` : "";
+            return make("section", { class: "section" }, make("h2", {}, "Uncertain grades ", left),
+                make("p", { class: "note" }, "Keys: y correct, n wrong, u as graded, arrows to move. Decisions are kept with the run." + more),
+                list);
+        }
+
+        // -- published
+        function published(answer) {
+            const of = state.trial ? state.trial.leaderboard.selection.dataset : null;
+            const name = encodeURIComponent(Array.isArray(of) ? of[0] : of || dataset.value);
+            const fresh = answer.runs.some((run) => !run.stored);
+            say(fresh ? "Published." : "These runs were there already; nothing changed.", false);
+            state.trial = null;
+            result.replaceChildren(make("section", { class: "section" },
+                make("ul", { id: "upload-published" }, ...answer.runs.map((run) => make("li", {},
+                    make("span", { class: "name" }, `${run.model} · ${run.elicitation}`), ` (run ${run.run}): `,
+                    make("a", { href: `/?dataset=${name}` }, "on the leaderboard"), ", ",
+                    make("a", { href: `/?dataset=${name}&run=${encodeURIComponent(run.run)}` }, "by itself"), ", ",
+                    make("a", { href: `/runs?dataset=${name}` }, "among the runs")))),
+                notes(answer)));
+        }
+
+        // -- what a person does
+        function take(one) {
+            if (!one || state.request) return;
+            state.file = one;
+            state.trial = null;
+            state.decided = new Map();
+            chosen.textContent = `${one.name} (${one.size < MB ? `${number(one.size)} bytes` : `${number(Math.round(one.size / MB))} MB`})`;
+            result.replaceChildren();
+            refresh();
+            send(true, tried);
+        }
+        check.addEventListener("click", () => send(true, tried));
+        publish.addEventListener("click", () => send(false, published));
+        file.addEventListener("click", () => { file.value = ""; }); // the same file may be chosen anew, after it was mended
+        file.addEventListener("change", () => take(file.files[0]));
+        for (const field of Object.values(fields)) {
+            field.addEventListener("input", () => {
+                if (field === dataset) state.decided = new Map();
+                if (state.trial && state.checked !== asked()) say("Check the file again: what you say of it has changed.", false);
+                refresh();
+            });
+        }
+        for (const kind of ["dragenter", "dragover"]) {
+            drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
+        }
+        drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+        drop.addEventListener("drop", (event) => {
+            event.preventDefault();
+            drop.classList.remove("over");
+            if (!state.request && event.dataTransfer.files.length === 1) file.files = event.dataTransfer.files;
+            take(event.dataTransfer.files[0]);
+        });
+        window.addEventListener("beforeunload", (event) => { if (state.request && host.isConnected) event.preventDefault(); });
+    }
+
+    desk.whenever("#upload", build);
+})();

@@ -1,0 +1,72 @@
+"""Uploading: what the browser needs to send a file (``assets/upload.js`` does the rest), and the way there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import dash
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import data
+from dashboard.components.messages import prompts
+from dashboard.service import service
+from dashboard.view import Looking, View, page, register
+from queries.metrics import METRICS
+
+PATH = "/upload"
+OFF = (
+    "This server takes no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
+    "or starts it with CLUELINE_UPLOADS=token."
+)
+
+
+def draw(looking: Looking) -> Sequence[Component | None]:
+    """The place where the form is built, and the questions to answer."""
+    access, datasets = service().access, service().datasets()
+    form = {
+        "chosen": looking.selection.dataset,
+        "datasets": [[one.dataset, one.title] for one in datasets],
+        "metrics": [[metric.key, metric.name] for metric in METRICS],
+        "most": service().settings.max_upload_mb,
+    }
+    return [
+        html.Div(
+            [html.H1("Upload a run"), html.Span("What a model answered, checked before anything is stored", className="lead")],
+            className="heading",
+        ),
+        html.Div(html.P(OFF), className="panel")
+        if access.mode == "off"
+        else html.Div(
+            [
+                html.Div(className="desk-token", **data(mode=access.mode)),
+                html.Div(id="upload", **data(form=json.dumps(form))),
+            ]
+        ),
+        html.Section(
+            [
+                html.H2("The questions"),
+                html.P(
+                    "One row per question and clue, with the text revealed so far. The CSV has empty columns guess and "
+                    "confidence: filled in, it uploads as it is.",
+                    className="note",
+                ),
+                html.Ul([html.Li([f"{one.title}: ", *prompts(one.dataset)]) for one in datasets]),
+                html.P(dcc.Link("Runs that are there", href=looking.link("/runs")), className="note"),
+            ],
+            className="section",
+        ),
+    ]
+
+
+VIEW = register(View(name="upload", path=PATH, title="Upload", place=85, draw=draw, filters=()))
+
+
+def layout(**query: Any) -> html.Div:
+    """The page."""
+    return page(VIEW, query)
+
+
+dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

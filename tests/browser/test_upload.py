@@ -1,0 +1,202 @@
+"""Uploading in a browser: a file is dropped, tried, decided about, published; wrong ones are explained; nothing typed is lost."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from bundles import BOLD, IMAGE, SCRIPT, TURNED
+from conftest import Visit
+from driving import api, board, eventually, fetched
+
+from data.tokens import Tokens
+
+DROP = """([name, content]) => {
+    const moved = new DataTransfer();
+    moved.items.add(new File([content], name, { type: "text/csv" }));
+    const place = document.querySelector(".drop");
+    for (const kind of ["dragenter", "dragover", "drop"]) {
+        place.dispatchEvent(new DragEvent(kind, { dataTransfer: moved, bubbles: true, cancelable: true }));
+    }
+}"""
+
+
+@pytest.fixture
+def desk(browser, served):
+    """The upload page of a server of its own, with a token typed in; what the API refuses is no complaint."""
+    token = Tokens(served.store).create("ann")
+    visit = Visit(browser, served)
+    visit.page.goto("/upload?dataset=pyramid")
+    visit.page.get_by_label("Token").fill(token)
+    visit.token = token
+    yield visit
+    left = [one for one in visit.complaints if "/api/v1/runs" not in one]
+    visit.context.close()
+    assert not left, left
+
+
+def rows(page):
+    """Prompts of Pyramid."""
+    return list(csv.DictReader(io.StringIO(fetched(page, "/api/v1/datasets/pyramid/prompts.csv")[1].decode(), newline="")))
+
+
+def written(filled):
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, ["question_id", "clue", "guess", "confidence"], extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(filled)
+    return out.getvalue()
+
+
+def good(page, guess="Frankenstein"):
+    return written([row | {"guess": guess, "confidence": 0.25} for row in rows(page)])
+
+
+def drop(page, content, name="answers.csv"):
+    page.evaluate(DROP, [name, content])
+
+
+def said(page, text):
+    def there():
+        assert text in page.locator("#upload-said").inner_text()
+
+    eventually(page, there, 40)
+
+
+def region(page, name):
+    """Cells of a table of the result."""
+    return (
+        page.get_by_role("region", name=name, exact=True)
+        .locator("tbody tr")
+        .evaluate_all("rows => rows.map((row) => [...row.children].map((cell) => cell.innerText))")
+    )
+
+
+def test_a_file_is_tried_then_published(desk):
+    page = desk.page
+    before = fetched(page, "/readyz")[1]
+    page.get_by_label("Model").fill("Guesser")
+    page.get_by_label("Elicitation").fill("flat")
+    answers = rows(page)
+    drop(page, good(page))
+    said(page, "Nothing is stored yet")
+    ((*run, state),) = region(page, "Runs")
+    questions = len({row["question_id"] for row in answers})
+    assert run == ["Guesser", "flat", f"{len(answers):,}", f"{questions:,}", "0", "–"] and state == "new"
+    assert region(page, "First answers")[0][:4] == [answers[0]["question_id"], "0", "Frankenstein", "0.250"]
+    ranks = {row[1]: row[3] for row in region(page, "Ranks")}
+    assert ranks["Accuracy"].endswith("of 9")  # eight runs are there
+    assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
+    page.get_by_role("button", name="Publish").click()
+    said(page, "Published.")
+    assert desk.token not in page.url
+    page.get_by_role("link", name="on the leaderboard").click()
+    page.locator("table.board").wait_for()
+    new = eventually(page, lambda: next(row for row in board(page) if row["model"] == "Guesser"))
+    facts = json.loads(fetched(page, f"/api/v1/runs/{new['run']}")[1])
+    assert (facts["imported_by"], facts["file_name"], facts["items"]) == ("ann", "answers.csv", len(answers))
+
+
+def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(desk):
+    page = desk.page
+    page.get_by_label("Model").fill("Guesser")
+    drop(page, "question_id,clue,guess,confidence\nlit-01,0,x,7\n=1+1,0,x,0.5\nlit-01,99,x,0.5\n")
+    said(page, "3 problems")
+    shown = region(page, "Bad rows")
+    assert [row[0] for row in shown] == ["2", "3", "4"] and [row[2] for row in shown][:2] == ["7", "=1+1"]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as CSV").click()
+    with open(download.value.path(), encoding="utf-8", newline="") as file:
+        head, *saved = csv.reader(file)
+    assert head == ["file", "line", "column", "value", "reason"] and [row[3] for row in saved][:2] == ["7", "'=1+1"]
+    assert page.get_by_role("button", name="Publish").is_disabled()
+    assert page.get_by_label("Model").input_value() == "Guesser"
+    drop(page, good(page))
+    said(page, "Nothing is stored yet")
+    assert not page.get_by_role("region", name="Bad rows").count()
+
+
+def test_guesses_that_look_like_markup_are_text(desk):
+    page = desk.page
+    page.get_by_label("Model").fill(IMAGE)
+    guesses = [SCRIPT, IMAGE, BOLD, TURNED, "=HYPERLINK(1)", "🦉"]
+    drop(page, written([{"question_id": "lit-01", "clue": n, "guess": g, "confidence": 0.5} for n, g in enumerate(guesses[:5])]),
+         name=f"{IMAGE}.csv")  # fmt: skip
+    said(page, "Nothing is stored yet")
+    assert [row[2] for row in region(page, "First answers")] == guesses[:5]
+    assert region(page, "Runs")[0][0] == IMAGE
+    assert page.locator("#upload img, #upload script, #upload b").count() == 0
+    page.get_by_role("button", name="Publish").click()
+    said(page, "Published.")
+    page.goto("/runs?dataset=pyramid")
+    page.locator(".runs .file", has_text="onerror").wait_for()
+    assert page.locator("#content img").count() == 0
+
+
+def test_grades_are_decided_by_keyboard_and_kept(desk):
+    page = desk.page
+    answer = api(page, "questions/pyramid/lit-01")["answer"]
+    near = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip() + "s"
+    page.get_by_label("Model").fill("Speller")
+    drop(page, written([{"question_id": "lit-01", "clue": clue, "guess": near, "confidence": 0.5} for clue in (0, 1)]))
+    said(page, "Nothing is stored yet")
+    doubt = page.locator(".doubts li")
+    assert near in doubt.inner_text() and "as graded: wrong" in doubt.inner_text()
+    for key, verdict in (("n", "− wrong"), ("u", "as graded: wrong"), ("y", "+ correct")):
+        doubt.focus()
+        page.keyboard.press(key)
+        assert verdict in doubt.inner_text()
+    page.get_by_role("button", name="Check the file").click()  # what was decided is still there afterwards
+    said(page, "Sending")
+    said(page, "Nothing is stored yet")
+    assert "+ correct" in page.locator(".doubts li").inner_text()
+    page.get_by_role("button", name="Publish").click()
+    said(page, "Published.")
+    (run,) = [one for one in api(page, "runs", dataset="pyramid")["runs"] if one["model"] == "Speller"]
+    assert run["decisions"] == [{"question_id": "lit-01", "clue": clue, "guess": near, "correct": 1.0} for clue in (0, 1)]
+
+
+def test_a_wrong_token_is_said_and_a_right_one_goes_on(desk):
+    page = desk.page
+    field = page.get_by_label("Token")
+    for token, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
+        field.fill(token)
+        drop(page, good(page))
+        said(page, words)
+        assert field.evaluate("one => one === document.activeElement")
+    field.fill(desk.token)
+    page.get_by_label("Model").fill("Guesser")
+    page.get_by_role("button", name="Check the file").click()
+    said(page, "Nothing is stored yet")
+
+
+def test_an_upload_is_cancelled(desk):
+    page = desk.page
+    page.get_by_label("Model").fill("Guesser")
+    page.route("**/api/v1/runs", lambda route: None)  # an answer that never comes
+    drop(page, good(page))
+    page.get_by_role("button", name="Cancel").click()
+    said(page, "Cancelled; nothing was stored.")
+    assert page.get_by_label("Model").input_value() == "Guesser" and page.get_by_role("button", name="Publish").is_disabled()
+    page.unroute("**/api/v1/runs")
+    page.get_by_role("button", name="Check the file").click()
+    said(page, "Nothing is stored yet")
+    assert "Guesser" not in {one["model"] for one in api(page, "runs", dataset="pyramid")["runs"]}
+
+
+@pytest.mark.parametrize("status, code, message", [
+    (403, "revoked_token", "The token 'ann' was revoked at noon."), (413, "too_large", "A file can have 1 MB here."),
+    (415, "bad_type", "No file of runs is of that type."), (429, "too_many_failures", "Too many wrong tokens came from here."),
+    (503, "busy", "Other uploads are going on; try again in a moment."), (None, "", "The connection was lost"),
+])  # fmt: skip
+def test_what_the_server_refuses_is_said_in_place(desk, status, code, message):
+    page = desk.page
+    page.get_by_label("Model").fill("Guesser")
+    envelope = json.dumps({"error": {"code": code, "message": message, "field": None, "allowed": [], "rows": []}})
+    page.route("**/api/v1/runs", lambda route: route.fulfill(status=status, body=envelope, content_type="application/json")
+               if status else route.abort())  # fmt: skip
+    drop(page, good(page))
+    said(page, message)
+    assert page.get_by_label("Model").input_value() == "Guesser"
+    assert page.get_by_role("button", name="Check the file").is_enabled()

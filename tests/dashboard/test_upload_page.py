@@ -1,0 +1,38 @@
+"""What the server draws of the upload page: the form's settings by mode, and the questions to answer."""
+
+import json
+
+import pytest
+from test_every_page import drawn, plain, walk, words
+from test_runs_page import hrefs, opened
+
+from queries.metrics import METRICS
+
+
+def attributes(content, name):
+    return [part["props"][name] for part in walk(plain(content)) if name in part.get("props", {})]
+
+
+def test_the_form_knows_datasets_and_limits(app, client):
+    (form,) = (json.loads(text) for text in attributes(drawn(app, "upload", "dataset=tone"), "data-form"))
+    said = client.get("/api/v1/datasets").get_json()["datasets"]
+    assert form["datasets"] == [[one["dataset"], one["title"]] for one in said] and form["chosen"] == "tone"
+    assert form["most"] == 1024 and [key for key, _ in form["metrics"]] == [metric.key for metric in METRICS]
+
+
+def test_every_dataset_offers_its_questions(app, client):
+    links = hrefs(drawn(app, "upload"))
+    for one in client.get("/api/v1/datasets").get_json()["datasets"]:
+        for form in ("csv", "jsonl"):
+            link = f"/api/v1/datasets/{one['dataset']}/prompts.{form}"
+            assert link in links and client.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("mode", ["token", "open"])
+def test_a_token_is_asked_for_by_mode(seeded, tmp_path, mode):
+    assert attributes(drawn(opened(seeded, tmp_path, mode), "upload"), "data-mode") == [mode]
+
+
+def test_where_uploads_are_off_the_page_says_so(seeded, tmp_path):
+    content = drawn(opened(seeded, tmp_path, "off"), "upload")
+    assert "CLUELINE_UPLOADS=off" in words(content) and not attributes(content, "data-form")

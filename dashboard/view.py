@@ -17,6 +17,7 @@ from dash import ALL, ClientsideFunction, Input, Output, State, callback, client
 from dash.development.base_component import Component
 from plotly.io.json import to_json_plotly
 
+from dashboard.components.attributes import data
 from dashboard.components.filters import filter_bar
 from dashboard.components.messages import error_panel, simulated_banner, withdrawn_banner
 from dashboard.components.shell import header
@@ -129,7 +130,9 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
     path = question_path(dataset, item) if dataset and item else view.path
     bar: Component | None = None
     looking: Looking | None = None
+    version = ""  # of the data that is drawn, or an older one: assets/fresh.js compares it with the store's
     try:
+        version = service().snapshot().version
         looking = look(view, pairs, dataset, item)
         content = _content(view, looking, pairs)
         bar = filter_bar(looking.facets, looking.selection, view.filters)
@@ -152,6 +155,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
             dcc.Store(id="view", data={"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS)}),
         ],
         className=f"page page-{view.name}",
+        **data(version=version),
     )
 
 

@@ -1,0 +1,52 @@
+"""Open pages say that there is new data, and stay as they are until somebody asks for it."""
+
+import pytest
+from conftest import Visit
+from driving import board, eventually
+
+from data.store import open_store
+from data.withdrawal import withdraw
+
+
+@pytest.fixture
+def page(browser, served):
+    visit = Visit(browser, served)
+    yield visit.page
+    visit.context.close()
+    assert not visit.complaints
+
+
+def test_new_data_is_offered_and_never_forced(page, served):
+    page.goto("/?dataset=pyramid")
+    page.locator("table.board").wait_for()
+    before = board(page)
+    look = """() => document.dispatchEvent(new Event("visibilitychange"))"""
+    page.evaluate(look)
+    page.wait_for_timeout(500)
+    assert not page.locator(".fresh").count()  # nothing is new
+    withdraw(open_store(served.store), before[0]["run"], None)
+    page.locator(".fresh").wait_for(timeout=30_000)  # by itself, within its interval
+    assert board(page) == before
+    page.get_by_role("button", name="Not now").click()
+    page.evaluate(look)
+    page.wait_for_timeout(500)
+    assert not page.locator(".fresh").count() and board(page) == before
+    withdraw(open_store(served.store), before[1]["run"], None)
+    page.evaluate(look)
+    page.get_by_role("button", name="Refresh").click()
+    eventually(page, lambda: _same({row["run"] for row in board(page)}, {row["run"] for row in before[2:]}))
+    assert not page.locator(".fresh").count()
+
+
+def test_a_page_that_is_drawn_since_takes_the_offer_away(page, served):
+    page.goto("/?dataset=pyramid")
+    page.locator("table.board").wait_for()
+    withdraw(open_store(served.store), board(page)[0]["run"], None)
+    page.evaluate("""() => document.dispatchEvent(new Event("visibilitychange"))""")
+    page.locator(".fresh").wait_for()
+    page.get_by_role("link", name="Datasets", exact=True).click()
+    page.locator(".fresh").wait_for(state="detached")
+
+
+def _same(one, other):
+    assert one == other

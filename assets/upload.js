@@ -168,7 +168,7 @@
             say(`The file can be published: ${count(runs.length, "run")}, ` +
                 `${count(runs.reduce((sum, run) => sum + run.items, 0), "answer")}. Nothing is stored yet.`, false);
             for (const [key, field] of [["model", model], ["elicitation", elicitation]]) {
-                field.placeholder = `from the file: ${[...new Set(runs.map((run) => run[key]))].slice(0, 3).join(", ")}`;
+                field.placeholder = `taken as ${[...new Set(runs.map((run) => run[key]))].slice(0, 3).join(", ")}`;
             }
             const name = (of) => { const run = runs.find((one) => one.run === of) || {}; return `${run.model} · ${run.elicitation}`; };
             const parts = [make("section", { class: "section" },
@@ -286,6 +286,7 @@
             state.file = one;
             state.trial = null;
             state.decided = new Map();
+            model.placeholder = elicitation.placeholder = "as the file says";
             chosen.textContent = `${one.name} (${one.size < MB ? `${number(one.size)} bytes` : `${number(Math.round(one.size / MB))} MB`})`;
             result.replaceChildren();
             refresh();

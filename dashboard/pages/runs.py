@@ -45,8 +45,8 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         else dcc.Link("Those of every dataset", href=looking.link(PATH, show="all"))
     )
     return [
-        html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other],
-                 className="heading"),
+        html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other,
+                  dcc.Link("Upload a run", href=looking.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="desk-token", **data(mode=mode)),
         html.P(className="said", role="status", id="runs-said"),
         _listed(counting, titles, everything, mode)

@@ -137,6 +137,13 @@
         }
     });
 
+    // Shows another page of the application, as Dash's own links do.
+    clueline.go = function (href) {
+        window.history.pushState({}, "", href);
+        window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+        window.scrollTo(0, 0);
+    };
+
     // Dash's router looks at the address when it is pushed or popped, but has not seen what was replaced in between: where a
     // link leads to what it believes is shown already, it would draw nothing.
     function wake() {

@@ -5,14 +5,7 @@
     // A link that stays in the app: text only, whatever stands in it.
     components.QuestionLink = function (props) {
         if (!props.data) return "…";
-        const go = (event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button) return;
-            event.preventDefault();
-            window.history.pushState({}, "", props.data.href);
-            window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-            window.scrollTo(0, 0);
-        };
-        return React.createElement("a", { href: props.data.href, onClick: go, title: props.value }, props.value);
+        return React.createElement("a", { href: props.data.href, "data-link": "", title: props.value }, props.value);
     };
     // The small figure of a question: a line for each run, its dot filled where the last guess is right, and people's steps.
     components.Spark = function (props) {

@@ -33,9 +33,7 @@
         const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
         const href = point && Array.isArray(point.customdata) && point.customdata[1];
         if (typeof href !== "string" || !href.startsWith("/")) return;
-        window.history.pushState({}, "", href);
-        window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-        window.scrollTo(0, 0);
+        clueline.go(href);
     };
 
     // A figure as a file, named after it and the page.
@@ -53,6 +51,19 @@
             format: button.dataset.download, filename: name.replace(/-+/g, "-"), width: box.width, height: box.height + room, scale: 2,
         });
     });
+
+    // Plotly draws a figure again whenever it is told that it may have another size, even if it has the one it was drawn for.
+    function spare(library) {
+        const resize = library.Plots.resize;
+        library.Plots.resize = function (plot) {
+            const drawn = plot && plot._fullLayout;
+            const fits = drawn && Math.abs(plot.clientWidth - drawn.width) < 1 && Math.abs(plot.clientHeight - drawn.height) < 1;
+            return fits ? Promise.resolve() : resize.apply(this, arguments);
+        };
+        return library;
+    }
+    let plotly = window.Plotly && spare(window.Plotly);
+    Object.defineProperty(window, "Plotly", { configurable: true, get: () => plotly, set: (library) => { plotly = library && spare(library); } });
 
     // Small multiples: where each panel's axes lie, for the columns that fit into so many pixels.
     const GAP = { x: 44, y: 54 };

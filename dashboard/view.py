@@ -6,17 +6,15 @@ The address is the only state. A page's controls are built from it; a change of 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, ctx, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html, no_update
 from dash.development.base_component import Component
-from plotly.io.json import to_json_plotly
 
+from dashboard.components import parts
 from dashboard.components.attributes import data
 from dashboard.components.filters import filter_bar
 from dashboard.components.messages import error_panel, simulated_banner, withdrawn_banner
@@ -73,8 +71,8 @@ class View:
         keys: its own keys.
         draw: components for what is looked at; raises ``BadAddress`` where one of its own keys is bad.
         check: raises the same without drawing anything.
-        live: own keys whose change leaves the page standing: only its figures and live parts are drawn anew, in their places, so
-            that a control that is held keeps its focus. All else that it draws is the same whatever these keys say.
+        live: own keys whose change leaves the page standing: only its parts are drawn anew, in their places, so that a control
+            that is held keeps its focus. All else that it draws is the same whatever these keys say, but for those controls.
         place: among the pages of the navigation, ascending; None for a page that is not in it.
     """
 
@@ -137,8 +135,9 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
         content = _content(view, looking, pairs)
         bar = filter_bar(looking.facets, looking.selection, view.filters)
     except (BadAddress, StoreError) as error:
-        content = [error_panel(error, path, pairs)]
+        content = parts.frame([error_panel(error, path, pairs)])
     chosen = looking.selection.dataset if looking else dataset
+    of = {"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS), "live": list(view.live)}
     return html.Div(
         [
             header(service().datasets(), chosen, view.path, pairs if looking else [], navigation()),
@@ -151,83 +150,54 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
                 id="main",
             ),
             dcc.Store(id="address", data=urlencode(pairs)),
-            dcc.Store(id="shown", data=_shown(view, urlencode(pairs), content) if looking else None),
-            dcc.Store(id="view", data={"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS)}),
+            dcc.Store(id="answer"),
+            dcc.Store(id="shown", data=shown(urlencode(pairs), content) if looking else None),
+            dcc.Store(id="view", data=of),
         ],
         className=f"page page-{view.name}",
         **data(version=version),
     )
 
 
-@callback(
-    Output("content", "children"),
-    Output("shown", "data"),
-    Output({"role": "spec", "figure": ALL}, "data"),
-    Output({"role": "live", "part": ALL}, "children"),
-    Output({"role": "drawn", "key": ALL, "kind": ALL}, "data"),
-    Input("address", "data"),
-    State("shown", "data"),
-    State("view", "data"),
-    prevent_initial_call=True,
-)
-def redraw(query: str | None, shown: dict[str, Any] | None, of: dict[str, Any]) -> Any:
-    """Draw a view anew after its address was changed by a control; ``shown`` is what it shows, None for an error."""
-    places = ctx.outputs_list[2:]
-    leave = [[no_update] * len(ids) for ids in places]
+@callback(Output("answer", "data"), Input("address", "data"), State("view", "data"), prevent_initial_call=True)
+def redraw(query: str | None, of: dict[str, Any]) -> Any:
+    """Draw a view anew after its address was changed by a control. The browser puts what differs in its place, for it alone knows
+    what is shown by then; see ``assets/place.js``."""
     view = VIEWS.get(of["name"])
     if view is None:
-        return no_update, no_update, *leave
+        return no_update
     pairs = parse_qsl(query or "", keep_blank_values=True)
     try:
         content = _content(view, look(view, pairs, of["dataset"], of["item"]), pairs)
     except (BadAddress, StoreError) as error:
-        return [error_panel(error, of["path"], pairs)], None, *leave
-    now = _shown(view, query or "", content)
-    same = shown and _others(view, query or "") == _others(view, shown["query"]) and list(now["parts"]) == list(shown["parts"])
-    if view.live and shown and same:
-        drawn = _parts(content)
-        in_place = [
-            [
-                getattr(drawn[key], each["property"]) if now["parts"][key] != shown["parts"][key] else no_update
-                for each in ids
-                for key in [_key(each["id"])]
-            ]
-            for ids in places
-        ]
-        return no_update, now, *in_place
-    return content, now, *leave
+        return {"content": parts.frame([error_panel(error, of["path"], pairs)]), "shown": None}
+    return {"content": content, "shown": shown(query or "", content)}
 
 
-def _content(view: View, looking: Looking, pairs: Pairs) -> list[Component | None]:
+def _content(view: View, looking: Looking, pairs: Pairs) -> Sequence[Component | None]:
     """What a view draws, below what must be said of withdrawn runs that its address names."""
     named = [name for name in looking.facets.withdrawn if any(name in value for _, value in pairs)]
     said = [withdrawn_banner(service().ask(run, name)) for name in named]
-    return [*said, *view.draw(looking)]
+    return parts.frame([*said, *view.draw(looking)])
 
 
-def _others(view: View, query: str) -> Pairs:
-    """An address without the view's live keys."""
-    return sorted(pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] not in view.live)
+def shown(query: str, content: Sequence[Component | None]) -> dict[str, Any]:
+    """What a page shows: its address, and digests of its parts and of what stands around them."""
+    return {"query": query, "parts": parts.digests(content)}
 
 
-def _shown(view: View, query: str, content: Sequence[Component | None]) -> dict[str, Any]:
-    """What a page shows: its address, and a digest of each part that can be drawn anew in its place."""
-    parts = _parts(content) if view.live else {}
-    said = {key: to_json_plotly(part).encode() for key, part in parts.items()}
-    return {"query": query, "parts": {key: hashlib.sha256(text).hexdigest()[:16] for key, text in said.items()}}
-
-
-def _parts(content: Sequence[Component | None]) -> dict[str, Component]:
-    """What of a page's content can be drawn anew in its place, by id."""
-    found = html.Div(content)._traverse()
-    ids = ((part, getattr(part, "id", None)) for part in found)
-    return {_key(of): part for part, of in ids if isinstance(of, dict) and of.get("role") in ("spec", "live", "drawn")}
-
-
-def _key(of: dict[str, str]) -> str:
-    return json.dumps(of, sort_keys=True)
-
-
+clientside_callback(
+    ClientsideFunction("clueline", "place"),
+    Output("content", "children"),
+    Output("shown", "data"),
+    Output("plain", "data"),
+    *(Output({"role": role, **dict.fromkeys(names, ALL)}, "data") for role, names in parts.CHANGING.items()),
+    Input("answer", "data"),
+    State("shown", "data"),
+    State("view", "data"),
+    prevent_initial_call=True,
+)
+clientside_callback(ClientsideFunction("clueline", "fill"), Input("plain", "data"))
 clientside_callback(
     ClientsideFunction("clueline", "write"),
     Output("address", "data"),

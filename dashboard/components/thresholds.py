@@ -14,7 +14,6 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
 from dashboard.components.filters import control
-from dashboard.components.live import live
 from dashboard.components.numbers import DASH, short
 from dashboard.components.runs import swatch
 from dashboard.figures.style import OTHERS
@@ -74,7 +73,7 @@ def threshold_rows(
         parts = _row(run, found.scale, kind, own.get(run.run), default, ends, name, colours.get(run.run))
         rows.append(
             html.Div(
-                [*parts, live(f"kept {run.run}", _kept(run, own.get(run.run), common, default, name), className="kept")],
+                [*parts, html.Div(_kept(run, own.get(run.run), common, default, name), className="kept")],
                 className="threshold",
                 style={"--shade": colours.get(run.run) or OTHERS},
                 **data(run=run.run),

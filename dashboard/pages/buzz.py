@@ -12,7 +12,6 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.figure import figure
 from dashboard.components.filters import menu
-from dashboard.components.live import live
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
 from dashboard.components.runs import COLOURS, colours, legend, run_names, swatch
@@ -103,27 +102,27 @@ def _explorer(looking: Looking, found: Explorer, names: Names, shades: dict[str,
     few = len(found.runs) <= SLIDERS
     ends = span(found, drawable)
     given = looking.extra.get(KEY, [])
-    parts: list[Component | None] = [html.H2("Thresholds"), live("explorer", html.P(_said_of(found, names), className="note"))]
+    parts: list[Component | None] = [html.H2("Thresholds"), html.P(_said_of(found, names), className="note")]
     if valued:
         parts.append(
             figure(
                 "wins",
                 wins_figure(valued, names, shades, found.scale, ends, few),
                 "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
-                live("steps", _steps_table(valued, names)),
+                _steps_table(valued, names),
             )
         )
     else:
         why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in found.runs]
         reason = "; ".join(dict.fromkeys(filter(None, why)))
-        parts.append(live("no-wins", html.P(f"There are no expected wins to draw: {reason}.", className="note")))
+        parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
     if few:
         written = looking.single("scale")
         parts.append(threshold_rows(found, drawable, names, shades, given, written) if drawable else None)
     else:
-        parts.append(live("no-sliders", _no_sliders(len(found.runs), bool(given)), className="note"))
-    parts.append(live("outcomes", _outcomes(found, names, shades)))
-    parts.append(live("to-questions", _to_questions(looking)))
+        parts.append(html.Div(_no_sliders(len(found.runs), bool(given)), className="note"))
+    parts.append(_outcomes(found, names, shades))
+    parts.append(_to_questions(looking))
     return html.Section(parts, className="explorer")
 
 
@@ -246,7 +245,7 @@ def _rooms(found: Explorer, names: Names, shades: dict[str, str]) -> html.Sectio
     if not played:
         why = next((run.missing["win"] for run in found.runs if "win" in run.missing), "")
         said = html.P(f"There is no win probability: {why}.", className="note")
-        return html.Section([title, live("no-rooms", said)], className="rooms")
+        return html.Section([title, said], className="rooms")
     note = (
         "One question against one human team drawn evenly from those that heard it, which does what it did in its own match. "
         "A run wins by answering correctly first, and loses where the team answers correctly and the run has not."
@@ -269,13 +268,13 @@ def _rooms(found: Explorer, names: Names, shades: dict[str, str]) -> html.Sectio
     return html.Section(
         [
             title,
-            live("rooms", html.P(note, className="note")),
+            html.P(note, className="note"),
             figure(
                 "rooms",
                 outcomes_figure(played, names, shades),
                 "Share of questions: in the colour of the run, won by it (hatched: not sure); light, won by neither; in the "
                 "colour of the text, won by people",
-                live("rooms-table", _table(ROOM_COLUMNS, rows, "Against the human teams")),
+                _table(ROOM_COLUMNS, rows, "Against the human teams"),
             ),
         ],
         className="rooms",
@@ -303,15 +302,15 @@ def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Sec
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
-    parts.append(live("curves", html.P([note, *not_drawn], className="note")))
+    parts.append(html.P([note, *not_drawn], className="note"))
     if drawn:
-        parts.append(live("legend", legend([curve.name for curve in drawn if curve.kind == "run"], names, shades)))
+        parts.append(legend([curve.name for curve in drawn if curve.kind == "run"], names, shades))
         parts.append(
             figure(
                 "curves",
                 curves_figure(found, names, shades),
                 "Cumulative buzzes over the fraction of the question revealed: solid, correct; dotted, incorrect",
-                live("curves-table", _curves_table(found, names)),
+                _curves_table(found, names),
             )
         )
     return html.Section(parts, className="buzz-curves")
@@ -401,7 +400,7 @@ def _habits(found: Habits, names: Names, shades: dict[str, str]) -> html.Section
                 habits_figure(found, names, shades),
                 "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ of people, at least" if people else ""),
             ),
-            live("habits", _table(head, rows, "How often everybody buzzes", "habits")),
+            _table(head, rows, "How often everybody buzzes", "habits"),
         ],
         className="habits-section",
     )

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import dash
 import dash_ag_grid
-from dash import ClientsideFunction, Input, Output, State, callback, clientside_callback, html, no_update
+from dash import ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html, no_update
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
@@ -51,6 +51,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     for column in columns:
         if _column_id(column) == sort.key:
             column["sort"] = "desc" if sort.descending else "asc"
+    asked = {"sort": looking.single("sort") or None, "metric": looking.single("metric") or None}
     return [
         html.Div(
             [
@@ -70,14 +71,14 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                 },
                 rowModelType="infinite",
                 dashGridOptions={
-                    "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": min(total, BLOCK),
+                    "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": 1,
                     "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
                 },
                 className="ag-theme-clueline",
-                style={"height": f"{min(total, 20) * 30 + 100}px", "maxHeight": "75vh"},
             ),
             **(data(own=sort.key) if own else {}),
         ),
+        dcc.Store(id={"role": "drawn", "key": "grid", "kind": "rows"}, data={"rows": total, "of": looking.link("", **asked)}),
         _legend(looking),
     ]  # fmt: skip
 
@@ -303,6 +304,12 @@ def _sort(request: dict[str, Any]) -> str:
     return f"{'-' if model[0]['sort'] == 'desc' else ''}{model[0]['colId']}" if model else ""
 
 
+# The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
+clientside_callback(
+    ClientsideFunction("clueline", "refill"),
+    Output("grid", "style"),
+    Input({"role": "drawn", "key": "grid", "kind": "rows"}, "data"),
+)
 # The order of the grid is part of the address, but the grid has drawn it already.
 clientside_callback(ClientsideFunction("clueline", "sorted"), Input("grid", "getRowsRequest"), prevent_initial_call=True)
 

@@ -11,7 +11,6 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.filters import between, menu
-from dashboard.components.live import live
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.runs import colours, named, run_names
@@ -195,13 +194,12 @@ def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> 
                 ],
                 className="heading",
             ),
-            live(
-                "items-said",
+            html.P(
                 f"{count(found.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
                 + (f", the first {len(found.items)} of them" if found.total > len(found.items) else ""),
                 className="note",
             ),
-            live("items", table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items")),
+            table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),
         ],
         className="items",
     )

@@ -81,9 +81,9 @@ def test_the_keyboard_sets_controls(visit):
     eventually(page, lambda: _has(page, "difficulty"))
     page.locator(".filter-human button").focus()
     page.keyboard.press("Enter")
-    page.locator(".dash-dropdown-content").wait_for()
+    page.locator(".dash-dropdown-content input[value='']:focus").wait_for()  # it moves a frame after the key
     page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
+    page.locator(".dash-dropdown-content input[value=buzz_share]:focus").wait_for()
     page.keyboard.press("Enter")
     eventually(page, lambda: _has(page, "human"))
     shown(page)

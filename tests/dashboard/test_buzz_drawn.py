@@ -6,7 +6,8 @@ import json
 import pytest
 from dash import html
 
-from dashboard.view import VIEWS, _parts, _shown, look
+from dashboard.components import parts
+from dashboard.view import VIEWS, look
 from data.ingest import import_paths
 from data.staging import ImportOptions
 from queries.buzzing import Rules, buzz
@@ -28,7 +29,7 @@ def drawn(app):
 
 
 def figures(content):
-    return {part.id["figure"]: part.data for key, part in _parts(content).items() if part.id["role"] == "spec"}
+    return {part.id["figure"]: part.data for key, part in parts.parts(content).items() if part.id["role"] == "spec"}
 
 
 def words(content):
@@ -144,20 +145,22 @@ def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code,
 
 def test_only_parts_that_a_threshold_changes_are_sent_again(drawn):
     before, after = drawn(PYRAMID), drawn(PYRAMID, ("threshold", "0.5"))
-    digests = [_shown(VIEWS["buzz"], "", content)["parts"] for content in (before, after)]
+    digests = [parts.digests(parts.frame(content)) for content in (before, after)]
     assert list(digests[0]) == list(digests[1])
     changed = {key for key in digests[0] if digests[0][key] != digests[1][key]}
     assert any('"wins"' in key for key in changed) and not any('"steps"' in key for key in changed)
-    assert drawn(PYRAMID) is not before and _shown(VIEWS["buzz"], "", drawn(PYRAMID))["parts"] == digests[0]
+    assert drawn(PYRAMID) is not before and parts.digests(parts.frame(drawn(PYRAMID))) == digests[0]
 
 
 def test_what_stands_while_a_live_key_changes_is_the_same(drawn):
     """Everything outside of the parts that are drawn in their places, but for the controls that say what the key is."""
 
     def standing(content):
-        root = html.Div(content)
+        root = html.Div(parts.frame(content))
         for part in root._traverse():
             of = getattr(part, "id", None)
+            if of == "plain":
+                part.data = None
             if isinstance(of, dict):
                 for prop in ("children", "data", "value", "placeholder"):
                     if hasattr(part, prop) and of["role"] in ("live", "spec", "drawn", "control", "slide", "readout"):
@@ -185,15 +188,15 @@ def test_many_runs_without_people(fresh, tmp_path):
     import_paths(fresh.service.store, [crowd], ImportOptions())
     with fresh.app.test_request_context("/buzz"):
         content = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd")])))
-        roles = {part.id["role"] for part in _parts(content).values()}
+        roles = {part.id["role"] for part in parts.parts(content).values()}
         said = " ".join(words(content))
         assert "drawn" not in roles and "Choose up to 8 runs" in said
         assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in said
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
         one = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
-        assert sum(part.id["role"] == "drawn" for part in _parts(one).values()) == 1
+        assert sum(part.id["role"] == "drawn" for part in parts.parts(one).values()) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
         nothing = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
-        assert sum(part.id["role"] == "drawn" for part in _parts(nothing).values()) == 1
+        assert sum(part.id["role"] == "drawn" for part in parts.parts(nothing).values()) == 1

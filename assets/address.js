@@ -31,10 +31,6 @@
         },
     };
 
-    // The order that has a column of its own on the page, without its sign; the other columns sort themselves.
-    const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
-    const orderKey = (sort) => (sort || "").replace(/^-/, "");
-
     // "of KEY=VALUE:NAME": NAME's own number among the values of the key, as NAME:number; a blank one is left out. It counts
     // only while KEY is VALUE, under which it was drawn. Without a NAME it is the number for all names that have none of their own.
     // What has no control on the page stays.
@@ -73,7 +69,7 @@
             const [kind, ruled] = id.kind.split(":", 2);
             if (kind.startsWith("of ")) return;
             // "As in the table" leaves the order to the table's headings.
-            if (kind === "order" && !values[index] && orderKey(parameters.get(id.key)) !== ownOrder()) return;
+            if (kind === "order" && !values[index] && !clueline.ordered(parameters.get(id.key))) return;
             changes[id.key] = (asText[kind] || asText.one)(values[index]);
             // "rules:OTHER" is one value, and another one of it makes the values of OTHER mean something else: they go.
             if (kind === "rules" && changes[id.key] !== (parameters.get(id.key) || "")) parameters.delete(ruled);
@@ -100,21 +96,6 @@
         const keys = new Set((view || {}).keys || []);
         const kept = new URLSearchParams([...new URLSearchParams(query || "")].filter(([key]) => keys.has(key))).toString();
         return ids.map((id) => (kept ? id.path + "?" + kept : id.path));
-    };
-
-    // The grid of questions has sorted itself; the address follows. Where the order with a column of its own is left or turned,
-    // the page is drawn anew, with the menu and the columns of the new one.
-    clueline.sorted = function (request) {
-        if (!request) return;
-        const [first] = request.sortModel || [];
-        const before = new URLSearchParams(window.location.search).get("sort") || "";
-        const after = first ? (first.sort === "desc" ? "-" : "") + first.colId : "";
-        const query = clueline.set({ sort: after });
-        const own = ownOrder();
-        if (before === after || !own || ![before, after].some((sort) => orderKey(sort) === own)) return;
-        const menu = { role: "control", key: "sort", kind: "order" };
-        window.dash_clientside.set_props(menu, { value: orderKey(after) === own ? after : "" });
-        window.dash_clientside.set_props("address", { data: query });
     };
 
     // Elements that set keys of the address when they are pressed: data-set="sort=-brier".

@@ -1,14 +1,67 @@
-// The list of questions.
+// The list of questions: the grid asks for the rows that come into sight, and its headings write the order into the address.
 (function () {
     "use strict";
     const clueline = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
-    const asked = new WeakMap(); // a grid's API: what its rows are of
 
+    // The order that has a column of its own on the page, without its sign; the other columns sort themselves.
+    const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
+    const orderKey = (sort) => (sort || "").replace(/^-/, "");
+    clueline.ordered = (sort) => orderKey(sort) === ownOrder(); // by a column of its own
+
+    // The grid has sorted itself; the address follows. Where the order with a column of its own is left or turned, the page is
+    // drawn anew, with the menu and the columns of the new one.
+    function sorted(after) {
+        const before = new URLSearchParams(window.location.search).get("sort") || "";
+        const query = clueline.set({ sort: after });
+        const own = ownOrder();
+        if (before === after || !own || ![before, after].some((sort) => orderKey(sort) === own)) return;
+        const menu = { role: "control", key: "sort", kind: "order" };
+        window.dash_clientside.set_props(menu, { value: orderKey(after) === own ? after : "" });
+        window.dash_clientside.set_props("address", { data: query });
+    }
+
+    // Where the grid gets its rows: each request has an answer of its own, whatever else was asked for meanwhile.
+    function source(of) {
+        return {
+            getRows: function (asked) {
+                const [first] = asked.sortModel || [];
+                const sort = first ? (first.sort === "desc" ? "-" : "") + first.colId : "";
+                sorted(sort);
+                const [path, query] = of.split("?");
+                const keys = new URLSearchParams(query);
+                keys.append("start", asked.startRow);
+                keys.append("count", asked.endRow - asked.startRow);
+                if (sort) keys.append("sort", sort);
+                window.fetch(path + "?" + keys)
+                    .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
+                    .then((said) => asked.successCallback(said.rows, said.total), () => asked.failCallback());
+            },
+        };
+    }
+
+    const sources = new WeakMap(); // a grid's API: what its rows are of
+    let wanted = null;
+    function ready() {
+        try {
+            const api = window.dash_ag_grid.getApi("grid");
+            return api && !api.isDestroyed() && api.getGridOption("datasource") ? api : null; // Dash gives it one first
+        } catch (e) {
+            return null; // it says so with an error
+        }
+    }
+    function provide(tries) {
+        const api = ready();
+        if (!wanted || (!api && !tries)) return;
+        if (!api) { window.requestAnimationFrame(() => provide(tries - 1)); return; }
+        if (sources.get(api) !== wanted) api.setGridOption("datasource", source(wanted));
+        sources.set(api, wanted);
+        wanted = null;
+    }
+
+    // The rows are of another selection, or the grid has just come: it is there by the next frame, or makes itself ready.
     clueline.refill = function (drawn) {
-        const grid = document.getElementById("grid");
-        const api = grid && window.dash_ag_grid && window.dash_ag_grid.getApi("grid");
-        if (api && asked.get(api) !== drawn.of) api.setGridOption("datasource", api.getGridOption("datasource"));
-        if (api) asked.set(api, drawn.of);
+        wanted = drawn.of;
+        window.requestAnimationFrame(() => provide(1200));
         return { height: Math.min(drawn.rows, 20) * 30 + 100 + "px", maxHeight: "75vh" };
     };
 })();

@@ -32,7 +32,7 @@ WATCH = r"""() => {
         { subtree: true, childList: true, attributes: true, characterData: true });
     const fetched = window.fetch;
     window.fetch = function (...asked) {
-        const ours = String(asked[0]).includes("_dash-update");
+        const ours = /_dash-update|_rows/.test(String(asked[0]));
         if (ours) window.painted.asked = performance.now();
         const answer = fetched.apply(this, asked);
         if (ours) answer.then(() => { window.painted.answered = performance.now(); });

@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         compress=True,
         enable_mcp=False,
     )
-    pages.register_all()
+    pages.register_all(server)
     app.layout = html.Div([dcc.Store(id="theme"), dash.page_container])
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
-from urllib.parse import parse_qsl
 
 import dash
 import dash_ag_grid
-from dash import ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html, no_update
+from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
+from flask import Response, request
 
+from dashboard.api.answers import json_response
 from dashboard.components.attributes import data
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
@@ -29,6 +30,7 @@ from queries.selection import BadAddress
 from queries.sparks import sparks
 
 BLOCK = 100  # rows that the grid asks for at a time
+MOST = 1000  # rows that it is given
 SNIPPET = 160  # characters of a question
 PAIRED = 4  # up to so many runs, every two are offered as an order; of more, the first with the others
 OFFERED = 8  # runs that the menu of orders offers
@@ -51,7 +53,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     for column in columns:
         if _column_id(column) == sort.key:
             column["sort"] = "desc" if sort.descending else "asc"
-    asked = {"sort": looking.single("sort") or None, "metric": looking.single("metric") or None}
+    of = looking.link("/_rows", metric=looking.single("metric") or None)
     return [
         html.Div(
             [
@@ -72,13 +74,15 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                 rowModelType="infinite",
                 dashGridOptions={
                     "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": 1,
+                    # Requests of an earlier selection, which nobody answers any more, must not keep later ones waiting.
+                    "maxConcurrentDatasourceRequests": -1,
                     "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
                 },
                 className="ag-theme-clueline",
             ),
             **(data(own=sort.key) if own else {}),
         ),
-        dcc.Store(id={"role": "drawn", "key": "grid", "kind": "rows"}, data={"rows": total, "of": looking.link("", **asked)}),
+        dcc.Store(id={"role": "drawn", "key": "grid", "kind": "rows"}, data={"rows": total, "of": of}),
         _legend(looking),
     ]  # fmt: skip
 
@@ -244,20 +248,18 @@ def _legend(looking: Looking) -> Component | None:
     return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
 
 
-@callback(Output("grid", "getRowsResponse"), Input("grid", "getRowsRequest"), State("address", "data"), prevent_initial_call=True)
-def rows(request: dict[str, Any] | None, query: str | None) -> Any:
-    """A block of rows, sorted as the grid's headings are."""
-    if not request:
-        return no_update
+def rows() -> Response:
+    """Rows as the grid shows them: ``count`` from ``start`` on, in the order of ``sort``. ``assets/questions.js`` asks."""
+    pairs = list(request.args.items(multi=True))
+    given = dict(pairs)
     try:
-        looking = look(VIEW, parse_qsl(query or "", keep_blank_values=True))
-        metric = _metric(looking)
-        sort = _sort(request) or "position"
+        start, count = int(given["start"]), min(int(given["count"]), MOST)
+        looking = look(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
+        metric, sort = _metric(looking), looking.single("sort") or "position"
         asked = _read(looking, sort)
-        start = int(request["startRow"])
-        found = listed(looking.selection, (metric,), sort, max(1, int(request["endRow"]) - start), str(start))
-    except BadAddress:
-        return {"rowData": [], "rowCount": 0}
+        found = listed(looking.selection, (metric,), sort, max(1, count), str(max(0, start)))
+    except (BadAddress, KeyError, ValueError):
+        return json_response({"rows": [], "total": 0}, 400)
     extra = {"sort": sort if sort != "position" else None, "metric": looking.single("metric") or None}
     small = _sparks(looking, found.questions)
     block = [
@@ -276,7 +278,7 @@ def rows(request: dict[str, Any] | None, query: str | None) -> Any:
         }
         for index, one in enumerate(found.questions)
     ]
-    return {"rowData": block, "rowCount": found.total}
+    return json_response({"rows": block, "total": found.total})
 
 
 def _value(one: Listed, sort: Sort, place: int) -> str | None:
@@ -299,20 +301,13 @@ def _sparks(looking: Looking, questions: Sequence[Listed]) -> dict[str, dict[str
     return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
 
 
-def _sort(request: dict[str, Any]) -> str:
-    model = request.get("sortModel") or []
-    return f"{'-' if model[0]['sort'] == 'desc' else ''}{model[0]['colId']}" if model else ""
-
-
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
 clientside_callback(
     ClientsideFunction("clueline", "refill"),
     Output("grid", "style"),
     Input({"role": "drawn", "key": "grid", "kind": "rows"}, "data"),
 )
-# The order of the grid is part of the address, but the grid has drawn it already.
-clientside_callback(ClientsideFunction("clueline", "sorted"), Input("grid", "getRowsRequest"), prevent_initial_call=True)
-
+ROUTES = {"/_rows": rows}
 VIEW = register(
     View(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, check=check, keys=("sort", "metric"),

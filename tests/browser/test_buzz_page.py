@@ -52,7 +52,8 @@ def view_is(page, query):
 
     def check():
         assert pairs(page) == query
-        shown, table, dots = rows(page), page.evaluate(TABLE), page.evaluate(DOTS)
+        table, dots = page.evaluate(TABLE), page.evaluate(DOTS)
+        shown = rows(page)  # last, so that all of it is as new as what is compared
         assert [row["run"] for row in shown] == [run["run"] for run in runs if run["curve"]]
         assert list(table) == [run["run"] for run in runs]
         outcomes = {run["run"]: run["outcome"] for run in runs}

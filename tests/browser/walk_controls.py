@@ -5,9 +5,7 @@ import pytest
 from driving import eventually, pairs
 from walking import CONTROLS, COUNT, SETTERS, differences, follow, moved, pages, set_otherwise, shown, shows
 
-WALKED = (
-    "/", "/reliability", "/difficulty", "/buzz", "/questions", "/compare", "/slices", "/people", "question",
-)  # fmt: skip
+WALKED = ("/", "/reliability", "/difficulty", "/buzz", "/questions", "/compare", "/slices", "/people", "question")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 
 

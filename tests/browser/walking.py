@@ -39,6 +39,8 @@ AT_REST = r"""() => {
     const figures = [...document.querySelectorAll("#content figure.figure")];
     const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
     if (!plots.every((plot) => plot && plot._fullData)) return false;
+    const labels = [...document.querySelectorAll('[id^="label-"]')]; // a control comes after its label, by a script of its own
+    if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
     const grid = document.getElementById("grid");
     if (grid && !grid.querySelector(".ag-row a")) return false;
     const answers = document.getElementById("answers");
@@ -50,7 +52,7 @@ COUNT = r"""
     window.owed = 0;
     const fetched = window.fetch;
     window.fetch = function (...asked) {
-        if (!String(asked[0]).includes("_dash-")) return fetched.apply(this, asked);
+        if (!/_dash-|_rows/.test(String(asked[0]))) return fetched.apply(this, asked);
         window.owed += 1;
         const done = () => window.setTimeout(() => { window.owed -= 1; }, 30);
         return fetched.apply(this, asked).then((answer) => { done(); return answer; }, (error) => { done(); throw error; });

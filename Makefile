@@ -15,7 +15,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check format test walk test-libraries bench-metrics lock clean
+.PHONY: help install serve check format test test-libraries bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -37,9 +37,6 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@tests=; scripts/get-chromium $(PY) || tests='not browser'; \
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
-
-walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back (many minutes)
-	$(PY) -m pytest tests/browser/walk_controls.py
 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
 	$(BENCH_PY) -m pytest tests/queries/test_torch_libraries.py

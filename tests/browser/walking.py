@@ -1,4 +1,8 @@
-"""Walks the pages: every page of the navigation, every control that stands on one, and all that one shows."""
+"""Walks the pages: every page of the navigation, every control that stands on one, and all that one shows.
+
+The address is the only state: every control of every page is set, and the address that it leaves shows the same view wherever
+it is opened: in another browser, here again, on the way back.
+"""
 
 import json
 from urllib.parse import quote
@@ -72,6 +76,76 @@ def pages(page):
     questions = {name: api(page, "questions", dataset=name, limit=1)["questions"][0]["question_id"] for name in names}
     found = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
     return found + [("question", name, f"/questions/{name}/{quote(first)}") for name, first in questions.items()]
+
+
+def walk(visit, path):
+    """Every control of a page, one after the other; what fails for one is told with what fails for others."""
+    page, other = visit(), visit()
+    for one in (page, other):
+        one.add_init_script(COUNT)
+    found = controls(page, path)
+    assert found
+    failures = []
+    for address, kind, name in found:
+        try:
+            _walk_one(page, other, address, kind, name)
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, "\n".join(failures)
+
+
+def controls(page, path):
+    """Every control of one page once: (page's address, "control", key) and, for what is pressed, (address, "press", change)."""
+    found, seen = [], set()
+    for at, _, address in pages(page):
+        if at != path:
+            continue
+        page.goto(address)
+        shown(page)
+        here = [("control", control["key"], control["key"]) for control in page.evaluate(CONTROLS)]
+        here += [("press", change.partition("=")[0], change) for change in page.evaluate(SETTERS)]
+        for kind, key, name in here:
+            if key not in seen:
+                seen.add(key)
+                found.append((address, kind, name))
+    return found
+
+
+def _walk_one(page, other, address, kind, name):
+    """Set one control; the view that it leaves is the view of its address, wherever that is opened."""
+    where = f"{name} on {address}"
+    follow(page, address)
+    before, was = shown(page), page.url
+    if kind == "control":
+        set_otherwise(page, name)
+    else:
+        page.locator(f"#content [data-set='{name}']").first.click()
+    moved(page, was)
+    left, moved_on = settled(page)
+    page.reload(wait_until="commit")
+    other.goto(left, wait_until="commit")
+    expected = shown(other)
+    assert expected != before, f"{where}: {left} shows what was shown before"
+    assert moved_on == expected, f"{where}, set: {differences(moved_on, expected)}"
+    shows(page, expected, f"{where}, reloaded")
+    page.locator(".top nav a:not(.current)").first.click()
+    moved(page, left)
+    shown(page)
+    page.go_back()
+    shows(page, expected, f"{where}, come back to")
+    assert page.url == left, where
+
+
+def settled(page):
+    """The address and all that is shown, once no change is under way: a slider may still work off the keys that it was given."""
+
+    def stays():
+        at, seen = page.url, shown(page)
+        page.wait_for_timeout(250)
+        assert page.url == at, "the address still changes"
+        return at, seen
+
+    return eventually(page, stays)
 
 
 def shown(page):

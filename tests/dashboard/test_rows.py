@@ -11,7 +11,7 @@ def asked(client, query):
     return answer.json
 
 
-@pytest.mark.parametrize("more", ["", "&category=Arts", "&sort=-difficulty", "&sort=text&metric=ece"])
+@pytest.mark.parametrize("more", ["", "&category=Arts", "&sort=-difficulty", "&sort=category&metric=ece"])
 def test_rows_are_the_questions_of_the_selection_in_order(client, more):
     said = asked(client, f"{DATASET}{more}&start=3&count=7")
     listed = client.get(f"/api/v1/questions?{DATASET}{more.replace('metric=', 'metrics=')}").json

@@ -31,6 +31,20 @@ PARQUET = "binary_as_string = true, hive_partitioning = false"
 OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
 
 
+class Room:
+    """Bytes that the packed files of one import may unpack to, all of them together."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self.largest = largest
+        self._taken = 0
+
+    def take(self, count: int, name: str) -> None:
+        """Use some of it. Raises ``Refused`` where that is more than there is."""
+        self._taken += count
+        if self._taken > self.largest:
+            raise refuse(name, f"the file unpacks to more than {size(self.largest)}")
+
+
 class TableFile:
     """A file that holds a table, decompressed on disk.
 
@@ -38,14 +52,14 @@ class TableFile:
         name: what the analyst knows it as.
         path: the plain file.
 
-    ``largest``: bytes that it may unpack to.
+    ``room``: what it may unpack to, shared with the other files of the import.
     """
 
-    def __init__(self, path: Path, workspace: Path, name: str | None = None, largest: int = LARGEST) -> None:
+    def __init__(self, path: Path, workspace: Path, name: str | None = None, room: Room | None = None) -> None:
         self.name = name or path.name
         self._workspace = workspace
-        self._largest = largest
-        self.path = _plain(path, workspace, self.name, largest)
+        self.room = room or Room()
+        self.path = _plain(path, workspace, self.name, self.room)
 
     @property
     def pattern(self) -> str:
@@ -189,7 +203,7 @@ class TableFile:
                         writer.writerow(row)
         except UnicodeDecodeError:
             raise self.not_utf8() from None
-        return TableFile(target, self._workspace, self.name, self._largest)
+        return TableFile(target, self._workspace, self.name, self.room)
 
     def damaged_parquet(self, error: Exception) -> Exception:
         """The refusal for a Parquet file that DuckDB cannot read."""
@@ -218,7 +232,7 @@ def misfit(found: int, wanted: int) -> str:
     return f"{found} {'field' if found == 1 else 'fields'} where the header has {wanted}"
 
 
-def _plain(path: Path, workspace: Path, name: str, largest: int) -> Path:
+def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
     """The file itself or, where it is compressed, its content in a new file."""
     try:
         with path.open("rb") as file:
@@ -239,9 +253,8 @@ def _plain(path: Path, workspace: Path, name: str, largest: int) -> Path:
     try:
         with module.open(path, "rb") as compressed, target.open("wb") as out:
             while chunk := compressed.read(io.DEFAULT_BUFFER_SIZE * 16):
+                room.take(len(chunk), name)
                 written += out.write(chunk)
-                if written > largest:
-                    raise refuse(name, f"the file unpacks to more than {size(largest)}")
     except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as error:
         raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error
     if not written:

@@ -8,7 +8,7 @@ import zlib
 from functools import cached_property
 from pathlib import Path
 
-from data.files import TableFile, size
+from data.files import Room, TableFile, size
 from data.report import Refused, refuse
 from data.staging import Staging
 
@@ -37,7 +37,7 @@ class Incoming:
         target.mkdir()
         try:
             with zipfile.ZipFile(self.path) as archive:
-                _unpack(archive, target, self.name, self._staging.largest)
+                _unpack(archive, target, self.name, self._staging.room)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise refuse(self.name, f"the zip is damaged or cut short ({error}); make or fetch it again") from error
         except (NotImplementedError, RuntimeError) as error:  # encrypted, or packed in a way that Python does not know
@@ -73,15 +73,14 @@ def _begins_like_a_zip(path: Path) -> bool:
         return False
 
 
-def _unpack(archive: zipfile.ZipFile, target: Path, name: str, largest: int) -> None:
+def _unpack(archive: zipfile.ZipFile, target: Path, name: str, room: Room) -> None:
     """Unpack members one by one; names that lead out of the folder and unreasonable sizes are refused.
 
     A member never unpacks to more than it states: zipfile stops there and says that it is damaged.
     """
     if len(archive.infolist()) > MOST_MEMBERS:
         raise refuse(name, f"the zip holds more than {MOST_MEMBERS:,} files")
-    if sum(member.file_size for member in archive.infolist()) > largest:
-        raise refuse(name, f"the zip unpacks to more than {size(largest)}")
+    room.take(sum(member.file_size for member in archive.infolist()), name)
     root = target.resolve()
     for member in archive.infolist():
         place = (target / member.filename).resolve()

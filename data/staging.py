@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from data.contract import SHOWN, Column, stage
-from data.files import LARGEST, TableFile
+from data.files import LARGEST, Room, TableFile
 from data.frames import frame
 from data.report import KEPT, Problem, Report, refuse
 from data.store import GenerationStore, create_schema
@@ -116,7 +116,7 @@ class Staging:
     connection: duckdb.DuckDBPyConnection
     workspace: Path
     path: Path
-    largest: int = LARGEST  # bytes that a packed file may unpack to
+    room: Room = field(default_factory=Room)  # what packed files may unpack to
     report: Report = field(default_factory=Report)
     files: list[TableFile] = field(default_factory=list)
 
@@ -124,7 +124,7 @@ class Staging:
 
     def open(self, path: Path, name: str | None = None) -> TableFile:
         """Take a file into this import, decompressed where it must be."""
-        self.files.append(TableFile(path, self.workspace, name, self.largest))
+        self.files.append(TableFile(path, self.workspace, name, self.room))
         return self.files[-1]
 
     def load(self, file: TableFile, columns: tuple[Column, ...], into: str = "loaded") -> list[str]:
@@ -246,6 +246,6 @@ def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]
             )
             workspace = Path(folder) / "files"
             workspace.mkdir()
-            yield Staging(connection, workspace, path, largest)
+            yield Staging(connection, workspace, path, Room(largest))
         finally:
             connection.close()

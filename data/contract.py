@@ -12,11 +12,12 @@ from typing import Literal
 
 import duckdb
 
-from data.files import LONGEST_LINE, OPEN_QUOTE, PARQUET, TableFile, misfit
+from data.files import LONGEST_LINE, PARQUET, WRONG_LINE, TableFile
 from data.report import KEPT, Problem, Refused, Report, refuse
 
 Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1
+LONGEST_NAME = 500  # characters of what a run is told apart by: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
 
 
@@ -31,6 +32,7 @@ class Column:
     high: float | None = None
     choices: tuple[str, ...] = ()
     hint: str = ""  # what to do about a value above ``high``, added to the reason
+    longest: int | None = None  # characters of text
     divisor: int = 1  # of a number, before its range is checked
 
     @property
@@ -52,8 +54,8 @@ RESPONSES = (
     Column("token_logprobs", "numbers", high=0),
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
-    Column("model"),
-    Column("elicitation"),
+    Column("model", longest=LONGEST_NAME),
+    Column("elicitation", longest=LONGEST_NAME),
 )
 QUESTIONS = (
     Column("question_id", required=True),
@@ -129,6 +131,7 @@ def _read_raw(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
     try:
         if file.format == "parquet":
             have = [name for name in wanted if name in file.columns]
+            file.check_parquet(connection, have)
             chosen = "".join(f", {_quoted(name)}" for name in have)
             connection.execute(
                 f"create or replace table raw as select {NUMBER}{chosen} from read_parquet($path, {PARQUET})",
@@ -149,16 +152,10 @@ def _read_raw(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
 
 
 NUMBER = "row_number() over () as ordinal"  # the order of the file: DuckDB keeps it
-# Quotes are read strictly, for DuckDB mends them otherwise, losing text; rows that do not fit go to a table of rejects.
+# Quotes are read strictly, for DuckDB mends them otherwise, losing text. It stops at the first row that does not fit: that it
+# notes such rows and goes on can be had, but takes gigabytes where there are millions.
 READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
-    max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}, store_rejects = true, rejects_limit = 0"""
-# A row with several faults has several rejects.
-REJECTED = f"""select line_byte_position - 1, min(error_type),
-        min(try_cast(regexp_extract(error_message, 'Found: (\\d+)', 1) as integer)) filter (error_type = 'MISSING COLUMNS'),
-        max(try_cast(regexp_extract(error_message, 'Found: (\\d+)', 1) as integer)) filter (error_type = 'TOO MANY COLUMNS'),
-        trim(any_value(csv_line)[:{SHOWN}], chr(10) || chr(13)), count(*) over ()
-    from reject_errors group by 1 order by 1 limit {KEPT}"""
-FORGET = "drop table if exists reject_errors; drop table if exists reject_scans"
+    max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
 
 
 def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str]) -> list[str]:
@@ -198,7 +195,7 @@ def _read_json_lines(connection: duckdb.DuckDBPyConnection, file: TableFile, wan
     bad = connection.execute(
         f"select ordinal, line[:{SHOWN}], count(*) over () from lines where not good order by 1 limit {KEPT}"
     ).fetchall()
-    report.problems += [Problem(file.name, line, None, text, "this line is no JSON object") for line, text, _ in bad]
+    report.problems += [Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad]
     report.more += bad[0][2] - len(bad) if bad else 0
     keys = (
         "select distinct key from (select unnest(json_keys(line)) as key from lines where good) where list_contains($wanted, key)"
@@ -215,40 +212,16 @@ def _read_text(
     connection: duckdb.DuckDBPyConnection, file: TableFile, sql: str, parameters: dict[str, object], width: int
 ) -> None:
     """Run SQL that reads the text file ``$path``; raise ``Refused`` for rows that are not ``width`` fields of UTF-8."""
-    rejected: list[tuple[int, str, int | None, int | None, str, int]] = []
     try:
         connection.execute(sql, {"path": file.pattern} | parameters)
-        rejected = connection.execute(REJECTED).fetchall()
-        evened = any(kind == "UNQUOTED VALUE" for _, kind, *_ in rejected) and file.mixes_line_ends()
-    except duckdb.InvalidInputException as error:
-        evened = "state machine" in str(error)  # what DuckDB says of a file that mixes line ends
-        if not evened:
-            raise
-    if evened:
-        connection.execute(FORGET)
-        connection.execute(sql, {"path": file.evened().pattern} | parameters)
-        rejected = connection.execute(REJECTED).fetchall()
-    connection.execute(FORGET)
-    if not rejected:
         return
-    if any(kind == "INVALID ENCODING" for _, kind, *_ in rejected):
-        raise file.not_utf8()
-    lines = file.lines_at(at for at, *_ in rejected)
-    raise Refused(
-        [
-            Problem(file.name, lines[at], None, text, _misshapen(kind, few or many, width))
-            for at, kind, few, many, text, _ in rejected
-        ],
-        rejected[0][-1] - len(rejected),
-    )
-
-
-def _misshapen(kind: str, found: int | None, width: int) -> str:
-    if kind == "UNQUOTED VALUE":
-        return OPEN_QUOTE
-    if kind == "LINE SIZE OVER MAXIMUM":
-        return f"this row is longer than {LONGEST_LINE // 2**20} MiB; is a quote left open?"
-    return misfit(found, width) if found else f"the row cannot be read ({kind.lower()})"
+    except duckdb.InvalidInputException:
+        problems, more = file.misshapen(width, KEPT)
+        if problems:
+            raise Refused(problems, more) from None
+        if not file.mixes_line_ends():
+            raise
+    connection.execute(sql, {"path": file.evened().pattern} | parameters)
 
 
 def _quoted(name: str) -> str:
@@ -294,7 +267,12 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
     if column.required:
         faults.append((f"{text} is null", "a value is required here"))
     if column.type == "integer":
-        faults.append((f"abs(try_cast({text} as double)) > {LARGEST_INTEGER}", f"must be at most {LARGEST_INTEGER}"))
+        faults.append(
+            (
+                f"abs(try_cast({text} as double)) between {LARGEST_INTEGER + 1} and 'infinity'::double",
+                f"must be at most {LARGEST_INTEGER}",
+            )
+        )
     wanted = {
         "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
     }.get(column.type)  # fmt: skip
@@ -312,6 +290,8 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
         faults.append((f"{least} < {column.low}", between if high is not None else f"must be at least {low}"))
     if high is not None:
         faults.append((f"{most} > {column.high}", (between if low is not None else f"must be at most {high}") + column.hint))
+    if column.longest is not None:
+        faults.append((f"len({cell}) > {column.longest}", f"must be at most {column.longest} characters long"))
     if column.choices:
         faults.append(
             (f"{cell} not in ({', '.join(map(_literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")

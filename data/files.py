@@ -9,12 +9,15 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-from data.report import refuse
+from data.report import Problem, refuse
+
+if TYPE_CHECKING:
+    import duckdb
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -25,9 +28,30 @@ Format = Literal["csv", "jsonl", "parquet"]
 LONGEST_LINE = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
 LARGEST = 64 * 2**30  # bytes that a compressed file or a zip may unpack to, unless told otherwise
 HEADER = 1_000_000  # characters in which a header must end
+MOST_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
+CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat one a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
+SAID = 300  # characters of what DuckDB says
+HELD, SHOWN = 3, 120  # lines and characters of a bad row that are shown
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what they begin with
 PARQUET = "binary_as_string = true, hive_partitioning = false"
+WRONG_LINE = "this line is no JSON object"
+NULS = "there are NUL bytes in the first line: this is no text, or text in UTF-16; save the file as CSV in UTF-8"
+# What people take for a table, and what it begins with.
+STRANGE = {
+    b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
+    b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
+    b"7z\xbc\xaf": "a 7z archive; unpack it",
+    b"Rar!": "a rar archive; unpack it",
+    b"%PDF": "a PDF; save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV (UTF-8)",
+    b"SQLite format 3": "a SQLite database; write the table as CSV",
+    b"ARROW1": "an Arrow file; write it as Parquet",
+    b"Obj\x01": "an Avro file; write it as Parquet",
+    b"\x89PNG": "a picture, not a table",
+}
+TOO_LONG = f"this row is longer than {LONGEST_LINE // 2**20} MiB; is a quote left open?"
 OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
 
 
@@ -75,6 +99,9 @@ class TableFile:
             return "parquet"
         if self.name.lower().removesuffix(".gz").removesuffix(".zst").endswith((".parquet", ".pq")):
             raise refuse(self.name, "this is not a Parquet file: it does not begin with the bytes PAR1")
+        for signature, what in STRANGE.items():
+            if start.startswith(signature):
+                raise refuse(self.name, f"this is {what}")
         first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if first == b"[":
             raise refuse(self.name, "this is one JSON list; write JSON Lines, an object on each line", line=1)
@@ -88,6 +115,8 @@ class TableFile:
                 first = lines.readline(HEADER)
         except UnicodeDecodeError:
             raise self.not_utf8() from None
+        if "\0" in first:
+            raise refuse(self.name, NULS, line=1)
         if not first.strip():
             raise refuse(self.name, "the first line is blank; it must name the columns", line=1)
         if len(first) == HEADER or first.count('"') % 2:
@@ -99,6 +128,8 @@ class TableFile:
             )
         delimiter = max(DELIMITERS, key=first.count)
         header = next(csv.reader([first], delimiter=delimiter))
+        if len(header) > MOST_COLUMNS:
+            raise refuse(self.name, f"the first line names more than {MOST_COLUMNS:,} columns", line=1)
         return delimiter, [column.strip() for column in header]
 
     @cached_property
@@ -111,18 +142,29 @@ class TableFile:
 
             try:
                 with duckdb.connect() as connection:
-                    return [
-                        row[0]
-                        for row in connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
-                    ]
+                    found = connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
+                if len(found) > MOST_COLUMNS:
+                    raise refuse(self.name, f"the file has more than {MOST_COLUMNS:,} columns")
+                return [row[0] for row in found]
             except duckdb.Error as error:
                 raise self.damaged_parquet(error) from error
+        number, line = 0, ""
         try:
             with self._text() as lines:
-                first = json.loads(next((line for line in lines if line.strip()), "null"))
-        except (UnicodeDecodeError, ValueError, RecursionError):
-            return []
-        return list(first) if isinstance(first, dict) else []
+                while not line.strip():  # the first line is not blank: it begins with {
+                    line, number = lines.readline(LONGEST_LINE), number + 1
+            first = json.loads(line, parse_int=float) if len(line) < LONGEST_LINE else None
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        except RecursionError:
+            raise refuse(self.name, "this line nests too deeply", line=number, value=line[:80]) from None
+        except ValueError:
+            first = None
+        if len(line) == LONGEST_LINE:
+            raise refuse(self.name, TOO_LONG, line=number, value=line[:80])
+        if not isinstance(first, dict):
+            raise refuse(self.name, NULS if "\0" in line else WRONG_LINE, line=number, value=line[:80])
+        return list(first)
 
     def _text(self) -> IO[str]:
         return self.path.open(encoding="utf-8-sig", newline="")
@@ -158,17 +200,66 @@ class TableFile:
             except csv.Error as error:
                 raise refuse(self.name, OPEN_QUOTE, line=before + 1) from error
 
-    def lines_at(self, offsets: Iterable[int]) -> dict[int, int]:
-        """Physical line, 1-based, in which byte offsets, 0-based, lie; behind the first half of a CR LF, the line has ended."""
-        found: dict[int, int] = {}
-        line, at, cr = 1, 0, False
-        with self.path.open("rb") as file:
-            for offset in sorted(offsets):
-                while at < offset and (chunk := file.read(min(CHUNK, offset - at))):
-                    line += chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n") - (cr and chunk.startswith(b"\n"))
-                    at, cr = at + len(chunk), chunk.endswith(b"\r")
-                found[offset] = line
-        return found
+    def misshapen(self, width: int, most: int) -> tuple[list[Problem], int]:
+        """Rows that cannot be read as ``width`` fields of text.
+
+        Args:
+            width: fields of each row; one for JSON Lines, where a row is a line.
+            most: rows to tell.
+
+        Returns:
+            The first of them as problems, and how many there are beside.
+        """
+        problems: list[Problem] = []
+        more = 0
+        try:
+            for line, reason, text in self._misshapen(width):
+                if len(problems) < most:
+                    problems.append(Problem(self.name, line, None, text, reason))
+                else:
+                    more += 1
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        return problems, more
+
+    def _misshapen(self, width: int) -> Iterator[tuple[int, str, str]]:
+        """First line, what is wrong, and the start of each row that is misshapen."""
+        held: list[str] = []  # of the row at hand, its first lines
+        number, length = 0, 0
+
+        def lines() -> Iterator[str]:
+            nonlocal number, length
+            while line := source.readline(LONGEST_LINE):
+                number, length = number + 1, length + len(line)
+                if len(held) < HELD:
+                    held.append(line[:SHOWN])
+                if len(line) == LONGEST_LINE:
+                    while line and not line.endswith(("\n", "\r")):
+                        line = source.readline(LONGEST_LINE)
+                    raise csv.Error(TOO_LONG)
+                yield line
+
+        with self._text() as source:
+            if self.format == "csv":
+                csv.field_size_limit(LONGEST_LINE)
+                source.readline()
+                number = 1
+                quoting: dict[str, Any] = {"delimiter": self.dialect[0], "strict": True}
+            else:
+                quoting = {}
+            while True:
+                first, length = number + 1, 0
+                held.clear()
+                try:
+                    for row in csv.reader(lines(), **quoting) if self.format == "csv" else ([line] for line in lines()):
+                        if row and len(row) != width and not (len(row) == width + 1 and not row[-1]):
+                            yield first, misfit(len(row), width), "".join(held)[:SHOWN].strip("\r\n")
+                        first, length = number + 1, 0
+                        held.clear()
+                    return
+                except csv.Error as error:
+                    long = str(error) == TOO_LONG or "field larger" in str(error)
+                    yield first, TOO_LONG if long else OPEN_QUOTE, "".join(held)[:SHOWN].strip("\r\n")
 
     def mixes_line_ends(self) -> bool:
         """Whether lines end in different ways, those within quotes among them."""
@@ -205,9 +296,30 @@ class TableFile:
             raise self.not_utf8() from None
         return TableFile(target, self._workspace, self.name, self.room)
 
+    def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
+        """Refuse a Parquet file whose cells take more than there is room for: packed, equal ones take next to nothing.
+
+        Raises:
+            Refused: it does.
+            duckdb.Error: the file cannot be read.
+        """
+        ask = connection.execute
+        values = ask(
+            """select coalesce(sum(num_values), 0) from parquet_metadata($path)
+            where regexp_extract(path_in_schema, '^[^,.]*') in (select unnest($columns))""",
+            {"path": self.pattern, "columns": columns},
+        ).fetchall()[0][0]
+        self.room.take(int(values) * CELL, self.name)
+        table = f"from read_parquet($path, {PARQUET})"
+        types = {row[0]: row[1] for row in ask(f"describe {table}", {"path": self.pattern}).fetchall()}
+        texts = [name for name in columns if types[name] == "VARCHAR"]
+        if texts:
+            lengths = ", ".join(f'sum(strlen("{name}"))' for name in texts)
+            self.room.take(sum(filter(None, ask(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
+
     def damaged_parquet(self, error: Exception) -> Exception:
         """The refusal for a Parquet file that DuckDB cannot read."""
-        said = str(error).splitlines()[0].replace(self.pattern, self.name).replace(str(self.path), self.name)
+        said = str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:SAID]
         return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({said})")
 
     def not_utf8(self) -> Exception:
@@ -242,9 +354,9 @@ def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
     if not magic:
         raise refuse(name, "the file is empty")
     module: Any
-    if magic[:2] == b"\x1f\x8b":
+    if magic.startswith(GZIP):
         kind, module = "gzip", gzip
-    elif magic == b"\x28\xb5\x2f\xfd":
+    elif magic == ZSTD:
         kind, module = "zstd", zstd
     else:
         return path
@@ -259,4 +371,7 @@ def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
         raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error
     if not written:
         raise refuse(name, f"the {kind} file holds nothing")
+    with target.open("rb") as file:
+        if file.read(4).startswith((GZIP, ZSTD)):
+            raise refuse(name, "this is packed twice; unpack it once")
     return target

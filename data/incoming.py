@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import lzma
 import shutil
+import struct
 import zipfile
 import zlib
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
-from data.files import Room, TableFile, size
+from data.files import Room, TableFile
 from data.report import Refused, refuse
 from data.staging import Staging
 
 MOST_MEMBERS = 10_000  # of a zip
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)  # no fault of the zip
 
 
 class Incoming:
@@ -38,8 +43,22 @@ class Incoming:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 _unpack(archive, target, self.name, self._staging.room)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise refuse(self.name, f"the zip is damaged or cut short ({error}); make or fetch it again") from error
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            lzma.LZMAError,
+            struct.error,
+            EOFError,
+            LookupError,
+            ValueError,
+            OSError,
+        ) as error:
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                raise
+            said = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise refuse(self.name, f"the zip is damaged or cut short ({said}); make or fetch it again") from error
+        except RecursionError as error:
+            raise refuse(self.name, "the zip cannot be unpacked: it holds folders too deep in each other") from error
         except (NotImplementedError, RuntimeError) as error:  # encrypted, or packed in a way that Python does not know
             raise refuse(self.name, f"the zip cannot be unpacked: {error}") from error
         if (target / "xl" / "workbook.xml").is_file():
@@ -80,6 +99,8 @@ def _unpack(archive: zipfile.ZipFile, target: Path, name: str, room: Room) -> No
     """
     if len(archive.infolist()) > MOST_MEMBERS:
         raise refuse(name, f"the zip holds more than {MOST_MEMBERS:,} files")
+    if doubled := [path for path, count in Counter(archive.namelist()).items() if count > 1]:
+        raise refuse(name, "the zip holds two files of one name", value=doubled[0][:80])
     room.take(sum(member.file_size for member in archive.infolist()), name)
     root = target.resolve()
     for member in archive.infolist():

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import duckdb
@@ -22,6 +21,7 @@ from data.contract import SHOWN, Column, stage
 from data.files import LARGEST, Room, TableFile
 from data.frames import frame
 from data.report import KEPT, Problem, Report, refuse
+from data.scratch import scratch_folder
 from data.store import GenerationStore, create_schema
 
 KINDS = ("incremental", "single", "lifeeval", "votes")
@@ -229,9 +229,9 @@ def literal(text: object) -> str:
 @contextmanager
 def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
     """A fresh scratch database beside the version of the store in force; gone at the end."""
-    with TemporaryDirectory(prefix="clueline-") as folder:
-        path = Path(folder) / "scratch.duckdb"
-        connection = duckdb.connect(":memory:", config={**store.options, "temp_directory": str(Path(folder) / "spill")})
+    with scratch_folder() as folder:
+        path = folder / "scratch.duckdb"
+        connection = duckdb.connect(":memory:", config={**store.options, "temp_directory": str(folder / "spill")})
         try:
             generation = store.generation()
             if generation:
@@ -244,7 +244,7 @@ def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]
             connection.execute(
                 TABLES + "".join(f"create table new_{table} as from store.{table} limit 0;" for table in STORED) + VIEWS
             )
-            workspace = Path(folder) / "files"
+            workspace = folder / "files"
             workspace.mkdir()
             yield Staging(connection, workspace, path, Room(largest))
         finally:

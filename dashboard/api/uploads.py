@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from dashboard.uploads.access import Denied
 from dashboard.uploads.body import check_type, clean_name, receive, too_large
 from dashboard.uploads.work import Impossible, Job, Rejected
 from data.readers import readers
+from data.scratch import held, sweep
 from data.staging import Decision, ImportOptions
 from data.store import StoreError
 from data.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
@@ -32,7 +32,6 @@ KEYS = (
 ROWS, MOST_ROWS = 100, 10_000  # bad rows that are told, unless asked for more; and at most
 MOST_DECISIONS = 10_000
 UNPACKED = 10  # a packed file may be so many times as large as the largest upload
-STALE = 6 * 3600  # seconds after which a killed server's leavings are swept up
 
 
 @api.post("/api/v1/runs")
@@ -183,13 +182,12 @@ def _folder() -> Iterator[Path]:
     root = service().store.folder / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in root.iterdir():
-            if left.stat().st_mtime < time.time() - STALE:
-                shutil.rmtree(left, ignore_errors=True)
+        sweep(root)  # what a killed server left
         folder = Path(tempfile.mkdtemp(dir=root))
     except OSError as error:
         raise StoreError(f"the store in {service().store.folder} cannot be written: {error}") from error
     try:
-        yield folder
+        with held(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,7 @@ from dashboard.scoring import Scored
 from data.ingest import import_paths
 from data.rehearsal import Rehearsal, rehearse
 from data.report import Refused, Report
+from data.scratch import held
 from data.staging import ImportOptions
 from data.store import GenerationStore, Snapshot, StoreError, open_store
 from queries.doubts import Doubts, doubts
@@ -202,7 +203,8 @@ def main() -> None:
         os.nice(5)  # readers first
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     store = open_store(job.store, threads=job.threads, memory_limit=MEMORY)
-    outcome = perform(job, store)
+    with held(Path(job.path).parent):  # though the worker that received the file may be killed
+        outcome = perform(job, store)
     store.close()
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
 

@@ -77,6 +77,7 @@ def _facts(path: Path, bundle: str) -> tuple[str, dict[str, Any]]:
     name = f"{bundle}/dataset.json"
     try:
         facts = json.loads(path.read_text(encoding="utf-8-sig"))
+        json.dumps(facts, ensure_ascii=False).encode()  # half a pair of surrogates is no text
     except FileNotFoundError:
         raise refuse(name, "the bundle has no such file") from None
     except json.JSONDecodeError as error:

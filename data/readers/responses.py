@@ -9,6 +9,7 @@ from data.report import Problem, refuse
 from data.staging import ImportOptions, Staging
 
 KEY = "responses"
+MOST_RUNS = 500  # of one file
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -38,6 +39,11 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     if not model and "model" not in have:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column: give --model NAME"))
         model = "?"
+    runs = "select distinct model, elicitation from loaded where model is not null limit $most + 1"
+    if len(staging.connection.execute(runs, {"most": MOST_RUNS}).fetchall()) > MOST_RUNS:
+        raise refuse(
+            file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
+        )
     staged = staging.add(
         "responses",
         file,

@@ -139,7 +139,7 @@ RESPONSES = {
     "text behind a quote": (csv(GOOD + 'q1,1,"Ro"me,0.5\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
     "mixed line ends and a short row": (csv(HEADER + "q1,0,Rome,0.5\r\nq1\n"), [(3, None, "q1", "1 field where the header has 4")]),
     "mixed line ends and a bad cell": (csv(HEADER + 'q1,0,"Ro\nme",0.5\r\nq1,1,Rome,2\n'), [(4, "confidence", "2", TOO_HIGH)]),
-    "mixed line ends and an open quote": (csv(HEADER + 'q1,0,Rome,0.5\r\nq1,1,"Ro"me,0.5\r\n'), [(3, None, None, OPEN_QUOTE)]),
+    "mixed line ends and an open quote": (csv(HEADER + 'q1,0,Rome,0.5\r\nq1,1,"Ro"me,0.5\r\n'), [(3, None, 'q1,1,"Ro"me,0.5', OPEN_QUOTE)]),
     "Latin-1": (csv((GOOD + "q1,1,Orl\xe9ans,0.5\n").encode("latin-1")), [(3, None, r"q1,1,Orl\xe9ans,0.5\n", "the text is not UTF-8; save the file as UTF-8")]),
     "Latin-1 in the header": (csv("question_id,clue,confidence,pr\xe9nom\n".encode("latin-1")), [
         (1, None, r"fidence,pr\xe9nom\n", "the text is not UTF-8; save the file as UTF-8"),
@@ -305,7 +305,7 @@ def test_ungradable(kept, tmp_path):
         ("run.csv.gz", gzip.compress(LONG)[:-9], "the gzip data is damaged or cut short"),
         ("run.parquet", b"PAR", "this is not a Parquet file"),
         ("table.zip", b"PK\x03\x04 and then nothing", "the zip is damaged or cut short (File is not a zip file)"),
-        ("photo.csv", b"\x89PNG\r\n\x1a\n\xff\xfe", "the text is not UTF-8"),
+        ("photo.csv", b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
     ],
 )
 def test_what_is_not_recognised(kept, tmp_path, name, content, reason):

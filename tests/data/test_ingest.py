@@ -7,10 +7,8 @@ import re
 import duckdb
 import pytest
 import toy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from data import contract, files, ingest
+from data import contract, ingest
 from data.contract import responses_columns, stage
 from data.files import TableFile
 from data.report import Report
@@ -122,16 +120,3 @@ def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
         stage(connection, TableFile(path, tmp_path), responses_columns(percent=False), "loaded", report)
         assert [problem.line for problem in report.problems] == [2 + i + sum(row.count(breaks) for row in rows[:i]) for i in bad]
         assert connection.execute("select count(*) from loaded where question_id <> 'q' || (ordinal - 1)").fetchall() == [(0,)]
-
-
-@settings(max_examples=200, derandomize=True, deadline=None)
-@given(st.text("a\r\n", max_size=20), st.lists(st.integers(0, 20), max_size=5), st.integers(1, 5))
-def test_lines_at_offsets(tmp_path_factory, content, offsets, chunk):
-    path = tmp_path_factory.getbasetemp() / "lines"
-    path.write_bytes(b"x" + content.encode())
-    offsets = [min(offset, len(content)) for offset in offsets]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "CHUNK", chunk)
-        found = TableFile(path, path.parent).lines_at(offsets)
-    text = "x" + content
-    assert found == {offset: 1 + len(re.findall("\r\n|\r|\n", text[:offset])) for offset in offsets}

@@ -1,0 +1,168 @@
+"""Hostile files: each is refused with a reason or imported right, in little time and memory; ``hostile.py`` makes them."""
+
+import gzip
+import re
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import toy
+from hostile import CASES, LARGEST, H
+
+from data import ingest, scratch
+from data.files import LONGEST_LINE
+from data.report import Refused
+from data.staging import ImportOptions
+from data.store import open_store
+
+SECONDS = 20  # that a file may take; most take a tenth of one
+MEMORY = 300  # MiB that it may add
+MEMORY_FILES = Path("/dev/shm")
+
+
+def status(key):
+    """A figure of this process, in MiB; None where the system does not say."""
+    try:
+        return int(re.search(rf"{key}:\s+(\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+    except OSError:
+        return None
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A store with questions, in memory where that can be had: nothing here is about disks."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = Path(tempfile.mkdtemp(dir=MEMORY_FILES if MEMORY_FILES.is_dir() else None))
+        patch.setattr(tempfile, "tempdir", str(root))
+        store = open_store(root / "store", threads=1, memory_limit="1GB")
+        toy.put(store, toy.write(root / "toy"))
+        (root / "in").mkdir()
+        yield store, root / "in"
+        shutil.rmtree(root)
+
+
+@pytest.fixture
+def alarm():
+    """Ends what takes too long."""
+
+    def ring(*args):
+        raise TimeoutError(f"more than {3 * SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(3 * SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def take(kept, name, content, model, note, memory=MEMORY):
+    """Import a file: the answers that came of it, or the refusal."""
+    store, folder = kept
+    path = folder / name
+    path.write_bytes(content)
+    del content
+    version, before = store.version(), status("VmRSS")
+    if before:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    began = time.monotonic()
+    try:
+        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=LARGEST)
+        found = store.snapshot().rows(
+            "select question_id, clue, guess, confidence from responses where list_contains($runs, run) order by all",
+            {"runs": report.runs},
+        )
+    except Refused as refused:
+        found = refused
+        assert store.version() == version
+    finally:
+        path.unlink()
+    seconds, added = time.monotonic() - began, status("VmHWM") - before if before else 0
+    assert [left.name for left in Path(tempfile.gettempdir()).iterdir() if left.name.startswith(scratch.PREFIX)] == []
+    note("seconds", round(seconds, 3))
+    note("mib", added)
+    note("outcome", "refused" if isinstance(found, Refused) else "imported")
+    assert seconds < SECONDS
+    assert added < memory
+    return found
+
+
+LATER = {"name", "guess in JSON", "guess in Parquet"}  # groups much like others, for `make soak`
+PARAMETERS = [
+    pytest.param(index, case, id=ascii(case), marks=[pytest.mark.soak] if case.split(":")[0] in LATER else [])
+    for index, case in enumerate(CASES)
+]
+
+
+def check(kept, case, index, note):
+    name, content, expected = CASES[case]
+    found = take(kept, name, content() if callable(content) else content, f"m{index}", note)
+    if isinstance(expected, list):
+        assert not isinstance(found, Refused), found
+        assert sorted(found, key=repr) == sorted(expected, key=repr)
+        return
+    assert isinstance(found, Refused), found
+    told = [str(problem) for problem in found.problems]
+    assert any(expected in text for text in told), told[:5]
+    for problem in found.problems:
+        assert problem.file.startswith(name) and problem.reason
+        assert tempfile.gettempdir() not in problem.reason, "a folder of the server is told"
+    assert all(len(text) < 4000 for text in told)
+
+
+@pytest.mark.parametrize(("index", "case"), PARAMETERS)
+def test_a_hostile_file_is_refused_or_taken_right(kept, alarm, record_property, index, case):
+    check(kept, case, index, record_property)
+
+
+def test_there_are_enough_of_them():
+    assert len(CASES) > 400
+    groups = {case.split(":")[0] for case in CASES}
+    assert groups >= {
+        "cut short",
+        "encoding",
+        "shape",
+        "quotes",
+        "line ends",
+        "confidence",
+        "guess",
+        "NUL",
+        "JSON",
+        "Parquet",
+        "bomb",
+        "zip",
+    }
+
+
+LONG = 100 * 2**20
+LARGE = {
+    "one row of 100 MB": ("run.csv", lambda: b"q1,0," + b"x" * LONG + b",0.25\n", "longer than 16 MiB"),
+    "one quoted row of 100 MB": ("run.csv", lambda: b'q1,0,"' + b"x\n" * (LONG // 2) + b'",0.25\n', "longer than 16 MiB"),
+    "one quote open over 100 MB": ("run.csv", lambda: b'q1,0,"' + b"q1,0,Rome,0.25\n" * 7_000_000, "longer than 16 MiB"),
+    "one line of JSON of 100 MB": ("run.jsonl", lambda: b'{"question_id": "' + b"x" * LONG + b'"}\n', "longer than 16 MiB"),
+    "a header of 100 MB": ("run.txt", lambda: b"question_id," + b"x" * LONG, "does not end"),
+    "a gzip of 100 MB": ("run.csv.gz", lambda: gzip.compress(b"x" * LONG, 1), "unpacks to more than"),
+    "ten million short rows": ("run.csv", lambda: b"q1\n" * 10_000_000, "1 field where the header has 4"),
+    "ten million line ends of both kinds": ("run.csv", lambda: b"q1,0,Rome,0.25\r\n" + b"\n\r\n" * 10_000_000, None),
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", LARGE)
+def test_a_huge_row_is_refused(kept, alarm, record_property, case):
+    name, content, expected = LARGE[case]
+    found = take(kept, name, (H.encode() if name == "run.csv" else b"") + content(), "large", record_property)
+    if expected:
+        assert expected in str(found)
+
+
+def test_the_longest_row_that_is_taken(kept, alarm, record_property):
+    """A byte less than what is refused."""
+    start, end = "q1,0,", ",0.25\n"
+    guess = "x" * (LONGEST_LINE - len(start) - len(end) - 1)
+    found = take(kept, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
+    assert found == [
+        ("q1", 0, guess, 0.25)
+    ]

@@ -185,7 +185,7 @@ class GenerationStore:
                 if expect is not None and self.version() != expect:
                     raise StoreMoved
                 return self._next_generation(change)
-        except (OSError, duckdb.IOException) as error:
+        except (OSError, duckdb.IOException, duckdb.FatalException) as error:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
 
     def _next_generation(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
@@ -204,8 +204,11 @@ class GenerationStore:
                 self._check_schema(connection)
                 connection.execute("begin")
                 result = change(connection)
-                connection.execute("commit")
-                connection.execute("checkpoint")
+                try:
+                    connection.execute("commit")
+                    connection.execute("checkpoint")
+                except duckdb.Error as error:  # DuckDB calls a full disk a failed transaction here
+                    raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
             finally:
                 connection.close()
             _sync(fresh)

@@ -163,6 +163,4 @@ def test_the_longest_row_that_is_taken(kept, alarm, record_property):
     start, end = "q1,0,", ",0.25\n"
     guess = "x" * (LONGEST_LINE - len(start) - len(end) - 1)
     found = take(kept, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
-    assert found == [
-        ("q1", 0, guess, 0.25)
-    ]
+    assert found == [("q1", 0, guess, 0.25)]

@@ -1,0 +1,155 @@
+"""A thousand connections and bodies that never end: others are answered meanwhile, and everybody afterwards."""
+
+import http.client
+import resource
+import shutil
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from figures import note
+from killing import content
+from serving import run_cli, start_server
+
+MANY = 1000
+PATIENT = 15.0  # seconds in which somebody else must be answered
+
+
+@pytest.fixture(scope="module")
+def network(seeded, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crowds")
+    served = start_server(shutil.copytree(seeded, folder / "store"), folder / "log")
+    served.token = run_cli("token", "create", "lab", store=served.store).stdout.strip()
+    yield served
+    served.stop()
+    assert "Traceback" not in (folder / "log").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def sockets():
+    """As many open files as this takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY + 500
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"a process may have {hard} open files here, and this needs {wanted}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted) if soft != resource.RLIM_INFINITY else soft, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def place(network):
+    address = urlsplit(network.address)
+    return address.hostname, address.port
+
+
+def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None):
+    """Status of a request, and seconds until it was answered."""
+    began = time.monotonic()
+    connection = http.client.HTTPConnection(*place(network), timeout=60)
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status, time.monotonic() - began
+
+
+def test_a_thousand_connections_that_say_nothing(network):
+    """They hold no thread: gunicorn waits for all of them at once."""
+    held = [socket.create_connection(place(network), timeout=60) for _ in range(MANY)]
+    try:
+        meanwhile = [ask(network) for _ in range(5)]
+    finally:
+        for one in held:
+            one.close()
+    after = ask(network)
+    assert [status for status, _ in [*meanwhile, after]] == [200] * 6
+    slowest = max(seconds for _, seconds in meanwhile)
+    assert slowest < PATIENT
+    note("silent", [(f"an answer while {MANY:,} connections say nothing, slowest of 5", f"{slowest:.2f} s")])
+
+
+def test_a_thousand_readers_at_once(network):
+    """Each is answered."""
+    answers, gate = [], threading.Barrier(50)
+
+    def read():
+        gate.wait()
+        answers.extend(ask(network, "/healthz" if index % 2 else "/api/v1/runs") for index in range(MANY // 50))
+
+    threads = [threading.Thread(target=read) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(answers) == MANY and {status for status, _ in answers} == {200}
+    assert ask(network)[0] == 200
+    note("readers", [(f"{MANY:,} requests over 50 connections at once, slowest", f"{max(s for _, s in answers):.2f} s")])
+
+
+@pytest.mark.soak
+def test_a_thousand_connections_each_with_a_request(network):
+    """All sent before one is read."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    held = [socket.create_connection(place(network), timeout=120) for _ in range(MANY)]
+    try:
+        began = time.monotonic()
+        for one in held:
+            one.sendall(request)
+        status, seconds = ask(network)
+        statuses = [one.recv(200)[9:12] for one in held]
+        lasted = time.monotonic() - began
+    finally:
+        for one in held:
+            one.close()
+    assert status == 200 and statuses == [b"200"] * MANY
+    note("crowd", [(f"{MANY:,} connections with a request each, until all are answered", f"{lasted:.1f} s"),
+                   ("somebody else's answer meanwhile", f"{seconds:.2f} s")])  # fmt: skip
+
+
+@pytest.mark.soak
+def test_bodies_that_trickle_are_cut_off(network):
+    """A byte a second: uploads are given up after a minute, other bodies after half of one; others are answered meanwhile."""
+    bearer = f"Authorization: Bearer {network.token}\r\n"
+    upload = f"POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 100000\r\n\r\n"
+    page = "POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n"
+    held = [socket.create_connection(place(network), timeout=120) for _ in range(6)]
+    began = time.monotonic()
+    ended: dict[int, tuple[float, bytes]] = {}
+    slowest = 0.0
+    try:
+        for index, one in enumerate(held):
+            one.sendall((upload if index < 4 else page).encode())
+            one.setblocking(False)
+        while len(ended) < len(held) and time.monotonic() - began < 150:
+            for index, one in enumerate(held):
+                if index in ended:
+                    continue
+                try:
+                    if said := one.recv(300):
+                        ended[index] = (time.monotonic() - began, said)
+                        continue
+                    ended[index] = (time.monotonic() - began, b"")
+                    continue
+                except BlockingIOError:
+                    pass
+                try:
+                    one.sendall(b"{")
+                except OSError:
+                    ended[index] = (time.monotonic() - began, b"")
+            status, seconds = ask(network, "/healthz")
+            assert status == 200
+            slowest = max(slowest, seconds)
+            time.sleep(1)
+    finally:
+        for one in held:
+            one.close()
+    assert slowest < PATIENT
+    assert len(ended) == len(held), "a trickle is waited for without end"
+    assert max(seconds for seconds, _ in ended.values()) < 120
+    assert ask(network, "/api/v1/runs?dataset=pyramid&model=after", "POST", content("after").encode(),
+               {"Authorization": f"Bearer {network.token}"})[0] == 201  # fmt: skip
+    longest = max(seconds for seconds, _ in ended.values())
+    note("trickle", [("bodies of a byte a second, given up after at most", f"{longest:.0f} s"),
+                     ("slowest answer to others meanwhile", f"{slowest:.2f} s")])  # fmt: skip

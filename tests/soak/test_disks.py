@@ -1,0 +1,184 @@
+"""Disks that are full or cannot be written: it is said, nothing is lost, and reading goes on."""
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+from figures import note
+from killing import QUESTION, content
+from serving import ROOT, environment, run_cli, start_server
+
+from data.ingest import import_paths
+from data.staging import ImportOptions
+from data.store import StoreError, open_store
+
+IMPORT = (sys.executable, "-m", "dashboard", "import")
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk of its own, which only root can make."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", folder], check=False, capture_output=True, text=True
+    )
+    if made.returncode:
+        pytest.skip(f"no disk can be mounted here: {made.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@contextmanager
+def filled(disk, free):
+    """The disk with so many bytes left."""
+    filler = disk / "filler"
+    with filler.open("wb") as file:
+        room = os.statvfs(disk)
+        os.posix_fallocate(file.fileno(), 0, max(1, room.f_bavail * room.f_bsize - free))
+    yield
+    filler.unlink()
+
+
+def answers(tmp_path, name):
+    path = tmp_path / f"{name}.csv"
+    path.write_text(content(name), encoding="utf-8")
+    return path, ImportOptions(dataset="pyramid", model=name)
+
+
+def stored(store):
+    return {row[0] for row in open_store(store.folder, threads=1).snapshot().rows("select model from runs")}
+
+
+def get(served, path):
+    with urllib.request.urlopen(f"{served.address}{path}", timeout=30) as answer:
+        return json.load(answer)
+
+
+def upload(served, token, name):
+    request = urllib.request.Request(
+        f"{served.address}/api/v1/runs?dataset=pyramid&model={name}",
+        content(name).encode(),
+        {"Authorization": f"Bearer {token}"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+@pytest.mark.soak
+def test_a_disk_that_is_full_at_any_point_of_an_import(disk, seeded, tmp_path):
+    """From no room at all to enough of it, in small steps."""
+    store = open_store(shutil.copytree(seeded, disk / "store"), threads=1)
+    before, size = stored(store), store.generation().stat().st_size
+    outcomes = []
+    for step in range(16):
+        path, options = answers(tmp_path, f"step-{step}")
+        version = store.version()
+        with filled(disk, step * size // 10):
+            try:
+                import_paths(store, [path], options)
+            except StoreError as error:
+                outcomes.append(False)
+                assert "cannot be written" in str(error) or "cannot work with its files" in str(error)
+                assert store.version() == version and stored(store) == before
+            else:
+                outcomes.append(True)
+                before |= {f"step-{step}"}
+                assert stored(store) == before
+    assert not outcomes[0] and outcomes[-1]
+    assert not list(store.folder.glob("*.wal")) and not list(store.folder.glob("*.tmp"))
+    note(
+        "disk",
+        [
+            ("imports on a disk that ran full at different points", len(outcomes)),
+            ("of these refused with a reason, the store as it was", outcomes.count(False)),
+            ("of these stored whole", outcomes.count(True)),
+        ],
+    )
+
+
+@pytest.mark.soak
+def test_a_scratch_disk_that_is_full(disk, copied, tmp_path, monkeypatch):
+    store = open_store(copied, threads=1)
+    version = store.version()
+    scratch = disk / "temporary"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    path, options = answers(tmp_path, "cramped")
+    for free in (0, 4096, 100_000, 400_000):
+        with filled(disk, free), pytest.raises(StoreError, match="cannot work with its files"):
+            import_paths(store, [path], options)
+        assert store.version() == version and list(scratch.iterdir()) == []
+    import_paths(store, [path], options)
+    assert "cramped" in stored(store)
+
+
+@pytest.mark.soak
+def test_a_server_whose_disk_is_full_says_so_and_answers_readers(disk, seeded, tmp_path):
+    store = shutil.copytree(seeded, disk / "store")
+    token = run_cli("token", "create", "lab", store=store).stdout.strip()
+    served = start_server(store, tmp_path / "log", workers=1)
+    try:
+        runs = get(served, "/api/v1/runs")
+        with filled(disk, 0):
+            status, said = upload(served, token, "crowded")
+            assert (status, said["error"]["code"]) == (503, "store_unavailable"), said
+            assert get(served, "/api/v1/runs") == runs
+            assert get(served, f"/api/v1/questions/pyramid/{QUESTION}")["runs"]
+        status, said = upload(served, token, "roomy")
+        assert status == 201, said
+    finally:
+        served.stop()
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "Exception on" not in log and "Error handling" not in log  # the cache says that it cannot keep answers
+
+
+@pytest.mark.soak
+def test_a_store_that_cannot_be_written_is_read(disk, seeded, tmp_path):
+    store = shutil.copytree(seeded, disk / "store")
+    token = run_cli("token", "create", "lab", store=store).stdout.strip()
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    served = start_server(store, tmp_path / "log", workers=1)
+    try:
+        assert get(served, "/api/v1/runs")["runs"]
+        status, said = upload(served, token, "barred")
+        assert (status, said["error"]["code"]) == (503, "store_unavailable"), said
+        assert "cannot be written" in said["error"]["message"]
+        assert get(served, f"/api/v1/questions/pyramid/{QUESTION}")["runs"]
+    finally:
+        served.stop()
+    assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8")
+    path, _ = answers(tmp_path, "barred")
+    done = run_cli("import", path, "--dataset", "pyramid", "--model", "barred", store=store)
+    assert done.returncode != 0 and "cannot be written" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("part", [0.5, 0.999])
+def test_an_import_that_may_not_write_enough(copied, tmp_path, part):
+    """Where nobody can mount a disk: a process whose files may not grow beyond a part of the store's."""
+    store = open_store(copied, threads=1)
+    version, before = store.version(), stored(store)
+    most = int(store.generation().stat().st_size * part)
+    path, _ = answers(tmp_path, "limited")
+    done = subprocess.run(
+        [*IMPORT, str(path), "--dataset", "pyramid", "--model", "limited"],
+        check=False, cwd=ROOT, env=environment(store=copied), capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "cannot be written" in done.stderr or "cannot work with its files" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) < 6, done.stderr
+    assert store.version() == version and stored(store) == before
+    assert run_cli("import", path, "--dataset", "pyramid", "--model", "limited", store=copied).returncode == 0
+    assert stored(store) == before | {"limited"}

@@ -1,0 +1,52 @@
+"""kill -9 at random points: nothing that was acknowledged is lost, nothing is half there, and the store goes on."""
+
+import random
+
+import pytest
+from figures import note
+from killing import Siege
+
+WAYS = ("kill_worker", "kill_importer", "kill_import", "kill_server")
+
+
+def besiege(copied, tmp_path, ways, seed):
+    siege = Siege(copied, tmp_path, random.Random(seed))
+    try:
+        siege.start()
+        for index, way in enumerate(ways):
+            getattr(siege, way)()
+            if index % 5 == 4:
+                siege.check()
+        siege.stop()
+        siege.check()
+        whole = siege.check_after()
+    finally:
+        siege.stop()
+    return siege, whole
+
+
+def test_a_few_kills(copied, tmp_path):
+    siege, _ = besiege(copied, tmp_path, [*WAYS[:3], "kill_worker", "kill_importer", "kill_server"], seed=1)
+    assert sum(siege.kills.values()) == 6
+
+
+@pytest.mark.soak
+def test_two_hundred_kills(copied, tmp_path):
+    chance = random.Random(200)
+    ways = chance.choices(WAYS, weights=(4, 4, 3, 2), k=200)
+    siege, whole = besiege(copied, tmp_path, ways, seed=2)
+    assert sum(siege.kills.values()) >= 195  # an upload may end before it is killed
+    note(
+        "kills",
+        [
+            ("kill -9", ", ".join(f"{what}: {count}" for what, count in sorted(siege.kills.items()))),
+            ("kills in all", sum(siege.kills.values())),
+            ("runs sent", len(siege.sent)),
+            ("acknowledged", len(siege.told)),
+            ("of these there and whole", len(siege.told)),
+            ("of these lost", 0),
+            ("not acknowledged, and whole in the store", whole - len(siege.told)),
+            ("in the store, but not whole", 0),
+            ("slowest opening of the store after a kill", f"{siege.slowest:.2f} s"),
+        ],
+    )

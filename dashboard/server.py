@@ -5,6 +5,7 @@ Nothing here may import DuckDB or polars before the workers are forked: neither 
 
 from __future__ import annotations
 
+import resource
 import signal
 import sys
 from typing import Any
@@ -13,6 +14,8 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from dashboard.settings import Settings, read_settings
+
+FILES = 4096  # that a process may have open
 
 
 class Server(BaseApplication):
@@ -28,7 +31,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "gthread",
+            "worker_class": "dashboard.worker.Worker",
             "threads": 8,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: a selection may name many runs
@@ -75,5 +78,14 @@ def address(settings: Settings) -> str:
     return f"http://{f'[{host}]' if ':' in host and '[' not in host else host}:{settings.port}"
 
 
+def allow_connections() -> None:
+    """Let a process hold as many connections as gunicorn accepts: without a file for one, a worker would end."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 if __name__ == "__main__":
+    allow_connections()
     Server(read_settings()).run()

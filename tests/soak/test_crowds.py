@@ -44,10 +44,10 @@ def place(network):
     return address.hostname, address.port
 
 
-def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None):
+def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None, patience=20):
     """Status of a request, and seconds until it was answered."""
     began = time.monotonic()
-    connection = http.client.HTTPConnection(*place(network), timeout=60)
+    connection = http.client.HTTPConnection(*place(network), timeout=patience)
     connection.request(method, path, body, headers or {})
     answer = connection.getresponse()
     answer.read()
@@ -70,6 +70,7 @@ def test_a_thousand_connections_that_say_nothing(network):
     note("silent", [(f"an answer while {MANY:,} connections say nothing, slowest of 5", f"{slowest:.2f} s")])
 
 
+@pytest.mark.soak
 def test_a_thousand_readers_at_once(network):
     """Each is answered."""
     answers, gate = [], threading.Barrier(50)
@@ -86,6 +87,22 @@ def test_a_thousand_readers_at_once(network):
     assert len(answers) == MANY and {status for status, _ in answers} == {200}
     assert ask(network)[0] == 200
     note("readers", [(f"{MANY:,} requests over 50 connections at once, slowest", f"{max(s for _, s in answers):.2f} s")])
+
+
+@pytest.mark.soak
+def test_headers_that_do_not_end_hold_nobody_up_for_long(network):
+    """More of them than there are threads."""
+    held = [socket.create_connection(place(network), timeout=60) for _ in range(30)]
+    try:
+        for one in held:
+            one.sendall(b"GET / HTTP/1.1\r\nX-")
+        time.sleep(0.5)
+        status, seconds = ask(network, patience=60)
+    finally:
+        for one in held:
+            one.close()
+    assert status == 200 and seconds < 40
+    note("headers", [("an answer while 30 connections do not end their headers", f"{seconds:.1f} s")])
 
 
 @pytest.mark.soak
@@ -113,7 +130,8 @@ def test_bodies_that_trickle_are_cut_off(network):
     """A byte a second: uploads are given up after a minute, other bodies after half of one; others are answered meanwhile."""
     bearer = f"Authorization: Bearer {network.token}\r\n"
     upload = f"POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 100000\r\n\r\n"
-    page = "POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n"
+    kind = "Content-Type: application/json\r\n"
+    page = f"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: 9999\r\n\r\n"
     held = [socket.create_connection(place(network), timeout=120) for _ in range(6)]
     began = time.monotonic()
     ended: dict[int, tuple[float, bytes]] = {}

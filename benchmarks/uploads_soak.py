@@ -1,0 +1,85 @@
+"""Run the long tests of uploads and write what they measured: ``python -m benchmarks.uploads_soak``, or ``make soak``.
+
+Arguments are pytest's (``-k kills``). Figures of tests that were not run are kept out, so that each table is of one day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[1]
+FILE = Path(__file__).with_name("uploads-soak.md")
+TESTS = ("tests/soak", "tests/data/test_hostile.py", "tests/data/test_fuzz_readers.py")
+TITLES = {
+    "kills": "Killed at random points",
+    "disk": "Disks that run full",
+    "silent": "Crowds and slow clients",
+    "readers": "Crowds and slow clients",
+    "crowd": "Crowds and slow clients",
+    "headers": "Crowds and slow clients",
+    "trickle": "Crowds and slow clients",
+}
+
+
+def hostile(report: Path) -> list[tuple[str, str]]:
+    """Figures of the hostile files, from the properties that their tests left in a JUnit report."""
+    cases = []
+    for case in ElementTree.parse(report).iter("testcase"):
+        found = {item.get("name"): item.get("value", "") for item in case.iter("property")}
+        if "outcome" in found:
+            cases.append((case.get("name", ""), found))
+    if not cases:
+        return []
+    slowest = max(cases, key=lambda case: float(case[1]["seconds"]))
+    largest = max(cases, key=lambda case: int(case[1]["mib"]))
+
+    def named(case: tuple[str, dict[str | None, str]]) -> str:
+        return case[0].partition("[")[2].rstrip("]").strip("'\"") or case[0]
+
+    return [
+        ("malformed and hostile files", f"{len(cases):,}"),
+        ("refused with a reason", f"{sum(found['outcome'] == 'refused' for _, found in cases):,}"),
+        ("imported right", f"{sum(found['outcome'] == 'imported' for _, found in cases):,}"),
+        ("slowest", f"{float(slowest[1]['seconds']):.1f} s ({named(slowest)})"),
+        ("most memory added", f"{largest[1]['mib']} MiB ({named(largest)})"),
+    ]
+
+
+def main() -> int:
+    """Run the tests; write the file if they passed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit2",
+             f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
+            check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
+        )  # fmt: skip
+        sections: dict[str, list[tuple[str, str]]] = {"Hostile files": hostile(folder / "report.xml")}
+        for topic, title in TITLES.items():
+            if (folder / f"{topic}.json").exists():
+                sections.setdefault(title, []).extend(json.loads((folder / f"{topic}.json").read_text(encoding="utf-8")))
+    lines = [
+        "# Uploads under attack",
+        "",
+        f"Made by `make soak` on {datetime.now(UTC):%Y-%m-%d}: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}.",
+    ]
+    for title, rows in sections.items():
+        if rows:
+            lines += ["", f"## {title}", "", "| | |", "|---|---|", *(f"| {what} | {figure} |" for what, figure in rows)]
+    if done.returncode == 0:
+        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines[2:]))
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Bytes that nobody meant: every format, damaged and put together at random, through the whole import.
+
+What is found is kept as an explicit example. ``make soak`` tries twenty times as many (HYPOTHESIS_PROFILE=soak).
+"""
+
+import csv
+import gzip
+import io
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+import toy
+from hostile import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from data import ingest
+from data.files import zstd
+from data.report import Refused
+from data.staging import ImportOptions
+from data.store import open_store
+
+TIMES = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1
+NLI = json.dumps(
+    {"uid": "q1", "label_count": [1, 2, 3], "label_counter": {"n": 2}, "majority_label": "n", "example": {"premise": "a"}}
+)
+LIFE = "Answer,Confidence,Question ID\n76,0.5,1\n80 years,x,2\n"
+VALID = {
+    "run.csv": GOOD,
+    "run.csv.gz": gzip.compress(GOOD, mtime=0),
+    "run.csv.zst": zstd.compress(GOOD),
+    "run.jsonl": LINES,
+    "run.parquet": PARQUET,
+    "toy.zip": zipped(BUNDLE),
+    "nli.jsonl": NLI.encode(),
+    "answers.csv": LIFE.encode(),
+}
+
+
+def examples(count):
+    return settings(max_examples=count * TIMES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def kept():
+    with pytest.MonkeyPatch.context() as patch:
+        memory = Path("/dev/shm")
+        root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        patch.setattr(tempfile, "tempdir", str(root))
+        store = open_store(root / "store", threads=1)
+        toy.put(store, toy.write(root / "toy"))
+        (root / "in").mkdir()
+        yield store, root / "in"
+        shutil.rmtree(root)
+
+
+def read_or_refused(kept, name, content):
+    """Import; anything but a report or a refusal is raised."""
+    store, folder = kept
+    path = folder / name
+    path.write_bytes(content)
+    version = store.version()
+    try:
+        report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model="m"), largest=LARGEST)
+    except Refused as refused:
+        assert store.version() == version
+        assert refused.problems and all(problem.reason and problem.file.startswith(name) for problem in refused.problems)
+        assert not any(str(folder.parent) in str(problem) for problem in refused.problems)
+    else:
+        bad = store.snapshot().rows(
+            "select * from responses where not confidence between 0 and 1 or not isfinite(correct) or clue is null"
+        )
+        assert report.formats and bad == []
+
+
+@st.composite
+def damaged(draw, content):
+    """A file with some bytes changed, cut off, taken out, put in or repeated."""
+    found = bytearray(content)
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, max(0, len(found) - 1)))
+        end = min(len(found), start + draw(st.integers(0, 12)))
+        match draw(st.integers(0, 5)):
+            case 0:
+                found[start:end] = draw(st.binary(max_size=12))
+            case 1:
+                del found[start:]
+            case 2:
+                del found[start:end]
+            case 3:
+                found[start:start] = found[start:end] * draw(st.integers(1, 30))
+            case 4 if start < len(found):
+                found[start] ^= 1 << draw(st.integers(0, 7))
+            case _:
+                found[start:start] = draw(
+                    st.sampled_from([b"\0", b'"', b"\r", b"\n", b",", b"\xff", b"\xef\xbb\xbf", b"{", b"[", b"PK"])
+                )
+    return bytes(found)
+
+
+@pytest.mark.parametrize("name", VALID)
+@examples(20)
+@given(data=st.data())
+def test_damaged_files(kept, name, data):
+    read_or_refused(kept, name, data.draw(damaged(VALID[name])))
+
+
+@examples(25)
+@example(b"{" + b"9" * 5000)
+@example(b'{"question_id":"\\ud800"}')
+@example(b"q\0u\0e\0s\0t\0i\0o\0n\0")
+@example(H.encode() + b"q1\n" * 3000)
+@given(
+    st.one_of(
+        st.binary(max_size=200), st.text('q1,"\r\n0.5{}[]:e-\0\ufeff', max_size=80).map(lambda text: H.encode() + text.encode())
+    )
+)
+def test_bytes_and_near_tables(kept, content):
+    read_or_refused(kept, "any", content)
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["q1", "q2", 0, 1, 0.5, "0.5", 10**400]),
+)
+nested = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
+    max_leaves=6,
+)
+KEYS = [
+    "question_id",
+    "clue",
+    "guess",
+    "confidence",
+    "token_logprobs",
+    "options",
+    "correct",
+    "model",
+    "uid",
+    "probs",
+    "label_count",
+    "Question ID",
+    "Answer",
+]
+
+
+@examples(40)
+@given(
+    st.lists(st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=3)), nested, max_size=6), min_size=1, max_size=4)
+)
+def test_objects(kept, objects):
+    """JSON Lines of anything, and the same as CSV."""
+    read_or_refused(kept, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    keys = [key for key in KEYS if any(key in one for one in objects)] or ["x"]
+    writer.writerow(keys)
+    writer.writerows([json.dumps(one.get(key)) for key in keys] for one in objects)
+    read_or_refused(kept, "any.csv", out.getvalue().encode())
+
+
+@examples(25)
+@given(st.dictionaries(st.sampled_from(["dataset.json", "questions.csv", "clues.jsonl", "responses/a.csv", "votes.csv", "buzzes.csv", "../x", "a/b", "x" * 300]),
+                       st.one_of(st.binary(max_size=40), st.sampled_from([json.dumps(toy.FACTS).encode(), toy.QUESTIONS.encode(), GOOD, PARQUET])), max_size=5))  # fmt: skip
+def test_zips(kept, files):
+    read_or_refused(kept, "any.zip", zipped(files))

@@ -1,5 +1,7 @@
 """What somebody may try who should not get in: each attempt is refused in the one envelope, and nothing changes."""
 
+import csv
+import gzip
 import http.client
 import io
 import json
@@ -7,8 +9,10 @@ import re
 import shutil
 import socket
 import time
+import zipfile
 from urllib.parse import quote, urlsplit
 
+import polars as pl
 import pytest
 from serving import run_cli, start_server
 from test_upload_api import ADDRESS, desk, post
@@ -171,6 +175,71 @@ def test_a_file_name_is_only_a_name(open_desk):
         assert "/" not in kept and "\\" not in kept and "\x00" not in kept and len(kept) <= 200 and kept.isprintable()
     after = {path for path in open_desk.store.parent.rglob("*") if "cache" not in path.parts}
     assert {path.name for path in after - before if not re.match(r"gen-|incoming|LOCK|CURRENT", path.name)} == set()
+
+
+def zipped(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return out.getvalue()
+
+
+FILES = {
+    "the mark of Parquet, a footer of 4 GB": (b"PAR1" + bytes(64) + b"\xff\xff\xff\xffPAR1", "damaged or cut short"),
+    "UTF-16": (ROW.decode().encode("utf-16-le"), "UTF-16"),
+    "a gzip bomb": (gzip.compress(bytes(12 * 2**20)), "unpacks to more than 10 MiB"),
+    "a gzip bomb in each member": (
+        zipped(
+            **{"dataset.json": '{"dataset": "new", "kind": "single"}', "questions.csv": "question_id\nlit-01\n"},
+            **{f"responses__{index}.csv.gz": gzip.compress(ROW + bytes(2**20)) for index in range(12)},
+        ),
+        "unpacks to more than 10 MiB",
+    ),
+    "a path that leads out": (zipped(**{"..__..__evil": "x"}), "leads out of it"),
+    "a hundred thousand lists": (b'{"question_id": ' + b"[" * 100_000, "nests too deeply"),
+    "half a million short rows": (b"question_id,clue,guess,confidence\n" + b"x\n" * 500_000, "1 field where the header has 4"),
+    "a web page": (b"<html><script>alert(1)</script></html>", "the format is not recognised"),
+    "NUL": (bytes(1000), "NUL bytes"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_hostile_file_is_refused_with_a_reason(copied, case):
+    """A few of those in tests/data/hostile.py, the whole way."""
+    upload = desk(copied, max_upload_mb=1)
+    content, reason = FILES[case]
+    version = upload.service.store.version()
+    said = post(upload, content[: 2**20], 422)["error"]
+    assert upload.service.store.version() == version
+    assert any(reason in row["reason"] for row in said["rows"]), said
+    assert not any(str(copied) in row["reason"] or "clueline-scratch" in row["reason"] for row in said["rows"])
+
+
+def test_what_looks_like_a_page_goes_out_as_a_file(open_desk):
+    """Guesses go out as they came in, and no browser shows them as anything but text."""
+    guesses = ["<script>alert(1)</script>", '=HYPERLINK("http://evil.example")', "\u202egnp", "+1", "@x", "🙂", "-1"]
+    rows = [{"question_id": "lit-01", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[:5])]
+    rows += [{"question_id": "lit-02", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[5:])]
+    open_desk.auth = {}
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    said = post(open_desk, content, 201, "dataset=pyramid&model=<b>page</b>&filename=<img src=x>.jsonl".replace(" ", "%20"))
+    run = said["runs"][0]["run"]
+    for form, kind in (("csv", "text/csv"), ("jsonl", "application/x-ndjson"), ("parquet", "application/")):
+        answer = open_desk.client.get(f"{ADDRESS}/{run}/responses.{form}")
+        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+        assert not set(answer.headers["Content-Disposition"]) & set("<>\r\n/")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.mimetype.startswith(kind)
+        if form == "csv":
+            found = [row["guess"] for row in csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))]
+        elif form == "jsonl":
+            found = [json.loads(line)["guess"] for line in answer.get_data(as_text=True).splitlines()]
+        else:
+            found = pl.read_parquet(io.BytesIO(answer.data))["guess"].to_list()
+        assert found == guesses
+    for path in (f"{ADDRESS}/{run}", ADDRESS, "/api/v1/questions/pyramid/lit-01"):
+        answer = open_desk.client.get(path)
+        assert answer.mimetype == "application/json" and answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 RUNS = ["../../x", "%2e%2e%2fx", "x'; drop table runs; --", "\x00", "a" * 3000, "é", ".", "*"]

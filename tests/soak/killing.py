@@ -39,9 +39,10 @@ def rows(name):
 def descendants(pid):
     """Processes below one, nearest first."""
     found = []
-    with suppress(OSError):
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            found += [int(child), *descendants(int(child))]
+    for thread in Path(f"/proc/{pid}/task").glob("*"):  # a child is listed with the thread that made it
+        with suppress(OSError):
+            for child in (thread / "children").read_text().split():
+                found += [int(child), *descendants(int(child))]
     return found
 
 
@@ -136,7 +137,7 @@ class Siege:
         until = time.monotonic() + 5
         while not (found := importers(self.served.process.pid)) and time.monotonic() < until:
             time.sleep(0.01)
-        time.sleep(self.chance.uniform(0.0, 1.5))
+        time.sleep(self.chance.uniform(0.0, 1.2))
         found = importers(self.served.process.pid) or found
         if found:
             kill(self.chance.choice(found))

@@ -33,9 +33,9 @@ def test_a_few_kills(copied, tmp_path):
 @pytest.mark.soak
 def test_two_hundred_kills(copied, tmp_path):
     chance = random.Random(200)
-    ways = chance.choices(WAYS, weights=(4, 4, 3, 2), k=200)
+    ways = chance.choices(WAYS, weights=(5, 5, 3, 1), k=205)
     siege, whole = besiege(copied, tmp_path, ways, seed=2)
-    assert sum(siege.kills.values()) >= 195  # an upload may end before it is killed
+    assert sum(siege.kills.values()) >= 200  # a few find nothing to kill
     note(
         "kills",
         [

@@ -6,7 +6,7 @@ from data.contract import responses_columns
 from data.files import TableFile
 from data.incoming import Incoming
 from data.report import Problem, refuse
-from data.staging import ImportOptions, Staging
+from data.staging import ImportOptions, Staging, literal
 
 KEY = "responses"
 
@@ -38,15 +38,15 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     if not model and "model" not in have:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column: give --model NAME"))
         model = "?"
-    staged = staging.add(
-        "responses",
+    said = literal(options.elicitation) if options.elicitation else "null"
+    staged = staging.look_at_responses(
         file,
-        """select $dataset as dataset, coalesce(model, $model) as model,
-            coalesce(elicitation, $elicitation,
+        f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
+            coalesce(elicitation, {said},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
-            question_id, clue, guess, coalesce(confidence, $none) as confidence, token_logprobs, options, correct, ordinal
-        from loaded""",
-        {"dataset": options.dataset, "model": model, "elicitation": options.elicitation, "none": None if confident else 0.0},
+            question_id, clue, guess, {"confidence" if confident else "coalesce(confidence, 0.0)"} as confidence,
+            token_logprobs, options, correct, ordinal
+        from {staging.view_of(file)}""",
     )
     if not staged and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))

@@ -159,13 +159,13 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
                 f"delete from {table} where dataset in (select dataset from incoming.put_aside where what = $what)",
                 {"what": what},
             )
+    run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
     for table in STORED:
         rows = f"from incoming.new_{table}"
         if table == "runs":
             rows = f"select * replace ($by as imported_by) {rows}"
-        elif table == "responses":
-            rows += " order by run, question_id, clue"
         run(f"insert into {table} by name {rows}", {"by": by} if table == "runs" else None)
+    run("reset disabled_optimizers")
     run("""update questions q set answer = v.answer from incoming.new_answers v
         where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
     for (dataset,) in replaced:

@@ -47,6 +47,7 @@ create table put_aside (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
+ITS_QUESTION = "questions q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
 STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "responses")
 
 VIEWS = """

@@ -13,6 +13,7 @@ from typing import Literal
 import duckdb
 
 from data.files import LONGEST_LINE, OPEN_QUOTE, PARQUET, TableFile, misfit
+from data.frames import literal
 from data.report import KEPT, Problem, Refused, Report, refuse
 
 Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
@@ -139,10 +140,10 @@ def _read_raw(
     try:
         if file.format == "parquet":
             have = [name for name in wanted if name in file.columns]
-            source = f"read_parquet({_literal(file.pattern)}, {PARQUET}, file_row_number = true)"
+            source = f"read_parquet({literal(file.pattern)}, {PARQUET}, file_row_number = true)"
             ordinal = "file_row_number + 1"
             if "file_row_number" in {name.lower() for name in file.columns}:
-                source, ordinal = f"read_parquet({_literal(file.pattern)}, {PARQUET})", "row_number() over ()"
+                source, ordinal = f"read_parquet({literal(file.pattern)}, {PARQUET})", "row_number() over ()"
         else:
             source, ordinal = f"cells_{raw}", "rowid + 1"  # DuckDB keeps the order of the file
             if file.format == "jsonl":
@@ -342,13 +343,9 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
         faults.append((f"{most} > {column.high}", (between if low is not None else f"must be at most {high}") + column.hint))
     if column.choices:
         faults.append(
-            (f"{cell} not in ({', '.join(map(_literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
+            (f"{cell} not in ({', '.join(map(literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
         )
     return faults
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _report_cells(
@@ -365,8 +362,8 @@ def _report_cells(
         for condition, reason in _faults(column, f"cell_{index}", f"given_{index}"):
             conditions.append(f"({condition})")
             found.append(
-                f"case when {condition} then {{'nth': {len(found)}, 'name': {_literal(column.name)}, "
-                f"'value': text_{index}[:{SHOWN}], 'reason': {_literal(reason)}}} end"
+                f"case when {condition} then {{'nth': {len(found)}, 'name': {literal(column.name)}, "
+                f"'value': text_{index}[:{SHOWN}], 'reason': {literal(reason)}}} end"
             )
     if not columns:
         return

@@ -10,13 +10,13 @@ import duckdb
 
 from data import human, statistics
 from data.files import LARGEST
-from data.frames import ArrowStream
+from data.frames import ArrowStream, literal
 from data.grading import grade_guesses
 from data.incoming import Incoming
 from data.readers import reader_for
 from data.report import Report, refuse
 from data.settle import settle
-from data.staging import STORED, ImportOptions, Staging, literal, staging
+from data.staging import STORED, ImportOptions, Staging, staging
 from data.store import GenerationStore, StoreError, StoreMoved
 
 SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))

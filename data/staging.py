@@ -20,7 +20,7 @@ import duckdb
 
 from data.contract import SHOWN, Column, stage
 from data.files import LARGEST, TableFile
-from data.frames import frame
+from data.frames import frame, literal
 from data.report import KEPT, Problem, Report, refuse
 from data.store import GenerationStore, create_schema
 
@@ -146,9 +146,9 @@ class Staging:
         if table == "responses":
             self._take_responses()
         source = self.files.index(file)
+        into = "taken_responses" if table == "responses" else f"staged_{table}"
         row = self.connection.execute(
-            f"insert into {'taken' if table == 'responses' else 'staged'}_{table} by name select *, {source} as file from ({select})",
-            parameters,
+            f"insert into {into} by name select *, {source} as file from ({select})", parameters
         ).fetchone()
         return int(row[0]) if row else 0
 
@@ -250,11 +250,6 @@ class Staging:
         """Whether publishing would add anything."""
         tables = ("datasets", "exposures", "buzzes", "votes", "runs")
         return any(self.connection.execute(f"select 1 from new_{table} limit 1").fetchone() for table in tables)
-
-
-def literal(text: object) -> str:
-    """A SQL string."""
-    return "'" + str(text).replace("'", "''") + "'"
 
 
 @contextmanager

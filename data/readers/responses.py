@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from data.contract import responses_columns
 from data.files import TableFile
+from data.frames import literal
 from data.incoming import Incoming
 from data.report import Problem, refuse
-from data.staging import ImportOptions, Staging, literal
+from data.staging import ImportOptions, Staging
 
 KEY = "responses"
 

@@ -1,8 +1,8 @@
 """The names of runs: the sha256 of what they hold, in the order of questions and clues, whatever order the rows came in.
 
-Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian, texts and lists as their
-lengths (-1 where there is none) and what they hold, joined. So a piece of rows is a few calls, however many rows it has. How guesses
-were graded is no part of it: only what the file, or the analyst who brought it, stated.
+Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian, texts and lists as
+their lengths (-1 where there is none) and what they hold, joined. So a piece of rows is a few calls, however many rows it has.
+How guesses were graded is no part of it: only what the file, or the analyst who brought it, stated.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -35,7 +36,7 @@ class RunHash:
     questions: int = 0
     sha256: str = ""
     _last: int = -1  # number of the question of the last row
-    _columns: dict[str, Any] = field(default_factory=dict)
+    _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
     _filled: set[str] = field(default_factory=set)  # a column without a value is as if the file did not have it
 
     def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
@@ -82,7 +83,7 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
         )
         answerers = rows["answerer"].to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(answerers)) + 1).tolist(), len(rows)]
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in pairwise(cuts):
             found.setdefault(int(answerers[start]), RunHash()).feed(rows[start:end], ids)
     for n, *head in heads:
         found[n].close(head)

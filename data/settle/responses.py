@@ -32,9 +32,11 @@ def _arrange(staging: Staging) -> bool:
         from questions semi join (select distinct dataset from staged_responses) using (dataset)""")
     run("""create table answerers as
         select (row_number() over (order by place) - 1)::integer as n, * from (
-            select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place from staged_responses group by all)""")
+            select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place
+            from staged_responses group by all)""")
     ages = run("select 1 from datasets join answerers using (dataset) where kind = 'lifeeval' limit 1").fetchone()
-    no_age = f"s.correct is null and not {AGE.format('s.guess')} and s.dataset in (select dataset from datasets where kind = 'lifeeval')"
+    no_age = f"""s.correct is null and not {AGE.format("s.guess")}
+        and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
     run(f"""
         create table arrived as
         select r.n as answerer, q.n as question, coalesce(s.clue, 0)::integer as clue, s.file, s.ordinal, s.guess, s.confidence,
@@ -109,7 +111,8 @@ def settle_options(staging: Staging) -> None:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view answered as
             select rowid as row, answerer, question, clue, file, ordinal, guess, correct, token_logprobs,
-                {of_tokens if logprobs else "confidence"} as confidence, null::double[] as options, null::varchar[] as option_names
+                {of_tokens if logprobs else "confidence"} as confidence,
+                null::double[] as options, null::varchar[] as option_names
             from arrived""")
         return
     # An option without a share is one that this row does not have: tables give every row the same options.

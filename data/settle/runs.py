@@ -28,7 +28,7 @@ def settle_runs(staging: Staging) -> None:
     asked = dict(connection.execute("select dataset, count(*) from asked group by 1").fetchall())
     position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
     decisions = _decisions(staging)
-    rows = []
+    rows: list[dict[str, object]] = []
     answerers = connection.execute("select n, dataset, model, elicitation, place from answerers order by n").fetchall()
     for n, dataset, model, elicitation, place in answerers:
         found = hashes[n]
@@ -50,10 +50,11 @@ def settle_runs(staging: Staging) -> None:
         rest = "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(skipped.items()))
         staging.report.lines.append(f"{said} imported" + (f"; {missing:,} questions not answered" if missing else "") + rest)
     if rows:
-        found_runs = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))
-        connection.execute("create table named as select n::integer as n, run from found_runs")
+        brought = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))
+        connection.execute("create table named as select n::integer as n, run from brought")
         connection.execute("""insert into new_runs by name
-            select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from found_runs order by position""")
+            select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from brought order by position""")
+        del brought
         connection.execute(NEW_RESPONSES)
 
 

@@ -375,8 +375,8 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
         raise SystemExit("a reader saw part of an upload")
     say(
         f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
-        f"without and then with {uploads} uploads of {each:,} responses ({new} of a dataset's runs in each) one after the other, made "
-        f"on the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. A reader that asked for "
+        f"without and then with {uploads} uploads of {each:,} responses ({new} runs each) one after the other, "
+        f"from the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. A reader that asked for "
         f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
     )
     say("")
@@ -413,8 +413,8 @@ def main() -> None:
     say("")
     say(
         f"Written by `benchmarks/uploads.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, DuckDB "
-        f"{duckdb.__version__} with {THREADS} threads and {MEMORY}; load average {os.getloadavg()[0]:.1f} at the start. Each file "
-        f"has {CLUES} clues a question, rows of a run in no order, and says what is correct. A bare read looks at every cell; a "
+        f"{duckdb.__version__} with {THREADS} threads and {MEMORY}; load average {os.getloadavg()[0]:.1f} at the start. Each "
+        f"file has {CLUES} clues a question, rows of a run in no order, and says what is correct. A bare read looks at cells; a "
         "copy puts the file into a DuckDB file. Checked is all that happens before anything is stored; published is that and "
         "storing it, in one process from its start to its end."
     )

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -125,9 +127,9 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str, runs: Sequence[s
     held: list[pl.DataFrame] = []
     with ThreadPoolExecutor(1) as beside:  # one piece is summed while the next is read and those before are written
         for piece in _pieces(connection, dataset, sizes):
-            items = frame(connection, _items(dataset, piece, heard))
+            items = frame(connection, piece.items(dataset, heard))
             if not items.is_empty():
-                computed.append(beside.submit(_summed, items, heard))
+                computed.append(beside.submit(_summed, items, piece.rows_of_runs(len(items)), heard))
             if len(computed) > 1:
                 held.append(computed.popleft().result())
                 held = _store(connection, dataset, held, sum(map(len, held)) // WRITTEN * WRITTEN)
@@ -135,56 +137,74 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str, runs: Sequence[s
         _store(connection, dataset, held, sum(map(len, held)))
 
 
-def _pieces(connection: duckdb.DuckDBPyConnection, dataset: str, sizes: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """SQL conditions that divide the responses of runs into pieces, each with whole questions of whole runs or of one."""
-    together: list[str] = []
-    held = 0
+class _Piece(NamedTuple):
+    """Whole questions of some runs, or of a part of one.
+
+    Attributes:
+        runs: with the number of their responses, in order.
+        part: SQL condition on the questions of a single run; empty for all.
+    """
+
+    runs: Sequence[tuple[str, int]]
+    part: str = ""
+
+    def items(self, dataset: str, heard: bool) -> str:
+        """SQL for the items in the order of runs, questions and clues. Which run they are of is known by their number."""
+        curves = "".join(f", h.{name}" for name in CURVES) if heard else ""
+        join = "left join curves h using (dataset, question_id, clue)" if heard else ""
+        chosen = " and ".join(filter(None, (f"run in ({', '.join(literal(run) for run, _ in self.runs)})", self.part)))
+        return f"""select r.question_id, r.confidence, r.correct{curves}
+            from (select * from responses where dataset = {literal(dataset)} and {chosen}) r {join}
+            order by {"r.run, " if len(self.runs) > 1 else ""}r.question_id, r.clue"""
+
+    def rows_of_runs(self, rows: int) -> list[tuple[str, int]]:
+        """The runs, with the number of their responses among the items."""
+        return [(self.runs[0][0], rows)] if self.part else list(self.runs)
+
+
+def _pieces(connection: duckdb.DuckDBPyConnection, dataset: str, sizes: Sequence[tuple[str, int]]) -> Iterator[_Piece]:
+    """Divide the responses of runs."""
+    together: list[tuple[str, int]] = []
     for run, size in sizes:
-        if together and (held + size > PIECE or len(together) == TOGETHER):
-            yield f"run in ({', '.join(map(literal, together))})"
-            together, held = [], 0
+        if together and (sum(held for _, held in together) + size > PIECE or len(together) == TOGETHER):
+            yield _Piece(together)
+            together = []
         if size > PIECE:
-            yield from _cut(connection, dataset, run)
+            yield from (_Piece([(run, size)], part) for part in _cut(connection, dataset, run))
         else:
-            together.append(run)
-            held += size
+            together.append((run, size))
     if together:
-        yield f"run in ({', '.join(map(literal, together))})"
+        yield _Piece(together)
 
 
 def _cut(connection: duckdb.DuckDBPyConnection, dataset: str, run: str) -> Iterator[str]:
-    """Pieces of one run, between some of its questions: any would do, and those that lie a piece apart are about even."""
+    """Conditions that divide a run between some of its questions: any would do, those a piece apart give even parts."""
     its = f"dataset = {literal(dataset)} and run = {literal(run)}"
-    cuts = connection.execute(
-        f"select distinct question_id from responses where {its} and rowid % {PIECE} = 0 order by 1"
-    ).fetchall()
-    bounds = ["", *(f"question_id >= {literal(cut)}" for (cut,) in cuts)]
-    ends = [*(f"question_id < {literal(cut)}" for (cut,) in cuts), ""]
-    for bound, end in zip(bounds, ends, strict=True):
-        yield " and ".join(filter(None, (f"run = {literal(run)}", bound, end)))
+    sample = f"select distinct question_id from responses where {its} and rowid % {PIECE} = 0 order by 1"
+    cuts = [literal(question) for (question,) in connection.execute(sample).fetchall()]
+    if not cuts:
+        yield "true"
+        return
+    yield f"question_id < {cuts[0]}"
+    yield from (f"question_id >= {low} and question_id < {high}" for low, high in pairwise(cuts))
+    yield f"question_id >= {cuts[-1]}"
 
 
-def _items(dataset: str, piece: str, heard: bool) -> str:
-    """SQL for the items of a piece in order."""
-    curves = "".join(f", h.{name}" for name in CURVES) if heard else ""
-    join = "left join curves h using (dataset, question_id, clue)" if heard else ""
-    return f"""select r.run, r.question_id, r.confidence, r.correct{curves}
-        from (select * from responses where dataset = {literal(dataset)} and {piece}) r {join}
-        order by r.run, r.question_id, r.clue"""
-
-
-def _summed(items: pl.DataFrame, heard: bool) -> pl.DataFrame:
+def _summed(items: pl.DataFrame, runs: Sequence[tuple[str, int]], heard: bool) -> pl.DataFrame:
     """The statistics of items in order, a row for each (run, question)."""
-    keys = items.select("run", "question_id")
-    new = keys.select((pl.col("run") != pl.col("run").shift()) | (pl.col("question_id") != pl.col("question_id").shift()))
-    starts = np.flatnonzero(new.to_series().fill_null(True).to_numpy()).astype(np.int64)
+    question = items["question_id"]
+    new = (question != question.shift()).fill_null(True).to_numpy(writable=True)
+    firsts = np.append(0, np.cumsum([size for _, size in runs]))
+    new[firsts[:-1]] = True
+    starts = np.flatnonzero(new).astype(np.int64)
     confidence, correct = items["confidence"].to_numpy(), items["correct"].to_numpy()
     found = item_sums(confidence, correct, starts)
     if heard:
         curves = {name: items[name].fill_null(np.nan).to_numpy() for name in CURVES}
         found |= curve_sums(confidence, correct, starts, curves)
+    run = pl.Series([run for run, _ in runs]).gather(np.searchsorted(firsts, starts, side="right") - 1)
     columns = {name: pl.Series(values).fill_nan(None) if values.ndim == 1 else values for name, values in found.items()}
-    return keys[starts].with_columns(**columns)
+    return pl.DataFrame({"run": run, "question_id": question.gather(starts)}).with_columns(**columns)
 
 
 def _store(connection: duckdb.DuckDBPyConnection, dataset: str, held: list[pl.DataFrame], count: int) -> list[pl.DataFrame]:

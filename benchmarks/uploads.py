@@ -376,7 +376,7 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     say(
         f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
         f"without and then with {uploads} uploads of {each:,} responses ({new} runs each) one after the other, "
-        f"from the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. A reader that asked for "
+        f"from the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. One who asked for "
         f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
     )
     say("")

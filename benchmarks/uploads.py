@@ -80,10 +80,11 @@ def runs_of(dataset: str, rows: int, seed: int) -> Iterator[pl.DataFrame]:
         place = chance.permutation(items)[: min(rows, items)]
         numbers = pl.Series(place // CLUES)
         ids = pl.select(pl.lit("q") + numbers.cast(pl.String).str.zfill(7)).to_series()
+        guesses = pl.select(pl.lit("answer ") + ids).to_series()
         certain = np.round(chance.random(len(place)), 4)
         yield pl.DataFrame(
             {
-                "model": np.full(len(place), f"model {seed}-{run}"), "question_id": ids, "clue": place % CLUES, "guess": ids,
+                "model": np.full(len(place), f"model {seed}-{run}"), "question_id": ids, "clue": place % CLUES, "guess": guesses,
                 "confidence": certain, "correct": chance.random(len(place)) < certain,
             }
         )  # fmt: skip

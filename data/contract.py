@@ -13,6 +13,7 @@ from typing import Literal
 import duckdb
 
 from data.files import LONGEST_LINE, PARQUET, WRONG_LINE, TableFile
+from data.frames import literal
 from data.report import KEPT, Problem, Refused, Report, refuse
 
 Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
@@ -105,14 +106,16 @@ def responses_columns(*, percent: bool) -> tuple[Column, ...]:
 def stage(
     connection: duckdb.DuckDBPyConnection, file: TableFile, columns: Sequence[Column], into: str, report: Report
 ) -> list[str]:
-    """Read a file into the new table ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
+    """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
 
-    Bad cells are added to the report.
+    What is behind the view is a Parquet file itself, which is scanned faster than any copy of it is written, or a table with
+    the cells of a text file. Bad cells are added to the report.
 
     Returns:
         Names of the contract columns that the file has.
     """
-    have = _read_raw(connection, file, [c.name for c in columns], report)
+    raw = f"raw_of_{into}"
+    have = _read_raw(connection, file, [c.name for c in columns], raw, report)
     lacking = [c.name for c in columns if c.required and c.name not in have]
     if lacking:
         seen = ", ".join(file.columns) or "none"
@@ -120,45 +123,55 @@ def stage(
             Problem(file.name, 1, name, None, f"this column is missing; the file has: {seen[:400]}") for name in lacking
         ]
     typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {_quoted(c.name)}" for c in columns]
-    connection.execute(f"create or replace table {into} as select ordinal, {', '.join(typed)} from raw")
-    _report_cells(connection, file, {c: have[c.name] for c in columns if c.name in have}, report)
-    connection.execute("drop table raw")
+    connection.execute(f"create or replace view {into} as select ordinal, {', '.join(typed)} from {raw}")
+    try:
+        _report_cells(connection, file, raw, {c: have[c.name] for c in columns if c.name in have}, report)
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error as error:
+        if file.format != "parquet":
+            raise
+        raise file.damaged_parquet(error) from error
     return list(have)
 
 
-def _read_raw(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], report: Report) -> dict[str, str]:
-    """Read the wanted columns as they are into the table ``raw``; their names and DuckDB types."""
+def _read_raw(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], raw: str, report: Report
+) -> dict[str, str]:
+    """Make the wanted columns, as they are, and ``ordinal`` the view ``raw``; their names and DuckDB types."""
     try:
         if file.format == "parquet":
             have = [name for name in wanted if name in file.columns]
             file.check_parquet(connection, have)
-            chosen = "".join(f", {_quoted(name)}" for name in have)
-            connection.execute(
-                f"create or replace table raw as select {NUMBER}{chosen} from read_parquet($path, {PARQUET})",
-                {"path": file.pattern},
-            )
-        elif file.format == "jsonl":
-            have = _read_json_lines(connection, file, wanted, report)
+            source = f"read_parquet({literal(file.pattern)}, {PARQUET}, file_row_number = true)"
+            ordinal = "file_row_number + 1"
+            if "file_row_number" in {name.lower() for name in file.columns}:
+                source, ordinal = f"read_parquet({literal(file.pattern)}, {PARQUET})", "row_number() over ()"
         else:
-            have = _read_csv(connection, file, wanted)
+            source, ordinal = f"cells_{raw}", "rowid + 1"  # DuckDB keeps the order of the file
+            if file.format == "jsonl":
+                have, ordinal = _read_json_lines(connection, file, wanted, source, report), "ordinal"
+            else:
+                have = _read_csv(connection, file, wanted, source)
+        chosen = "".join(f", {_quoted(name)}" for name in have)
+        connection.execute(f"create or replace view {raw} as select {ordinal} as ordinal{chosen} from {source}")
+        types = {row[0]: row[1] for row in connection.execute(f"describe {raw}").fetchall()}
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error as error:
         if file.format == "parquet":
             raise file.damaged_parquet(error) from error
         raise refuse(file.name, f"the file cannot be read: {str(error).splitlines()[0]}") from error
-    types = {row[0]: row[1] for row in connection.execute("describe raw").fetchall()}
     return {name: types[name] for name in have}
 
 
-NUMBER = "row_number() over () as ordinal"  # the order of the file: DuckDB keeps it
 # Quotes are read strictly, for DuckDB mends them otherwise, losing text. It stops at the first row that does not fit: that it
 # notes such rows and goes on can be had, but takes gigabytes where there are millions.
 READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
     max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
 
 
-def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str]) -> list[str]:
+def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str) -> list[str]:
     delimiter, header = file.dialect
     doubled = sorted({name for name in header if name in wanted and header.count(name) > 1})
     if doubled:
@@ -169,7 +182,7 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
     _read_text(
         connection,
         file,
-        f"""create or replace table raw as select {NUMBER}{"".join(f", {_quoted(name)}" for name in have)}
+        f"""create or replace table {into} as select {", ".join(map(_quoted, have)) or "null as nothing"}
         from read_csv($path, columns = $names, header = true, delim = $delimiter, quote = '"', escape = '"',
             null_padding = false, {READ})""",
         {"names": names, "delimiter": delimiter},
@@ -178,7 +191,9 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
     return have
 
 
-def _read_json_lines(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], report: Report) -> list[str]:
+def _read_json_lines(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str, report: Report
+) -> list[str]:
     # A CSV of one column whose delimiter and quote never occur: the fastest way in DuckDB to number the lines of a file.
     # Blank lines are rows of such a CSV, so that ordinals are physical lines.
     _read_text(
@@ -186,7 +201,7 @@ def _read_json_lines(connection: duckdb.DuckDBPyConnection, file: TableFile, wan
         file,
         f"""create or replace table lines as
         select ordinal, line, case when json_valid(line) then json_type(line) = 'OBJECT' else false end as good from (
-            select {NUMBER}, line from read_csv($path, columns = {{'line': 'VARCHAR'}}, header = false,
+            select row_number() over () as ordinal, line from read_csv($path, columns = {{'line': 'VARCHAR'}}, header = false,
                 delim = '\x1f\x1e', quote = '', escape = '', {READ})
         ) where trim(line) <> ''""",
         {},
@@ -203,7 +218,7 @@ def _read_json_lines(connection: duckdb.DuckDBPyConnection, file: TableFile, wan
     found = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
     have = [name for name in wanted if name in found]
     values = "".join(f", json_extract_string(line, '$.\"{name}\"') as {_quoted(name)}" for name in have)
-    connection.execute(f"create or replace table raw as select ordinal{values} from lines where good")
+    connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
     connection.execute("drop table lines")
     return have
 
@@ -237,6 +252,16 @@ def _number(text: str) -> str:
     return f"case when not contains({text}, '_') then try_cast({text} as double) end"
 
 
+INTEGRAL = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
+PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # whose numbers need not be read from their text
+
+
+def _given(column: Column, raw_type: str) -> str:
+    """SQL that is null where a raw cell holds nothing: its text, unless the cell itself says as much in less time."""
+    lists = column.type in ("numbers", "options") and raw_type.endswith("]")
+    return _quoted(column.name) if raw_type in PLAIN or lists else _text(column.name)
+
+
 def _typed(column: Column, raw_type: str) -> str:
     """SQL that reads a raw cell as the column's type, null where that cannot be."""
     name, text = _quoted(column.name), _text(column.name)
@@ -246,16 +271,20 @@ def _typed(column: Column, raw_type: str) -> str:
         case "number":
             number = _number(text) if raw_type in ("VARCHAR", "BOOLEAN") else f"try_cast({name} as double)"
             return number if column.divisor == 1 else f"({number}) / {column.divisor}"
+        case "integer" if raw_type in INTEGRAL:
+            return f"try_cast({name} as integer)"
         case "integer":
             number = _number(text)
             return f"case when ({number}) = floor({number}) then try_cast(({number}) as integer) end"
+        case "truth" if raw_type in PLAIN:
+            return f"{name}::double"
         case "truth":
             words = "when 'true' then 1 when 'false' then 0 when 'yes' then 1 when 'no' then 0"
             return f"case lower({text}) {words} else {_number(text)} end"
         case "numbers":
             # A list that cannot be read is an empty one, which is a fault of its own, so that it does not count as absent.
             numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
-            return f"case when {text} is not null then coalesce({numbers}, []) end"
+            return f"case when {_given(column, raw_type)} is not null then coalesce({numbers}, []) end"
         case "options":
             nested = raw_type.endswith("]") or raw_type.startswith(("MAP", "STRUCT"))
             return f"to_json({name})::varchar" if nested else text
@@ -294,39 +323,44 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
         faults.append((f"len({cell}) > {column.longest}", f"must be at most {column.longest} characters long"))
     if column.choices:
         faults.append(
-            (f"{cell} not in ({', '.join(map(_literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
+            (f"{cell} not in ({', '.join(map(literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
         )
     return faults
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _report_cells(connection: duckdb.DuckDBPyConnection, file: TableFile, columns: dict[Column, str], report: Report) -> None:
-    """Report each cell of ``raw`` that breaks its column's contract, in one scan."""
+def _report_cells(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, raw: str, columns: dict[Column, str], report: Report
+) -> None:
+    """Report each cell of ``raw`` that breaks its column's contract: one scan that looks for any, one more where there are."""
     cells: list[str] = []
+    texts: list[str] = []
     conditions: list[str] = []
     found: list[str] = []
     for index, (column, raw_type) in enumerate(columns.items()):
-        cells += [f"{_text(column.name)} as text_{index}", f"{_typed(column, raw_type)} as cell_{index}"]
-        for condition, reason in _faults(column, f"cell_{index}", f"text_{index}"):
+        cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
+        texts += [f"{_text(column.name)} as text_{index}"]
+        for condition, reason in _faults(column, f"cell_{index}", f"given_{index}"):
             conditions.append(f"({condition})")
             found.append(
-                f"case when {condition} then {{'nth': {len(found)}, 'name': {_literal(column.name)}, "
-                f"'value': text_{index}[:{SHOWN}], 'reason': {_literal(reason)}}} end"
+                f"case when {condition} then {{'nth': {len(found)}, 'name': {literal(column.name)}, "
+                f"'value': text_{index}[:{SHOWN}], 'reason': {literal(reason)}}} end"
             )
-    if not found:
+    if not columns:
+        return
+    # The hash makes DuckDB read every cell: a damaged file is found out here, not later in a query that looks at this column.
+    faulty = " or ".join(conditions) or "false"
+    whole = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))"
+    some = connection.execute(
+        f"select coalesce(bool_or({faulty}), false), {whole} from (select {', '.join(cells)}, * from {raw})"
+    )
+    if not some.fetchall()[0][0]:
         return
     bad = connection.execute(
-        f"""with cells as (select ordinal, {", ".join(cells)} from raw),
-        faulty as (select ordinal, unnest([{", ".join(found)}]) as fault from cells where {" or ".join(conditions)})
+        f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),
+        faulty as (select ordinal, unnest([{", ".join(found)}]) as fault from cells where {faulty})
         select ordinal, fault.name, fault.value, fault.reason, count(*) over ()
         from faulty where fault is not null order by ordinal, fault.nth limit {KEPT}"""
     ).fetchall()
-    if bad:
-        where = file.lines_of({row[0] for row in bad})
-        report.problems += [
-            Problem(file.name, where.get(ordinal), name, value, reason) for ordinal, name, value, reason, _ in bad
-        ]
-        report.more += bad[0][4] - len(bad)
+    where = file.lines_of({row[0] for row in bad})
+    report.problems += [Problem(file.name, where.get(ordinal), name, value, reason) for ordinal, name, value, reason, _ in bad]
+    report.more += bad[0][4] - len(bad)

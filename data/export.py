@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal
 
 import duckdb
 
-from data.staging import literal
+from data.frames import literal
 from data.store import GenerationStore, StoreError
 
 Form = Literal["csv", "jsonl", "parquet"]

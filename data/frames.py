@@ -31,3 +31,8 @@ def frame(
         return pl.DataFrame(connection.sql("from temp.answer"))
     finally:
         connection.execute("drop table temp.answer")
+
+
+def literal(text: object) -> str:
+    """A SQL string."""
+    return "'" + str(text).replace("'", "''") + "'"

@@ -10,13 +10,13 @@ import duckdb
 
 from data import human, statistics
 from data.files import LARGEST
-from data.frames import ArrowStream
+from data.frames import ArrowStream, literal
 from data.grading import grade_guesses
 from data.incoming import Incoming
 from data.readers import reader_for
 from data.report import Report, refuse
 from data.settle import settle
-from data.staging import STORED, ImportOptions, Staging, literal, staging
+from data.staging import STORED, ImportOptions, Staging, staging
 from data.store import GenerationStore, StoreError, StoreMoved
 
 SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
@@ -159,13 +159,13 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
                 f"delete from {table} where dataset in (select dataset from incoming.put_aside where what = $what)",
                 {"what": what},
             )
+    run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
     for table in STORED:
         rows = f"from incoming.new_{table}"
         if table == "runs":
             rows = f"select * replace ($by as imported_by) {rows}"
-        elif table == "responses":
-            rows += " order by run, question_id, clue"
         run(f"insert into {table} by name {rows}", {"by": by} if table == "runs" else None)
+    run("reset disabled_optimizers")
     run("""update questions q set answer = v.answer from incoming.new_answers v
         where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
     for (dataset,) in replaced:

@@ -13,9 +13,10 @@ from pathlib import Path
 import duckdb
 
 from data.files import LARGEST
+from data.frames import literal
 from data.ingest import Progress, answered_dataset, publish, take_in
 from data.report import Report
-from data.staging import ImportOptions, Staging, literal, staging
+from data.staging import ImportOptions, Staging, staging
 from data.store import GenerationStore, Snapshot, StoreError, create_schema
 
 # Copied for the dataset alone. What runs said, which is most of a store, is not: only the statistics of other runs are.

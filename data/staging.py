@@ -19,7 +19,7 @@ import duckdb
 
 from data.contract import SHOWN, Column, stage
 from data.files import LARGEST, Room, TableFile
-from data.frames import frame
+from data.frames import frame, literal
 from data.report import KEPT, Problem, Report, refuse
 from data.scratch import scratch_folder
 from data.store import GenerationStore, create_schema
@@ -38,14 +38,16 @@ create table staged_exposures (dataset varchar, question_id varchar, match_id va
 create table staged_buzzes (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
     guess varchar, file integer, ordinal bigint);
 create table staged_votes (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
-create table staged_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
+create table taken_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, file integer, ordinal bigint);
+create view staged_responses as from taken_responses;
 -- What publishing changes beside what it adds: people's rows that are replaced (buzzes and exposures together, or votes), and
 -- answers of questions in the store that votes have settled.
 create table put_aside (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
+ITS_QUESTION = "questions q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
 STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "responses")
 
 VIEWS = """
@@ -119,6 +121,7 @@ class Staging:
     room: Room = field(default_factory=Room)  # what packed files may unpack to
     report: Report = field(default_factory=Report)
     files: list[TableFile] = field(default_factory=list)
+    _looked_at: str | None = None  # SQL of responses that are not copied into a table
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
@@ -127,19 +130,47 @@ class Staging:
         self.files.append(TableFile(path, self.workspace, name, self.room))
         return self.files[-1]
 
-    def load(self, file: TableFile, columns: tuple[Column, ...], into: str = "loaded") -> list[str]:
-        """Read a file under a contract into the table ``into``; the contract columns that it has."""
-        have = stage(self.connection, file, columns, into, self.report)
+    def load(self, file: TableFile, columns: tuple[Column, ...]) -> list[str]:
+        """Read a file under a contract into the view ``loaded``; the contract columns that it has."""
+        have = stage(self.connection, file, columns, self.view_of(file), self.report)
+        self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
         self.report.columns += [name for name in have if name not in self.report.columns]
         return have
 
+    def view_of(self, file: TableFile) -> str:
+        """Name of the view ``loaded`` that stays when another file is loaded."""
+        return f"loaded_{self.files.index(file)}"
+
     def add(self, table: str, file: TableFile, select: str, parameters: dict[str, Any] | None = None) -> int:
         """Insert rows of a select, which names its columns and ``ordinal``, into a staged table; how many."""
+        if table == "responses":
+            self._take_responses()
         source = self.files.index(file)
+        into = "taken_responses" if table == "responses" else f"staged_{table}"
         row = self.connection.execute(
-            f"insert into staged_{table} by name select *, {source} as file from ({select})", parameters
+            f"insert into {into} by name select *, {source} as file from ({select})", parameters
         ).fetchone()
         return int(row[0]) if row else 0
+
+    def look_at_responses(self, file: TableFile, select: str) -> int:
+        """Add responses as ``add`` does: of a single file, they are read where they are, and not copied.
+
+        Args:
+            file: where they are from.
+            select: of its view, without parameters.
+        """
+        if self._looked_at is None and not self.brought("responses"):
+            self._looked_at = f"select *, {self.files.index(file)} as file from ({select})"
+            self.connection.execute(f"create or replace view staged_responses as {self._looked_at}")
+            return int(self.connection.execute("select count(*) from staged_responses").fetchall()[0][0])
+        return self.add("responses", file, select)
+
+    def _take_responses(self) -> None:
+        """Copy the responses that were only looked at: others come beside them."""
+        if self._looked_at is not None:
+            self.connection.execute(f"insert into taken_responses by name {self._looked_at}")
+            self.connection.execute("create or replace view staged_responses as from taken_responses")
+            self._looked_at = None
 
     def add_dataset(self, file: str, dataset: str, **facts: Any) -> None:
         """State a dataset; ``facts`` are columns of ``datasets``."""
@@ -221,11 +252,6 @@ class Staging:
         return any(self.connection.execute(f"select 1 from new_{table} limit 1").fetchone() for table in tables)
 
 
-def literal(text: object) -> str:
-    """A SQL string."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
 @contextmanager
 def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
     """A fresh scratch database beside the version of the store in force; gone at the end."""
@@ -239,6 +265,8 @@ def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]
             else:
                 connection.execute("attach ':memory:' as store; use store")
                 create_schema(connection)
+            # What is written once and read twice is not worth packing.
+            connection.execute("set force_compression = 'uncompressed'")
             # Nobody recovers a scratch database: without a log, its hundreds of small steps wait for no disk.
             connection.execute(f"attach {literal(path)} as scratch (recovery_mode no_wal_writes); use scratch")
             connection.execute(

@@ -10,9 +10,10 @@ from itertools import permutations
 
 from data.contract import SHOWN, Column
 from data.files import TableFile
+from data.frames import literal
 from data.incoming import Incoming
 from data.report import Problem, refuse
-from data.staging import ImportOptions, RunKey, Staging, literal
+from data.staging import ImportOptions, RunKey, Staging
 
 KEY = "chaosnli"
 DATASET = "chaosnli"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from data.contract import responses_columns
 from data.files import TableFile
+from data.frames import literal
 from data.incoming import Incoming
 from data.report import Problem, refuse
 from data.staging import ImportOptions, Staging
 
 KEY = "responses"
-MOST_RUNS = 500  # of one file
+MOST_RUNS = 1000  # of one file
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -44,15 +45,15 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         raise refuse(
             file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
         )
-    staged = staging.add(
-        "responses",
+    said = literal(options.elicitation) if options.elicitation else "null"
+    staged = staging.look_at_responses(
         file,
-        """select $dataset as dataset, coalesce(model, $model) as model,
-            coalesce(elicitation, $elicitation,
+        f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
+            coalesce(elicitation, {said},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
-            question_id, clue, guess, coalesce(confidence, $none) as confidence, token_logprobs, options, correct, ordinal
-        from loaded""",
-        {"dataset": options.dataset, "model": model, "elicitation": options.elicitation, "none": None if confident else 0.0},
+            question_id, clue, guess, {"confidence" if confident else "coalesce(confidence, 0.0)"} as confidence,
+            token_logprobs, options, correct, ordinal
+        from {staging.view_of(file)}""",
     )
     if not staged and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))

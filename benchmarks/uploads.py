@@ -1,0 +1,441 @@
+"""How fast files of runs are checked and published, in how much memory, and what readers notice of it; writes uploads.md.
+
+    python -m benchmarks.uploads                            ten million responses, and an upload of 20 million (1 GB)
+    python -m benchmarks.uploads --rows 400000 --csv 400000 --seconds 5     a quick look (writes no file unless --out is given)
+
+Each file is imported in a process of its own under the limits of an upload (two threads, 1 GB for DuckDB), beside a bare read of
+the same file by DuckDB. Then a server is started, the large CSV is sent to it, and smaller files while others read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests"))
+
+import duckdb  # noqa: E402
+import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
+from serving import environment, free_port, run_cli  # noqa: E402
+
+from dashboard.uploads.work import MEMORY  # noqa: E402
+from data.ingest import import_paths, take_in  # noqa: E402
+from data.staging import ImportOptions, staging  # noqa: E402
+from data.store import open_store  # noqa: E402
+
+OUT = Path(__file__).with_suffix(".md")
+FULL, CSV_FULL, CLUES = 10_000_000, 20_000_000, 4
+QUESTIONS = {"wide": 50_000, "long": 500_000}  # of the datasets: for many runs, and for one run of very many questions
+THREADS = 2
+# What readers ask for while others upload: JSON and pages, cheap and dear.
+READ = (
+    "/api/v1/leaderboard?dataset=pyramid",
+    "/api/v1/questions?dataset=pyramid",
+    "/api/v1/datasets",
+    "/",
+    "/reliability?dataset=pyramid",
+)
+PACE = 0.2  # seconds between two questions of a reader
+READERS = 3
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def write_bundle(folder: Path, dataset: str) -> Path:
+    """A dataset of incremental questions."""
+    folder.mkdir(parents=True)
+    ids = pl.Series([f"q{index:07}" for index in range(QUESTIONS[dataset])])
+    (folder / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset, "kind": "incremental"}))
+    pl.DataFrame({"question_id": ids, "answer": ids}).write_parquet(folder / "questions.parquet")
+    clue = np.tile(np.arange(CLUES), len(ids))
+    each = ids.gather(np.repeat(np.arange(len(ids)), CLUES))
+    text = ["one two three four"] * len(clue)
+    pl.DataFrame({"question_id": each, "clue": clue, "text": text}).write_parquet(folder / "clues.parquet")
+    return folder
+
+
+def runs_of(dataset: str, rows: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Responses to a dataset, run by run, graded already; in an order that is not the one in which they are kept."""
+    chance = np.random.default_rng(seed)
+    items = QUESTIONS[dataset] * CLUES
+    for run in range(max(1, rows // items)):
+        place = chance.permutation(items)[: min(rows, items)]
+        numbers = pl.Series(place // CLUES)
+        ids = pl.select(pl.lit("q") + numbers.cast(pl.String).str.zfill(7)).to_series()
+        guesses = pl.select(pl.lit("answer ") + ids).to_series()
+        certain = np.round(chance.random(len(place)), 4)
+        yield pl.DataFrame(
+            {
+                "model": np.full(len(place), f"model {seed}-{run}"), "question_id": ids, "clue": place % CLUES, "guess": guesses,
+                "confidence": certain, "correct": chance.random(len(place)) < certain,
+            }
+        )  # fmt: skip
+
+
+def write(path: Path, dataset: str, rows: int, seed: int = 1) -> int:
+    """Write a file of responses; how many."""
+    parts = list(runs_of(dataset, rows, seed)) if path.suffix == ".parquet" else runs_of(dataset, rows, seed)
+    count = 0
+    if isinstance(parts, list):
+        whole = pl.concat(parts)
+        whole.write_parquet(path)
+        return len(whole)
+    with path.open("wb") as out:
+        for index, part in enumerate(parts):
+            part.write_csv(out, include_header=index == 0)
+            count += len(part)
+    return count
+
+
+# -- one import, in a process of its own -------------------------------------------------------------------------------
+
+
+def bare(path: Path, dataset: str, store: Path) -> None:
+    """Every cell of the file read by DuckDB, and nothing done with it."""
+    with duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY}) as connection:
+        kind = "parquet" if path.suffix == ".parquet" else "csv"
+        connection.execute(f"select bit_xor(hash(columns(*))) from read_{kind}($path)", {"path": str(path)}).fetchall()
+
+
+def copied(path: Path, dataset: str, store: Path) -> None:
+    """The file as a table of a DuckDB file."""
+    target = store.parent / "copied"
+    with duckdb.connect(str(target), config={"threads": THREADS, "memory_limit": MEMORY}) as connection:
+        connection.execute(f"create table copy as from '{path}'")
+    target.unlink()
+
+
+def checked(path: Path, dataset: str, store: Path) -> None:
+    """All that is done before anything is stored: read, checked, graded, runs named."""
+    with staging(open_store(store, threads=THREADS, memory_limit=MEMORY)) as area:
+        take_in(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
+
+
+def published(path: Path, dataset: str, store: Path) -> None:
+    """The whole import."""
+    import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY), [path], ImportOptions(dataset=dataset))
+
+
+STAGES: dict[str, Callable[[Path, str, Path], None]] = {
+    "bare": bare, "copied": copied, "checked": checked, "published": published,
+}  # fmt: skip
+
+
+def alone(stage: str, path: Path, dataset: str, store: Path) -> dict[str, float]:
+    """Seconds, processor seconds and peak resident bytes of a stage in a fresh process; published into a copy of the store."""
+    with tempfile.TemporaryDirectory(dir=store.parent) as folder:
+        fresh = Path(folder) / "store"
+        shutil.copytree(store, fresh)
+        command = [sys.executable, "-m", "benchmarks.uploads", "--alone", stage, str(path), dataset, str(fresh)]
+        said = subprocess.run(
+            command, cwd=ROOT, env=environment() | {"TMPDIR": folder}, capture_output=True, text=True, check=False
+        )
+    if said.returncode:
+        raise SystemExit(said.stderr)
+    found: dict[str, float] = json.loads(said.stdout)
+    return found
+
+
+def measure_alone(stage: str, path: str, dataset: str, store: str) -> None:
+    """The process that ``alone`` starts."""
+    began, busy = time.perf_counter(), time.process_time()
+    STAGES[stage](Path(path), dataset, Path(store))
+    status = Path("/proc/self/status").read_text()  # getrusage would tell of the process that started this one, too
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+    print(json.dumps({"seconds": time.perf_counter() - began, "busy": time.process_time() - busy, "peak": peak}))
+
+
+def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None]) -> None:
+    """The table of files."""
+    say("| File | Responses | Runs | MB | Bare read, s | Copied as a table, s | Checked, s | and published, s | rows/s checked "
+        "| rows/s published | processor s | Peak memory, MB |")  # fmt: skip
+    say("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for dataset, kind, share in (("wide", "parquet", 1), ("wide", "csv", 1), ("long", "parquet", 5), ("long", "csv", 5)):
+        path = folder / f"{dataset}.{kind}"
+        count = write(path, dataset, rows // share)
+        runs = -(-count // (QUESTIONS[dataset] * CLUES))
+        found = {stage: alone(stage, path, dataset, store) for stage in STAGES}
+        last = found["published"]
+        say(
+            f"| {'Parquet' if kind == 'parquet' else 'CSV'} | {count:,} | {runs} | {path.stat().st_size / 1e6:,.0f} "
+            + "".join(f"| {found[stage]['seconds']:.1f} " for stage in STAGES)
+            + f"| {count / found['checked']['seconds']:,.0f} | {count / last['seconds']:,.0f} | {last['busy']:.1f} "
+            f"| {last['peak'] / 1e6:,.0f} |"
+        )
+        path.unlink()
+
+
+# -- a server ----------------------------------------------------------------------------------------------------------
+
+
+class Server:
+    """The product, served, and what its processes hold in memory."""
+
+    def __init__(self, store: Path, log: Path) -> None:
+        self.port = free_port()
+        self.token = run_cli("token", "create", "benchmark", store=store).stdout.strip()
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "dashboard", "serve"],
+                cwd=ROOT,
+                env=environment(store=store, port=self.port, workers=2, log_level="warning", max_upload_mb=4096),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=5).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        self.stop()
+        raise SystemExit(log.read_text(errors="replace"))
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.wait(30)
+
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=300) as answer:
+            return bytes(answer.read())
+
+    def send(self, path: Path, query: str) -> tuple[float, dict[str, Any]]:
+        """POST a file, from disk; seconds to the answer, and the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1800)
+        began = time.perf_counter()
+        with path.open("rb") as body:
+            headers = {
+                "Authorization": f"Bearer {self.token}", "Content-Length": str(path.stat().st_size),
+                "Content-Type": "application/octet-stream",
+            }  # fmt: skip
+            connection.request("POST", f"/api/v1/runs?{query}&filename={path.name}", body, headers)
+            answer = connection.getresponse()
+            said = json.loads(answer.read())
+        connection.close()
+        if answer.status not in (200, 201):
+            raise SystemExit(f"{answer.status}: {said}")
+        return time.perf_counter() - began, said
+
+    def processes(self) -> Iterator[tuple[int, bool]]:
+        """Processes of the server, and whether each is one that reads a file."""
+        found = {self.process.pid}
+        for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):
+            try:
+                parent = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+                words = (stat.parent / "cmdline").read_bytes()
+            except (OSError, IndexError):
+                continue
+            if parent in found:
+                found.add(int(stat.parent.name))
+                yield int(stat.parent.name), b"dashboard.uploads.work" in words
+
+
+@contextmanager
+def watched(server: Server) -> Iterator[dict[str, int]]:
+    """Most bytes that the web workers gained, any one of them, and that the reading process held, looked at 20 times a second."""
+    seen: dict[str, int] = {"worker": 0, "child": 0}
+    before: dict[int, int] = {}
+    over = threading.Event()
+
+    def look() -> None:
+        for pid, child in server.processes():
+            held = resident(pid)
+            if child:
+                seen["child"] = max(seen["child"], held)
+            else:
+                seen["worker"] = max(seen["worker"], held - before.setdefault(pid, held))
+
+    def keep_looking() -> None:
+        while not over.wait(0.05):
+            look()
+
+    look()
+    thread = threading.Thread(target=keep_looking)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def resident(pid: int) -> int:
+    """Resident bytes of a process; 0 where it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+class Readers:
+    """People who look at another dataset, each asking one thing after the other, and one who counts what new runs hold."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.times: dict[str, list[float]] = {path: [] for path in READ}
+        self.counts: set[tuple[int, ...]] = set()  # answers of each run of the dataset that is uploaded to, as seen at a time
+        self._over = threading.Event()
+        self._failed: list[str] = []
+
+    def _read(self, start: int) -> None:
+        at = start
+        while not self._over.wait(PACE):
+            path = READ[at % len(READ)]
+            at += 1
+            began = time.perf_counter()
+            try:
+                self.server.get(path)
+            except OSError as error:
+                self._failed.append(f"{path}: {error}")
+            self.times[path].append(time.perf_counter() - began)
+
+    def _count(self) -> None:
+        while not self._over.wait(PACE):
+            runs = json.loads(self.server.get("/api/v1/runs?dataset=wide"))["runs"]
+            self.counts.add(tuple(sorted(run["items"] for run in runs)))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read for as long as this lasts."""
+        threads = [threading.Thread(target=self._read, args=(index,)) for index in range(READERS)]
+        threads.append(threading.Thread(target=self._count))
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            for thread in threads:
+                thread.join()
+            if self._failed:
+                raise SystemExit(f"readers met errors: {self._failed[:3]}")
+
+
+def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
+    """The large upload, then readers beside smaller ones."""
+    large, small = folder / "large.csv", folder / "small.parquet"
+    count = write(large, "wide", options.csv, seed=2)
+    server = Server(store, folder / "log")
+    try:
+        for path in (*READ, "/api/v1/runs?dataset=wide"):  # each worker has opened what it opens
+            for _ in range(4):
+                server.get(path)
+        with watched(server) as seen:
+            seconds, said = server.send(large, "dataset=wide")
+        runs = len(said["runs"])
+        say(
+            f"A CSV of {count:,} responses ({large.stat().st_size / 1e6:,.0f} MB, {runs} runs) sent to a server of two workers: "
+            f"answered after {seconds:.0f} s, {count / seconds:,.0f} rows/s, transfer included. Added memory of a web worker "
+            f"at most {seen['worker'] / 1e6:,.0f} MB; peak of the process that reads the file {seen['child'] / 1e6:,.0f} MB."
+        )
+        say("")
+        large.unlink()
+        _readers(server, small, options, say)
+    finally:
+        server.stop()
+
+
+def _readers(server: Server, small: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
+    each = write(small, "wide", max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
+    quiet, busy = Readers(server), Readers(server)
+    load = os.getloadavg()[0]
+    with quiet.reading():
+        time.sleep(options.seconds)
+    uploads, until = 0, time.monotonic() + options.seconds
+    before = next(iter(quiet.counts))
+    with busy.reading():
+        while time.monotonic() < until or not uploads:
+            write(small, "wide", each, seed=4 + uploads)
+            server.send(small, "dataset=wide")
+            uploads += 1
+    new = -(-each // (QUESTIONS["wide"] * CLUES))
+    whole = {tuple(sorted([*before, *[QUESTIONS["wide"] * CLUES] * new * done])) for done in range(uploads + 1)}
+    if not busy.counts <= whole:
+        raise SystemExit("a reader saw part of an upload")
+    say(
+        f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
+        f"without and then with {uploads} uploads of {each:,} responses ({new} runs each) one after the other, "
+        f"from the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. One who asked for "
+        f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
+    )
+    say("")
+    say("| Address | quiet p50 | p95 | while uploads run p50 | p95 | p95, ratio |")
+    say("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for path in (*READ, "all"):
+        one, other = (
+            np.percentile([t * 1000 for name in (READ if path == "all" else (path,)) for t in of.times[name]], [50, 95])
+            for of in (quiet, busy)
+        )
+        say(f"| `{path}` | {one[0]:.0f} | {one[1]:.0f} | {other[0]:.0f} | {other[1]:.0f} | {other[1] / one[1]:.1f} |")
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=FULL, help="responses of the files that are imported")
+    parser.add_argument("--csv", type=int, default=CSV_FULL, help="responses of the CSV that is sent to a server")
+    parser.add_argument("--seconds", type=int, default=60, help="of reading, without and with uploads")
+    parser.add_argument("--folder", type=Path, help="where to put some GB for a while (default: the system's temporary folder)")
+    parser.add_argument("--out", type=Path, help=f"file to write (default, at full size: {OUT.name})")
+    parser.add_argument("--alone", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        measure_alone(*options.alone)
+        return
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    say("# Uploads")
+    say("")
+    say(
+        f"Written by `benchmarks/uploads.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, DuckDB "
+        f"{duckdb.__version__} with {THREADS} threads and {MEMORY}; load average {os.getloadavg()[0]:.1f} at the start. Each "
+        f"file has {CLUES} clues a question, rows of a run in no order, and says what is correct. A bare read looks at cells; a "
+        "copy puts the file into a DuckDB file. Checked is all that happens before anything is stored; published is that and "
+        "storing it, in one process from its start to its end."
+    )
+    say("")
+    with tempfile.TemporaryDirectory(prefix="uploads-", dir=options.folder) as name:
+        folder = Path(name)
+        store = folder / "store"
+        for dataset in QUESTIONS:
+            import_paths(open_store(store), [write_bundle(folder / dataset, dataset)], ImportOptions())
+        of_imports(folder, store, options.rows, say)
+        say("")
+        say(f"Load average then: {os.getloadavg()[0]:.1f}.")
+        say("")
+        of_server(folder, store, options, say)
+    say("")
+    say(f"Load average at the end: {os.getloadavg()[0]:.1f}.")
+    full = options.rows >= FULL and options.csv >= CSV_FULL
+    if out := options.out or (OUT if full else None):
+        out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The names of runs: the sha256 of what they hold, in the order of questions and clues, whatever order the rows came in.
+
+Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian, texts and lists as
+their lengths (-1 where there is none) and what they hold, joined. So a piece of rows is a few calls, however many rows it has.
+How guesses were graded is no part of it: only what the file, or the analyst who brought it, stated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.frames import frame
+
+GROUP = 122_880  # rows of a group of DuckDB's storage
+ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a piece, at most; of one row of great length, it is that row
+IDS = 1_000_000  # question ids in memory at a time
+OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
+            "option_names": "16 * len(option_names)"}  # fmt: skip
+
+
+@dataclass
+class RunHash:
+    """What is known of one run so far, fed with its rows in order."""
+
+    items: int = 0
+    questions: int = 0
+    sha256: str = ""
+    _last: int = -1  # number of the question of the last row
+    _columns: dict[tuple[str, int], Any] = field(default_factory=dict)
+    _filled: set[str] = field(default_factory=set)  # a column without a value is as if the file did not have it
+
+    def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
+        """The next rows."""
+        question = rows["question"].to_numpy()
+        first = np.diff(question, prepend=self._last) != 0
+        self._last = int(question[-1])
+        self.items += len(rows)
+        self.questions += int(first.sum())
+        self._add("first", [first])
+        self._add("question_id", _bytes(ids.of(question[first])))
+        for name in rows.columns:
+            if name not in ("answerer", "question"):
+                self._add(name, _bytes(rows[name]))
+                if name not in OPTIONAL or rows[name].null_count() < len(rows):
+                    self._filled.add(name)
+
+    def _add(self, name: str, parts: Iterable[Any]) -> None:
+        for index, part in enumerate(parts):
+            self._columns.setdefault((name, index), hashlib.sha256()).update(part)
+
+    def close(self, head: list[str]) -> None:
+        """Work out ``sha256``, of these rows and what stands at their head."""
+        digests = [
+            [name, index, column.hexdigest()]
+            for (name, index), column in sorted(self._columns.items())
+            if name in self._filled or name in ("first", "question_id")
+        ]
+        self.sha256 = hashlib.sha256(json.dumps([head, digests]).encode()).hexdigest()
+        self._columns.clear()
+
+
+def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
+    """The hash of each run of ``settled``, by its number: one pass, with no more than a piece of the rows in memory."""
+    found: dict[int, RunHash] = {}
+    heads = connection.execute("select n, dataset, model, elicitation from answerers").fetchall()
+    ids = Ids(connection)
+    there = connection.execute(f"select {', '.join(f'count({name})' for name in OPTIONAL)} from settled").fetchall()[0]
+    columns = ["confidence", *(name for name, count in zip(OPTIONAL, there, strict=True) if count)]
+    for first, last in _pieces(connection):
+        rows = frame(
+            connection,
+            f"select answerer, question, clue, {', '.join(columns)} from settled where row between {first} and {last}",
+        )
+        answerers = rows["answerer"].to_numpy()
+        cuts = [0, *(np.flatnonzero(np.diff(answerers)) + 1).tolist(), len(rows)]
+        for start, end in pairwise(cuts):
+            found.setdefault(int(answerers[start]), RunHash()).feed(rows[start:end], ids)
+    for n, *head in heads:
+        found[n].close(head)
+    return found
+
+
+class Ids:
+    """Question ids by number: all of them or, of very many, those around the ones that were asked for last."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._count = connection.execute("select count(*) from asked").fetchall()[0][0]
+        self._first, self._held = 0, pl.Series([], dtype=pl.String)
+
+    def of(self, numbers: NDArray[np.int32]) -> pl.Series:
+        """The ids of some numbers in ascending order."""
+        if not len(numbers):
+            return pl.Series([], dtype=pl.String)
+        low, high = int(numbers[0]), int(numbers[-1])
+        if low < self._first or high >= self._first + len(self._held):
+            self._first = 0 if self._count <= IDS else low
+            last = self._count if self._count <= IDS else max(high, low + IDS // 2)
+            self._held = frame(
+                self._connection, f"select question_id from asked where n between {self._first} and {last} order by n"
+            )["question_id"]
+        return self._held.gather(numbers - self._first)
+
+
+def _pieces(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
+    """First and last row of pieces that fit into memory."""
+    size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
+    groups = connection.execute(
+        f"select row // {GROUP}, count(*), sum({size})::bigint from settled group by 1 order by 1"
+    ).fetchall()
+    start = end = filled = 0
+    for group, rows, size in groups:
+        if end > start and (end - start + rows > ROWS or filled + size > BYTES):
+            yield start, end - 1
+            start, filled = end, 0
+        if size > BYTES:
+            step = max(1, rows * BYTES // size)
+            for at in range(group * GROUP, group * GROUP + rows, step):
+                yield at, min(at + step, group * GROUP + rows) - 1
+            start = end = group * GROUP + rows
+        else:
+            end, filled = group * GROUP + rows, filled + size
+    if end > start:
+        yield start, end - 1
+
+
+def _bytes(column: pl.Series) -> list[Any]:
+    """The streams of bytes that stand for a column."""
+    if column.dtype == pl.String:
+        lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
+        return [_little(lengths), (column.str.join("").item() or "").encode()]
+    if isinstance(column.dtype, pl.List):
+        lengths = column.list.len().cast(pl.Int32).fill_null(-1)
+        return [_little(lengths), *_bytes(column.filter(lengths > 0).explode())]
+    return [_little(column.fill_null(float("nan")) if column.dtype == pl.Float64 else column)]
+
+
+def _little(numbers: pl.Series) -> NDArray[Any]:
+    array = np.ascontiguousarray(numbers.to_numpy())
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)

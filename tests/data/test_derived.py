@@ -1,0 +1,65 @@
+"""The statistics that ingest sums in arrays against those that pages sum in SQL: digit for digit."""
+
+import duckdb
+import numpy as np
+import pytest
+
+from data import statistics
+from data.statistics import BIN_COLUMNS, COLUMNS, CURVE_SUMS, select_sql
+from data.store import create_schema
+from data.sums import Exact
+
+
+@pytest.fixture(scope="module", params=["stated", "graded as probabilities"])
+def connection(request):
+    """Five runs, of which some are larger than a piece; a third of the questions has no curve."""
+    made = duckdb.connect(config={"threads": 2})
+    create_schema(made)
+    correct = "round(random())" if request.param == "stated" else "random()"
+    made.execute("select setseed(0.25)")
+    made.execute(f"""
+        insert into responses select 'r' || (i % 5), 'd', 'q' || (i // 35), (i // 5) % 7, null,
+            case when random() < 0.1 then 1 when random() < 0.1 then 0 when random() < 0.3 then round(random(), 1)
+                when random() < 0.1 then random() * 1e-9 else random() end,
+            {correct}, 'file', null, null, null
+        from range(7000) t(i) where i % 5 <> 4 or i < 50 order by random()""")
+    made.execute("""insert into curves select distinct 'd', 'q' || (i // 7), i % 7, 3, random(), random(), random()
+        from range(1400) t(i) where (i // 7) % 3 > 0""")
+    return made
+
+
+@pytest.mark.parametrize("piece", [400_000, 1400, 300])
+def test_the_same_digits_as_in_sql(connection, monkeypatch, piece):
+    monkeypatch.setattr(statistics, "PIECE", piece)
+    monkeypatch.setattr(statistics, "WRITTEN", 100)
+    monkeypatch.setattr(statistics, "HANDED", 30)
+    statistics.derive(connection, "d")
+    connection.execute(f"create or replace temp table wanted as {select_sql('from responses')}")
+    counts = connection.execute("select (select count(*) from wanted), (select count(*) from statistics)").fetchall()[0]
+    assert counts[0] == counts[1] > 800
+    exact = [name for name in (*COLUMNS, *BIN_COLUMNS) if not name.endswith("_reward")]
+    counted = ", ".join(f"count(*) filter (w.{name} is distinct from s.{name})" for name in exact)
+    differing = connection.execute(f"""select {counted}
+        from wanted w full join statistics s using (run, dataset, question_id)""").fetchall()[0]
+    assert dict(zip(exact, differing, strict=True)) == dict.fromkeys(exact, 0)
+    # Of rewards, the terms are running sums of floats.
+    for name in (name for name in CURVE_SUMS if name.endswith("_reward")):
+        assert connection.execute(f"""select count(*) from wanted w full join statistics s using (run, dataset, question_id)
+            where (w.{name} is null) <> (s.{name} is null) or abs(w.{name} - s.{name}) > 1e-14""").fetchall() == [(0,)]
+
+
+def test_exact_sums_are_sums_of_whole_numbers():
+    """Against Python's integers: numbers near 0 and 1, and of either sign."""
+    chance = np.random.default_rng(5)
+    values = np.concatenate(
+        [chance.random(500), -chance.random(500), 2.0 ** -chance.integers(0, 90, 500).astype(float), [0, 1, -1]]
+    )
+    chance.shuffle(values)
+    starts = np.sort(chance.choice(np.arange(1, len(values)), 60, replace=False))
+    starts = np.append(0, starts).astype(np.int64)
+    total = Exact.of(values).total(starts)
+    ends = np.append(starts[1:], len(values))
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        wanted = sum(round(float(value) * 2**80) for value in values[start:end])
+        assert int(total.high[index]) * 2**40 + int(total.low[index]) == wanted
+        assert total.floats()[index] == pytest.approx(wanted / 2**80, rel=1e-15, abs=1e-30)

@@ -1,0 +1,123 @@
+"""The name of a run: of what it holds and nothing else, however its rows come and in however many pieces they are looked at."""
+
+import hashlib
+import json
+import math
+import random
+import struct
+
+import polars as pl
+import pytest
+import toy
+
+from data.settle import names
+from data.store import open_store
+
+QUESTIONS = [f"q{index}" for index in range(40)]
+
+
+def bundle(folder, **responses):
+    rows = [{"question_id": q, "answer": f"a{q}"} for q in QUESTIONS]
+    clues = [{"question_id": q, "clue": c, "text": f"word {c}"} for q in QUESTIONS for c in range(3)]
+    return toy.write(folder, questions=toy.table(rows), clues=toy.table(clues), **responses)
+
+
+def drawn(model="m", seed=1):
+    chance = random.Random(seed)
+    return [
+        {
+            "model": model, "question_id": q, "clue": c, "guess": chance.choice([None, "Nîmes", "a" * 50, "x"]),
+            "confidence": chance.choice([0.0, 0.25, 1.0, chance.random()]), "correct": chance.choice([0.0, 1.0]),
+        }
+        for q in QUESTIONS for c in range(3) if chance.random() < 0.9
+    ]  # fmt: skip
+
+
+def slow(dataset, model, elicitation, rows):
+    """The same hash, value by value."""
+    streams: dict[tuple[str, int], bytes] = {}
+
+    def add(name, index, content):
+        streams[name, index] = streams.get((name, index), b"") + content
+
+    def text(name, value):
+        content = None if value is None else value.encode()
+        add(name, 0, struct.pack("<i", -1 if content is None else len(content)))
+        add(name, 1, content or b"")
+
+    before = None
+    for row in sorted(rows, key=lambda row: (row["question_id"], row["clue"])):
+        first = row["question_id"] != before
+        add("first", 0, bytes([first]))
+        if first:
+            text("question_id", row["question_id"])
+        before = row["question_id"]
+        add("clue", 0, struct.pack("<i", row["clue"]))
+        add("confidence", 0, struct.pack("<d", row["confidence"]))
+        stated = row.get("correct")
+        add("stated", 0, struct.pack("<d", math.nan if stated is None else stated))
+        text("guess", row["guess"])
+    left = {"guess", "stated"} - {
+        name for name, key in (("guess", "guess"), ("stated", "correct")) if any(row.get(key) is not None for row in rows)
+    }
+    digests = [[*key, hashlib.sha256(stream).hexdigest()] for key, stream in sorted(streams.items()) if key[0] not in left]
+    return hashlib.sha256(json.dumps([[dataset, model, elicitation], digests]).encode()).hexdigest()
+
+
+def hashes(folder, rows, **options):
+    store = open_store(folder / "store", threads=2)
+    toy.put(store, bundle(folder / "bundle"))
+    path = folder / "run.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    toy.put(store, path, dataset="toy", **options)
+    return dict(store.snapshot().rows("select model, sha256 from runs"))
+
+
+def test_names_are_those_of_the_definition_value_by_value(tmp_path):
+    rows = drawn("m", 1) + drawn("n", 2)
+    random.Random(3).shuffle(rows)
+    found = hashes(tmp_path, rows)
+    for model in ("m", "n"):
+        its = [row for row in rows if row["model"] == model]
+        assert found[model] == slow("toy", model, "verbalized", its)
+
+
+def test_a_column_without_values_is_none(tmp_path):
+    """Guesses of another run of the file, and correctness that no row states, are nothing to this one."""
+    rows = [row | {"guess": None} for row in drawn("m", 1)] + drawn("n", 2)
+    found = hashes(tmp_path / "both", rows)
+    bare = [{key: value for key, value in row.items() if key != "guess"} for row in rows if row["model"] == "m"]
+    assert (
+        found["m"]
+        == hashes(tmp_path / "alone", bare)["m"]
+        == slow("toy", "m", "verbalized", [r for r in rows if r["model"] == "m"])
+    )
+
+
+@pytest.mark.parametrize(
+    "limits", [{"GROUP": 16, "ROWS": 16}, {"GROUP": 64, "BYTES": 300}, {"GROUP": 16, "BYTES": 1}, {"IDS": 5}]
+)
+def test_pieces_do_not_show(tmp_path, monkeypatch, limits):
+    rows = [
+        row | {"token_logprobs": [-0.5] * (index % 3) or None, "confidence": None if index % 3 else row["confidence"]}
+        for index, row in enumerate(drawn("m", 1) + drawn("n", 2))
+    ]
+    whole = hashes(tmp_path / "whole", rows, elicitation="e")
+    for name, limit in limits.items():
+        monkeypatch.setattr(names, name, limit)
+    assert hashes(tmp_path / "pieces", rows, elicitation="e") == whole
+
+
+@pytest.mark.parametrize(
+    "change", [{"guess": "Nîme"}, {"confidence": 0.5000000001}, {"correct": 0.5}, {"question_id": "q3", "clue": 1}]
+)
+def test_any_cell_counts(tmp_path, change):
+    rows = [row for row in drawn() if (row["question_id"], row["clue"]) not in {("q3", 1), ("q5", 0)}]
+    cell = {"model": "m", "question_id": "q5", "clue": 0, "guess": "Nîmes", "confidence": 0.5, "correct": 1.0}
+    assert hashes(tmp_path / "one", [*rows, cell]) != hashes(tmp_path / "other", [*rows, cell | change])
+
+
+def test_a_parquet_file_with_a_column_named_like_the_number_of_its_rows(tmp_path):
+    """DuckDB would number the rows in a column of this name."""
+    rows = drawn()
+    assert hashes(tmp_path / "one", [row | {"file_row_number": 7} for row in rows]) == hashes(tmp_path / "other", rows)

@@ -1,14 +1,13 @@
 """The page of questions: its columns, its orders, its rows, the small figures in them."""
 
 import functools
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from test_every_page import drawn, plain, walk
 
 from dashboard import listing
 from dashboard.figures.sparks import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
-from dashboard.view import VIEWS
 from queries.sparks import Known, Said, Spark
 
 
@@ -28,9 +27,10 @@ def order_menu(app, query):
 
 
 def asked(app, query, sort="", start=0, end=100):
-    model = [{"colId": sort.removeprefix("-"), "sort": "desc" if sort.startswith("-") else "asc"}] if sort else []
-    with app.test_request_context("/questions"):
-        return VIEWS["questions"].draw.__globals__["rows"]({"startRow": start, "endRow": end, "sortModel": model}, query)
+    pairs = [pair for pair in parse_qsl(query) if pair[0] != "sort"] + ([("sort", sort)] if sort else [])
+    answer = app.test_client().get(f"/_rows?{urlencode([*pairs, ('start', start), ('count', end - start)])}")
+    assert answer.status_code == 200
+    return answer.json
 
 
 def board(client, dataset="pyramid"):
@@ -57,7 +57,7 @@ def test_an_order_without_a_column_gets_one_left_of_the_runs(app, client, kind, 
     offered, chosen = order_menu(app, f"dataset=pyramid&sort={sign}{sort}")
     assert chosen == f"{sign}{sort}" and chosen in offered and len(set(offered.values())) == len(offered)
     said = client.get(f"/api/v1/questions?dataset=pyramid&sort={sign}{sort}").get_json()["questions"]
-    shown = asked(app, f"dataset=pyramid&sort={sign}{sort}", f"{sign}{sort}")["rowData"]
+    shown = asked(app, f"dataset=pyramid&sort={sign}{sort}", f"{sign}{sort}")["rows"]
     assert [row["question_id"] for row in shown] == [one["question_id"] for one in said]
     assert [float(row["own"].replace("\u2212", "-")) for row in shown] == pytest.approx([one["value"] for one in said], abs=5e-4)
     assert all(dict(parse_qsl(urlsplit(row["href"]).query))["sort"] == f"{sign}{sort}" for row in shown)
@@ -76,7 +76,7 @@ def test_an_order_of_a_column_needs_no_other(app, client):
 
 
 def test_the_dataset_turned_round_counts_backwards(app):
-    shown = asked(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rowData"]
+    shown = asked(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rows"]
     assert [row["own"] for row in shown] == ["60", "59", "58"]
 
 
@@ -92,10 +92,10 @@ def test_the_menu_offers_every_run_and_a_few_pairs(app, client, chosen, pairs):
 
 def test_blocks_follow_each_other(app, client):
     sort = f"-wrong:{runs_of(client)[0]}"
-    whole = asked(app, "dataset=pyramid", sort)["rowData"]
+    whole = asked(app, "dataset=pyramid", sort)["rows"]
     parts = [asked(app, "dataset=pyramid", sort, start, start + 25) for start in (0, 25, 50)]
-    assert [row["question_id"] for part in parts for row in part["rowData"]] == [row["question_id"] for row in whole]
-    assert {part["rowCount"] for part in parts} == {60}
+    assert [row["question_id"] for part in parts for row in part["rows"]] == [row["question_id"] for row in whole]
+    assert {part["total"] for part in parts} == {60}
 
 
 def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
@@ -113,14 +113,14 @@ def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
     for start in (0, 20, 40):
         asked(app, f"dataset=pyramid&run={a}", sort, start, start + 20)
     client.get(f"/api/v1/questions?dataset=pyramid&sort={sort}&limit=7&cursor=7")
-    first = asked(app, "dataset=pyramid", sort, 0, 1)["rowData"][0]
+    first = asked(app, "dataset=pyramid", sort, 0, 1)["rows"][0]
     assert client.get(first["href"]).status_code == 200
     assert len(calls) == 1
 
 
 def test_rows_hold_small_figures_of_their_runs(app, client):
     first = runs_of(client)[0]
-    shown = asked(app, f"dataset=pyramid&run={first}", "", 0, 5)["rowData"]
+    shown = asked(app, f"dataset=pyramid&run={first}", "", 0, 5)["rows"]
     for row in shown:
         said = client.get(f"/api/v1/questions/pyramid/{row['question_id']}?run={first}").get_json()
         (line,) = row["clues"]["runs"]
@@ -134,7 +134,7 @@ def test_rows_hold_small_figures_of_their_runs(app, client):
 
 def test_questions_of_a_single_clue_have_no_small_figures(app):
     assert "clues" not in ids(grid(app, "dataset=lifeeval"))
-    assert asked(app, "dataset=lifeeval", "", 0, 3)["rowData"][0]["clues"] is None
+    assert asked(app, "dataset=lifeeval", "", 0, 3)["rows"][0]["clues"] is None
     assert "clues" in ids(grid(app, "dataset=pyramid"))
 
 

@@ -15,7 +15,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check format test soak test-libraries bench-metrics lock clean
+.PHONY: help install serve check format test walk soak test-libraries bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,8 +35,12 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 	$(PY) -m ruff format .
 
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
-	@tests='not soak'; scripts/get-chromium $(PY) || tests='not soak and not browser'; \
+	@tests='not soak and not walk'; scripts/get-chromium $(PY) || tests='not soak and not walk and not browser'; \
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
+
+walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back (minutes)
+	@scripts/get-chromium $(PY)
+	$(PY) -m pytest -m walk $(PYTEST_ARGS) tests/browser
 
 soak: $(DEV) ## kill, crowd, fill disks and send hostile files for half an hour; write benchmarks/uploads-soak.md
 	@$(PY) -m benchmarks.uploads_soak $(SOAK_ARGS)

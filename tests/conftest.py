@@ -10,7 +10,7 @@ from serving import run_cli, start_server
 @pytest.fixture
 def served(copied, tmp_path):
     """A server for one test, which may end it."""
-    started = start_server(copied, tmp_path / "log")
+    started = start_server(copied, tmp_path / "log", workers=1)
     yield started
     started.stop()
 

@@ -6,6 +6,7 @@ from walking import pages, walk
 
 WALKED = ("/buzz", "/questions", "/compare", "question")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
+pytestmark = pytest.mark.walk
 
 
 def test_every_page_of_the_navigation_is_walked(visit):

@@ -17,6 +17,7 @@ def page(browser, served):
 
 
 def test_new_data_is_offered_and_never_forced(page, served):
+    page.clock.install()
     page.goto("/?dataset=pyramid")
     page.locator("table.board").wait_for()
     before = board(page)
@@ -25,7 +26,8 @@ def test_new_data_is_offered_and_never_forced(page, served):
     page.wait_for_timeout(500)
     assert not page.locator(".fresh").count()  # nothing is new
     withdraw(open_store(served.store), before[0]["run"], None)
-    page.locator(".fresh").wait_for(timeout=30_000)  # by itself, within its interval
+    page.clock.fast_forward("00:21")
+    page.locator(".fresh").wait_for()  # by itself, once its interval is over
     assert board(page) == before
     page.get_by_role("button", name="Not now").click()
     page.evaluate(look)

@@ -58,7 +58,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit2",
+            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit1",
              f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
             check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
         )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Literal
 
 import duckdb
 
-from data.files import LONGEST_LINE, PARQUET, WRONG_LINE, TableFile
+from data.files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.frames import literal
 from data.report import KEPT, Problem, Refused, Report, refuse
 
@@ -227,6 +227,8 @@ def _read_text(
     connection: duckdb.DuckDBPyConnection, file: TableFile, sql: str, parameters: dict[str, object], width: int
 ) -> None:
     """Run SQL that reads the text file ``$path``; raise ``Refused`` for rows that are not ``width`` fields of UTF-8."""
+    if file.has_endless_line():
+        raise Refused(file.misshapen(width, KEPT)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
     try:
         connection.execute(sql, {"path": file.pattern} | parameters)
         return

@@ -32,6 +32,7 @@ MOST_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
 CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat one a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
+COUNTED = 200_000  # bad rows that are counted at most
 SAID = 300  # characters of what DuckDB says
 HELD, SHOWN = 3, 120  # lines and characters of a bad row that are shown
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what they begin with
@@ -216,8 +217,10 @@ class TableFile:
             for line, reason, text in self._misshapen(width):
                 if len(problems) < most:
                     problems.append(Problem(self.name, line, None, text, reason))
-                else:
+                elif more < COUNTED:
                     more += 1
+                else:
+                    break
         except UnicodeDecodeError:
             raise self.not_utf8() from None
         return problems, more
@@ -260,6 +263,17 @@ class TableFile:
                 except csv.Error as error:
                     long = str(error) == TOO_LONG or "field larger" in str(error)
                     yield first, TOO_LONG if long else OPEN_QUOTE, "".join(held)[:SHOWN].strip("\r\n")
+
+    def has_endless_line(self) -> bool:
+        """Whether a line is longer than LONGEST_LINE: DuckDB leaves out such a row where no error is to be had of it."""
+        length = 0
+        with self.path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                ends = [at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0]
+                if length + (min(ends) if ends else len(chunk)) > LONGEST_LINE:
+                    return True
+                length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
+        return False
 
     def mixes_line_ends(self) -> bool:
         """Whether lines end in different ways, those within quotes among them."""

@@ -53,19 +53,12 @@ def hostile(report: Path) -> list[tuple[str, str]]:
     ]
 
 
-def main() -> int:
-    """Run the tests; write the file if they passed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit1",
-             f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
-            check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
-        )  # fmt: skip
-        sections: dict[str, list[tuple[str, str]]] = {"Hostile files": hostile(folder / "report.xml")}
-        for topic, title in TITLES.items():
-            if (folder / f"{topic}.json").exists():
-                sections.setdefault(title, []).extend(json.loads((folder / f"{topic}.json").read_text(encoding="utf-8")))
+def table(folder: Path) -> str:
+    """What the tests left in a folder, in Markdown."""
+    sections: dict[str, list[tuple[str, str]]] = {"Hostile files": hostile(folder / "report.xml")}
+    for topic, title in TITLES.items():
+        if (folder / f"{topic}.json").exists():
+            sections.setdefault(title, []).extend(json.loads((folder / f"{topic}.json").read_text(encoding="utf-8")))
     lines = [
         "# Uploads under attack",
         "",
@@ -75,9 +68,22 @@ def main() -> int:
     for title, rows in sections.items():
         if rows:
             lines += ["", f"## {title}", "", "| | |", "|---|---|", *(f"| {what} | {figure} |" for what, figure in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Run the tests; write the file if they passed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-m", "soak or not soak", "-o", "junit_family=xunit1",
+             f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
+            check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
+        )  # fmt: skip
+        said = table(folder)
     if done.returncode == 0:
-        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines[2:]))
+        FILE.write_text(said, encoding="utf-8")
+    print(said)
     return done.returncode
 
 

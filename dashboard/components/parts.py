@@ -18,10 +18,8 @@ from dash import dcc
 from dash.development.base_component import Component
 from plotly.io.json import to_json_plotly
 
-CHANGING = {
-    "spec": ("figure",),
-    "drawn": ("key", "kind"),
-}  # role of stores whose data is drawn anew: what names one within its role
+# Role of stores whose data is drawn anew: what names one within its role.
+CHANGING = {"spec": ("figure",), "drawn": ("key", "kind")}
 OURS = {*CHANGING, "figure", "control"}
 TOLD = {"plain", "grid"}  # a grid asks for its rows by itself; a page with one tells it when (dashboard/pages/questions.py)
 PLAIN = "data-plain"

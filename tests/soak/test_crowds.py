@@ -1,6 +1,7 @@
 """A thousand connections and bodies that never end: others are answered meanwhile, and everybody afterwards."""
 
 import http.client
+import json
 import resource
 import shutil
 import socket
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from figures import note
-from killing import content
+from killing import CLUES, QUESTION, content
 from serving import run_cli, start_server
 
 MANY = 1000
@@ -105,9 +106,8 @@ def test_headers_that_do_not_end_hold_nobody_up_for_long(network):
     note("headers", [("an answer while 30 connections do not end their headers", f"{seconds:.1f} s")])
 
 
-@pytest.mark.soak
 def test_a_thousand_connections_each_with_a_request(network):
-    """All sent before one is read."""
+    """All sent before one is read, and none closed by us before all are answered."""
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     held = [socket.create_connection(place(network), timeout=120) for _ in range(MANY)]
     try:
@@ -123,6 +123,38 @@ def test_a_thousand_connections_each_with_a_request(network):
     assert status == 200 and statuses == [b"200"] * MANY
     note("crowd", [(f"{MANY:,} connections with a request each, until all are answered", f"{lasted:.1f} s"),
                    ("somebody else's answer meanwhile", f"{seconds:.2f} s")])  # fmt: skip
+
+
+@pytest.mark.soak
+def test_readers_who_do_not_read_are_cut_off(network):
+    """More of them than there are threads, each with an answer too large for the buffers between."""
+    token = {"Authorization": f"Bearer {network.token}"}
+    guess = "long " * 50_000
+    lines = [json.dumps({"question_id": QUESTION, "clue": clue, "guess": guess * 6, "confidence": 0.5}) for clue in range(CLUES)]
+    body = "\n".join(lines).encode()
+    path = "/api/v1/runs?dataset=pyramid&model=long&filename=long.jsonl"
+    assert ask(network, path, "POST", body, token, patience=120)[0] == 201
+    runs = http.client.HTTPConnection(*place(network), timeout=20)
+    runs.request("GET", "/api/v1/runs?dataset=pyramid")
+    (run,) = (run["run"] for run in json.loads(runs.getresponse().read())["runs"] if run["model"] == "long")
+    runs.close()
+    held = []
+    try:
+        for _ in range(40):
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            one.settimeout(60)
+            one.connect(place(network))
+            one.sendall(f"GET /api/v1/runs/{run}/responses.csv HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            held.append(one)
+        time.sleep(1)
+        status, seconds = ask(network, patience=120)
+    finally:
+        for one in held:
+            one.close()
+    assert status == 200
+    assert 1 < seconds < 90  # had nobody been held up, this would show nothing
+    note("readers who stop", [("an answer while 40 connections do not read theirs", f"{seconds:.0f} s")])
 
 
 @pytest.mark.soak

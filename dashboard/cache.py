@@ -1,7 +1,7 @@
-"""Answers kept by data version: each is computed once, by whichever thread or worker asks first.
+"""Answers kept by the state of what they rest on: each is computed once, by whichever thread or worker asks first.
 
-Versions are immutable, so that nothing goes stale. What is kept is MessagePack bytes, never pickles: a cache that somebody else
-can write to must not be able to run code here.
+Versions of the store and revisions of a dataset are immutable, so that nothing goes stale. What is kept is MessagePack bytes,
+never pickles: a cache that somebody else can write to must not be able to run code here.
 """
 
 from __future__ import annotations

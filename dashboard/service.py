@@ -22,7 +22,7 @@ from dashboard.uploads.failures import Failures
 from dashboard.uploads.work import Job, Outcome, in_child
 from data.store import Snapshot, open_store
 from data.tokens import Tokens
-from queries.datasets import Dataset, datasets
+from queries.datasets import Dataset, counts
 from queries.metrics import Metric
 from queries.selection import Facets, Selection, facets, parse
 
@@ -49,23 +49,36 @@ class Service:
         return self.store.snapshot()
 
     def ask(self, query: Callable[..., T], *arguments: Any) -> T:
-        """The answer of ``query(snapshot, *arguments)``, a struct, kept by the version of the store."""
-        snapshot = self.snapshot()
+        """The answer of ``query(snapshot, *arguments)``, a struct.
+
+        It is kept for as long as the dataset of its selection, the first argument, stays as it is, or else the whole store.
+        """
+        dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
+        return self._ask(self.snapshot(), dataset, query, *arguments)
+
+    def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: Any) -> T:
+        """The answer of a query, kept by the revision of the dataset that it rests on or, without one, by the store's version."""
+        state = snapshot.revisions.get(dataset or "", snapshot.version)
         returns = get_type_hints(query)["return"]
-        said = msgspec.json.encode([_code(), snapshot.version, f"{query.__module__}.{query.__qualname__}", _plain(arguments)])
-        return self._answers.get(
+        said = msgspec.json.encode([_code(), state, f"{query.__module__}.{query.__qualname__}", _plain(arguments)])
+        found = self._answers.get(
             said.decode(),
             lambda: msgspec.msgpack.encode(query(snapshot, *arguments)),
             lambda kept: msgspec.msgpack.decode(kept, type=returns),
         )
+        if hasattr(found, "data_version"):
+            found.data_version = snapshot.version  # it may have been kept under an earlier one, and is true of this
+        return found
 
     def facets(self, dataset: str | None) -> Facets:
         """What a dataset offers."""
-        return self.ask(facets, dataset)
+        snapshot = self.snapshot()
+        return self._ask(snapshot, next(iter(snapshot.revisions), None) if dataset is None else dataset, facets, dataset)
 
     def datasets(self) -> list[Dataset]:
-        """Every dataset."""
-        return self.ask(datasets).datasets
+        """Every dataset, in order of import."""
+        snapshot = self.snapshot()
+        return [self._ask(snapshot, name, counts, name) for name in snapshot.revisions]
 
     def parse(
         self, query: Iterable[tuple[str, str]], also: Sequence[str] = (), dataset: str | None = None

@@ -15,6 +15,7 @@ from data.grading import grade_guesses
 from data.incoming import Incoming
 from data.readers import reader_for
 from data.report import Report, refuse
+from data.revisions import renew
 from data.settle import settle
 from data.staging import STORED, ImportOptions, Staging, staging
 from data.store import GenerationStore, StoreError, StoreMoved
@@ -179,6 +180,8 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
             statistics.derive(connection, dataset, runs)
     for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
         statistics.derive_difficulty(connection, dataset)
+    put_aside = {row[0] for row in run("select dataset from incoming.put_aside").fetchall()}
+    renew(connection, with_people | put_aside | _datasets(connection, "answers", *(set(STORED) - {"responses"})))
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

@@ -16,6 +16,12 @@ create table datasets (
     content     varchar not null    -- sha256 of the questions and clues: tells "the same again" from "other questions"
 );
 
+-- The state that a dataset is in; see data/revisions.py.
+create table revisions (
+    dataset     varchar not null,
+    revision    varchar not null    -- renewed by each change to the dataset, its people or its runs; never reused
+);
+
 create table questions (
     dataset           varchar not null,
     question_id       varchar not null,

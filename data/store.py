@@ -14,9 +14,9 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -25,6 +25,7 @@ import duckdb
 import polars as pl
 
 from data.frames import ArrowStream, frame, literal
+from data.revisions import revisions
 from data.statistics import TABLE
 
 SCHEMA = Path(__file__).parent / "schema.sql"
@@ -44,10 +45,15 @@ class StoreMoved(Exception):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One version of the store and a cursor on it: what is read through it belongs together."""
+    """One version of the store and a cursor on it: what is read through it belongs together.
+
+    Attributes:
+        revisions: of each dataset, in order; what was computed of one holds for all versions in which its revision is the same.
+    """
 
     version: str
     connection: duckdb.DuckDBPyConnection
+    revisions: Mapping[str, str] = field(default_factory=dict)
 
     def frame(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame."""
@@ -112,7 +118,7 @@ class GenerationStore:
         self.folder = folder.expanduser().absolute()
         self.options = options
         self._lock = threading.Lock()
-        self._opened: tuple[str, duckdb.DuckDBPyConnection] | None = None
+        self._opened: Snapshot | None = None
 
     def _pointer(self) -> tuple[str, str]:
         """File name in force and version; ("", "0") before the first write."""
@@ -138,7 +144,7 @@ class GenerationStore:
         with self._lock:
             for attempt in range(5):
                 name, version = self._pointer()
-                if self._opened is None or self._opened[0] != version:
+                if self._opened is None or self._opened.version != version:
                     try:
                         connection = self._open(name)
                     except (duckdb.Error, FileNotFoundError) as error:
@@ -147,15 +153,15 @@ class GenerationStore:
                             continue
                         raise StoreError(f"the store in {self.folder} cannot be opened: {error}") from error
                     # The old connection is not closed: other threads may hold cursors on it. It goes with the last of them.
-                    self._opened = (version, connection)
-                return Snapshot(version, self._opened[1].cursor())
+                    self._opened = Snapshot(version, connection, revisions(connection))
+                return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.folder} changes faster than it can be opened")
 
     def close(self) -> None:
         """Let go of the generation that is open: DuckDB's threads must have ended before the process does."""
         with self._lock:
             if self._opened is not None:
-                self._opened[1].close()
+                self._opened.connection.close()
                 self._opened = None
 
     def _open(self, name: str) -> duckdb.DuckDBPyConnection:

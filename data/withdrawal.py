@@ -8,6 +8,7 @@ from functools import partial
 import duckdb
 
 from data import statistics
+from data.revisions import renew
 from data.store import GenerationStore
 
 
@@ -53,6 +54,7 @@ def _change(
             return False
         change(connection, run)
         statistics.derive_difficulty(connection, dataset)  # it may rest on how the runs that count did
+        renew(connection, [dataset])
         return True
 
     return store.write(write)

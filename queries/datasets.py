@@ -28,14 +28,20 @@ class Dataset(msgspec.Struct):
 
 
 class Datasets(msgspec.Struct):
-    """Answer of ``/api/v1/datasets``."""
+    """Answer of ``/api/v1/datasets``, in order of import."""
 
     datasets: list[Dataset]
 
 
 def datasets(snapshot: Snapshot) -> Datasets:
-    """Every dataset with its counts, in order of import; withdrawn runs are not counted."""
-    rows = snapshot.frame("""
+    """Every dataset."""
+    return Datasets([counts(snapshot, name) for name in snapshot.revisions])
+
+
+def counts(snapshot: Snapshot, name: str) -> Dataset:
+    """A dataset with its counts; withdrawn runs are not counted."""
+    (row,) = snapshot.frame(
+        """
         select d.dataset, d.title, d.kind, d.simulated,
             (select count(*) from questions q where q.dataset = d.dataset) as questions,
             (select count(*) from runs r where r.dataset = d.dataset and r.withdrawn_at is null) as runs,
@@ -48,5 +54,7 @@ def datasets(snapshot: Snapshot) -> Datasets:
             (select coalesce(list_sort(list(distinct radius)), []) from questions q
                 where q.dataset = d.dataset and radius is not null) as radii,
             d.licence, d.source, d.note
-        from datasets d order by d.position""")
-    return Datasets([Dataset(**row) for row in rows.to_dicts()])
+        from datasets d where d.dataset = $d""",
+        {"d": name},
+    ).to_dicts()
+    return Dataset(**row)

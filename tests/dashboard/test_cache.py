@@ -16,6 +16,7 @@ from flask import Flask
 
 from dashboard.cache import Answers
 from data.store import Snapshot
+from queries.selection import Selection, parse
 
 ROOT = Path(__file__).parents[2]
 COMPUTED: Counter = Counter()
@@ -132,6 +133,35 @@ def write_bundle(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
+
+
+def of_selection(snapshot: Snapshot, selection: Selection) -> Counted:
+    COMPUTED[selection.dataset] += 1
+    return Counted(0, snapshot.version)
+
+
+def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
+    """A run of the dataset Pyramid leaves answers about the others as they are, and true of the new version."""
+    names = [one.dataset for one in fresh.service.datasets()]
+    assert names == ["lifeeval", "pyramid", "tone"]
+    chosen = {name: parse([("dataset", name)], fresh.service.facets)[0] for name in names}
+    for name in names:
+        fresh.service.ask(of_selection, chosen[name])
+    board = {name: fresh.client.get(f"/api/v1/leaderboard?dataset={name}").json for name in names}
+    COMPUTED.clear()
+    path = tmp_path / "new.csv"
+    path.write_text("question_id,clue,guess,confidence\nlit-01,0,x,0.5\n")
+    imported = cli("import", path, "--dataset", "pyramid", "--model", "new", store=fresh.store)
+    assert imported.returncode == 0, imported.stderr
+    for name in names:
+        fresh.service.ask(of_selection, chosen[name])
+    assert COMPUTED == {"pyramid": 1}
+    version = fresh.service.snapshot().version
+    for name in names:
+        after = fresh.client.get(f"/api/v1/leaderboard?dataset={name}").json
+        assert after.pop("data_version") == version != board[name].pop("data_version")
+        assert (after == board[name]) == (name != "pyramid")
+    assert [one.runs for one in fresh.service.datasets()] == [len(board[name]["rows"]) + (name == "pyramid") for name in names]
 
 
 def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):

@@ -11,6 +11,7 @@ import toy
 from data.report import Refused
 from data.settle import sentences
 from data.store import open_store
+from data.withdrawal import withdraw
 
 PEOPLE = {
     "exposures": """question_id,match_id,team,team_kind,heard_words,ended_by
@@ -466,7 +467,7 @@ def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
 
 def test_a_withdrawn_run_is_not_put_back_by_importing_it(store, folder):
     toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="m")
-    store.write(lambda connection: connection.execute("update runs set withdrawn_at = now()::timestamp"))
+    withdraw(store, *toy.put(store, folder, model="m").runs, by=None)
     assert toy.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
 
 

@@ -91,9 +91,11 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def content(store) -> dict[str, list[tuple]]:
-    """Everything that the store holds, but for the times of import."""
+    """Everything that the store holds, but for the times of import and the revisions."""
     snapshot = store.snapshot()
-    tables = [row[0] for row in snapshot.rows("select table_name from duckdb_tables() order by 1")]
+    tables = [
+        row[0] for row in snapshot.rows("select table_name from duckdb_tables() where table_name != 'revisions' order by 1")
+    ]
     return {
         name: sorted(snapshot.rows(f"select {'* exclude (imported_at)' if name == 'runs' else '*'} from {name}"), key=repr)
         for name in tables

@@ -30,9 +30,9 @@
         const places = window.dash_clientside.callback_context.outputs_list.slice(3);
         const all = (what) => places.map((ids) => ids.map(what));
         if (!answer) return [leave, leave, leave, ...all(() => leave)];
-        const after = answer.shown;
-        if (!stands(after, before, view.live)) return [answer.content, after, leave, ...all(() => leave)];
-        const drawn = named(answer.content, new Map());
+        const { content, shown: after } = JSON.parse(answer);
+        if (!stands(after, before, view.live)) return [content, after, leave, ...all(() => leave)];
+        const drawn = named(content, new Map());
         const changed = ({ id }) => (after.parts[key(id)] === before.parts[key(id)] ? leave : drawn.get(key(id)).data);
         return [leave, after, drawn.get("plain").data, ...all(changed)];
     };

@@ -5,6 +5,7 @@ Nothing here may import DuckDB or polars before the workers are forked: neither 
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sys
@@ -86,6 +87,13 @@ def allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def share_processors(workers: int) -> None:
+    """Let numpy's products use a worker's share of the processors: more threads than that wait for each other."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
 if __name__ == "__main__":
     allow_connections()
-    Server(read_settings()).run()
+    settings = read_settings()
+    share_processors(settings.workers)
+    Server(settings).run()

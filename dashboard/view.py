@@ -162,7 +162,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
 @callback(Output("answer", "data"), Input("address", "data"), State("view", "data"), prevent_initial_call=True)
 def redraw(query: str | None, of: dict[str, Any]) -> Any:
     """Draw a view anew after its address was changed by a control. The browser puts what differs in its place, for it alone knows
-    what is shown by then; see ``assets/place.js``."""
+    what is shown by then; see ``assets/place.js``. JSON in a text, which Dash need not look through."""
     view = VIEWS.get(of["name"])
     if view is None:
         return no_update
@@ -170,8 +170,12 @@ def redraw(query: str | None, of: dict[str, Any]) -> Any:
     try:
         content = _content(view, look(view, pairs, of["dataset"], of["item"]), pairs)
     except (BadAddress, StoreError) as error:
-        return {"content": parts.frame([error_panel(error, of["path"], pairs)]), "shown": None}
-    return {"content": content, "shown": shown(query or "", content)}
+        return _answer(parts.frame([error_panel(error, of["path"], pairs)]), None)
+    return _answer(content, shown(query or "", content))
+
+
+def _answer(content: Sequence[Component | None], shows: dict[str, Any] | None) -> str:
+    return parts.as_json({"content": content, "shown": shows}).decode()
 
 
 def _content(view: View, looking: Looking, pairs: Pairs) -> Sequence[Component | None]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 import numpy as np
-from scipy.stats import kendalltau
 
 from data.store import Snapshot
 from queries.evidence import gather
 from queries.leaderboard import ranks
 from queries.metrics import Metric
+from queries.metrics.kernels.agreement import tau_b
+from queries.metrics.kernels.arrays import Floats
 from queries.plain import number, selection_keys
 from queries.selection import Selection
 
@@ -45,25 +47,26 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
     """
     evidence = gather(snapshot, selection, metrics)
     ranked = [metric for metric in metrics if metric.direction != "none"]
-    orders = {metric.key: ranks(metric.badness(evidence.values(metric))) for metric in ranked}
     return Agreement(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         metrics=[metric.key for metric in ranked],
         left_out=[metric.key for metric in metrics if metric.direction == "none"],
-        pairs=[
-            _tau(first.key, second.key, orders[first.key], orders[second.key])
-            for index, first in enumerate(ranked)
-            for second in ranked[index + 1 :]
-        ],
+        pairs=taus(ranked, {metric.key: evidence.values(metric) for metric in ranked}),
     )
 
 
-def _tau(a: str, b: str, of_a: np.ndarray, of_b: np.ndarray) -> Tau:
+def taus(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[Tau]:
+    """Kendall's tau-b between each two metrics' rankings, from their values, shape (runs,) each, NaN where undefined."""
+    orders = {metric.key: ranks(metric.badness(values[metric.key])) for metric in metrics}
+    return [_tau(first.key, second.key, orders[first.key], orders[second.key]) for first, second in combinations(metrics, 2)]
+
+
+def _tau(a: str, b: str, of_a: Floats, of_b: Floats) -> Tau:
     both = np.isfinite(of_a) & np.isfinite(of_b)
     runs = int(both.sum())
     if runs < FEWEST:
         return Tau(a, b, None, f"fewer than {FEWEST} runs have both", runs)
     if len(set(of_a[both])) == 1 or len(set(of_b[both])) == 1:
         return Tau(a, b, None, "one of them ranks all runs the same", runs)
-    return Tau(a, b, number(kendalltau(of_a[both], of_b[both], variant="b").statistic), None, runs)
+    return Tau(a, b, number(tau_b(of_a[both], of_b[both])), None, runs)

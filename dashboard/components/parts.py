@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import orjson
 from dash import dcc
 from dash.development.base_component import Component
-from plotly.io.json import to_json_plotly
 
 # Role of stores whose data is drawn anew: what names one within its role.
 CHANGING = {"spec": ("figure",), "drawn": ("key", "kind")}
@@ -25,6 +25,7 @@ TOLD = {"plain", "grid"}  # a grid asks for its rows by itself; a page with one 
 PLAIN = "data-plain"
 WRITTEN = {"className": "class", "htmlFor": "for"}  # names of attributes, where they are not the property's in small letters
 NEVER = {"children", "n_clicks", "key"}
+WILD = ("data-", "aria-")
 Content = Sequence[Component | None]
 
 
@@ -41,7 +42,8 @@ def element(part: Any) -> Any:
     """A part as JSON: ``[tag, attributes, children]``, and text as it is; ``assets/plain.js`` makes the element."""
     if not isinstance(part, Component):
         return str(part)
-    given = part.to_plotly_json()["props"]
+    # As part.to_plotly_json() would name them, which asks for every property that there could be.
+    given = {name: value for name, value in vars(part).items() if name in part._prop_names or name.startswith(WILD)}
     attributes = {WRITTEN.get(name, name.lower()): _written(value) for name, value in given.items() if name not in NEVER}
     tag = "a" if isinstance(part, dcc.Link) else part._type.lower()
     if isinstance(part, dcc.Link):
@@ -68,6 +70,17 @@ def digests(framed: Content) -> dict[str, str]:
     read = {name: "" for part in every(framed) if (name := getattr(part, PLAIN, None))}
     found = {of: _digest(part.data) for of, part in parts(framed).items()}  # type: ignore[attr-defined]
     return found | read | {"": _digest(_around(framed)) if ours else ""}
+
+
+def as_json(what: Any) -> bytes:
+    """Components and what they hold as JSON, NaN as null: several times as fast as Dash does it."""
+    return orjson.dumps(what, _written_out, orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+def _written_out(what: Any) -> Any:
+    if isinstance(what, Component):
+        return what.to_plotly_json()
+    raise TypeError(f"{type(what).__name__} is no JSON")
 
 
 def every(content: Any) -> Iterator[Component]:
@@ -133,4 +146,4 @@ def _name(part: Component) -> str:
 
 
 def _digest(what: Any) -> str:
-    return hashlib.sha256(to_json_plotly(what).encode()).hexdigest()[:16]
+    return hashlib.sha256(as_json(what)).hexdigest()[:16]

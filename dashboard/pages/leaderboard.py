@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import dash
+import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
@@ -23,7 +24,7 @@ from dashboard.figures.gap import gap_figure
 from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
 from dashboard.view import Looking, View, address, page, register
-from queries.agreement import Agreement, agreement
+from queries.agreement import taus
 from queries.leaderboard import Leaderboard, Row, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import BadAddress
@@ -136,12 +137,14 @@ def _ranks(
     board: Leaderboard, ranked: Sequence[Metric], looking: Looking, names: dict[str, str], shades: dict[str, str]
 ) -> list[Component]:
     """Ranks of each run across the metrics, and how far these agree."""
-    agreed: Agreement = service().ask(agreement, looking.selection, tuple(ranked))
+    # The page has the values already that /api/v1/agreement reads for them.
+    values = {metric.key: np.array([each.metrics[metric.key].value for each in board.rows], dtype=float) for metric in ranked}
+    agreed = taus(ranked, values)
     ranks = [
         row(named(shades.get(each.run), names[each.run]), *(short(each.metrics[metric.key].rank, 1) for metric in ranked))
         for each in board.rows
     ]
-    taus = [row(pair.a, pair.b, short(pair.tau), f"{pair.runs}") for pair in agreed.pairs]
+    agreement = [row(pair.a, pair.b, short(pair.tau), f"{pair.runs}") for pair in agreed]
     return [
         html.Div(
             [
@@ -155,7 +158,7 @@ def _ranks(
                     "agreement",
                     agreement_figure(agreed, ranked),
                     "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
-                    table(["Metric", "Metric", "tau-b", "Runs"], taus, "Agreement of rankings"),
+                    table(["Metric", "Metric", "tau-b", "Runs"], agreement, "Agreement of rankings"),
                 ),
             ],
             className="side-by-side wide-left",

@@ -344,6 +344,30 @@ def test_isotonic(totals, weights, expected):
     assert of_pairs.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
+@pytest.mark.parametrize("rows", [1, 2, 64, 130])
+def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
+    """With places that take no part, at the start of a row too, whole rows without any, and ties."""
+    random = np.random.default_rng(rows)
+    weights = random.integers(0, 4, (rows, 30)).astype(float)
+    weights[random.random(rows) < 0.1] = 0
+    totals = np.round(weights * random.random((rows, 30)), 1)
+    expected = np.zeros_like(totals)
+    for row in range(rows):
+        kept = weights[row] > 0
+        if kept.any():
+            fitted = IsotonicRegression().fit(
+                np.flatnonzero(kept), totals[row][kept] / weights[row][kept], sample_weight=weights[row][kept]
+            )
+            before = np.flatnonzero(kept)[np.maximum(np.cumsum(kept) - 1, 0)]
+            expected[row] = np.where(np.cumsum(kept) > 0, fitted.predict(before), 0)
+    assert of_pairs.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
+    deep = of_pairs.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
+    assert deep.shape == (2, rows, 30)
+    assert deep[1] == pytest.approx(expected, abs=1e-12)
+    assert of_pairs.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert of_pairs.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("digits", [1, 2, 15])
 def test_corp_recalibrates_like_scikit_learn(seed, digits):

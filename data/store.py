@@ -55,7 +55,7 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     revisions: Mapping[str, str] = field(default_factory=dict)
 
-    def frame(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> pl.DataFrame:
+    def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame."""
         return frame(self.connection, sql, parameters)
 

@@ -41,7 +41,7 @@ def doubts(snapshot: Snapshot, runs: Sequence[str]) -> Doubts:
     rows = snapshot.rows(
         f"""select question_id, any_value(q.answer), guess, min(r.correct), list_sort(list(distinct clue)), count(*) over ()
         from responses r join questions q using (dataset, question_id)
-        where list_contains($runs, r.run) and r.graded in ('answer', 'prompt') and guess is not null and correct = 0
+        where list_contains($runs::varchar[], r.run) and r.graded in ('answer', 'prompt') and guess is not null and correct = 0
         group by question_id, guess
         order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {LOOKED_AT}""",
         {"runs": list(runs)},

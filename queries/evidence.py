@@ -256,29 +256,33 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     whole = reads & {*distributions.COLUMNS}
     needed = sorted(reads - whole - {"difficulty"} | {"items"})
     with_clauses, parameters = chosen(selection)
-    selected = snapshot.rows(f"{with_clauses} select count(*) from chosen_questions", parameters)[0][0]
+    asked = snapshot.frame(f"{with_clauses} select question_id, difficulty from chosen_questions order by place", parameters)
+    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
     anew = bool(selection.revealed or responses)
     source = f"({select_sql(kept_responses(selection, parameters, responses))})" if anew else "statistics"
     rows = snapshot.frame(
         f"""{with_clauses}
-        select r.run, r.model, r.elicitation, s.question_id, q.difficulty, q.place, {", ".join(f"s.{name}" for name in needed)}
+        select r.place as run, q.place, {", ".join(f"s.{name}" for name in needed)}
         from chosen_runs r join {source} s on s.run = r.run join chosen_questions q on q.question_id = s.question_id
-        order by r.position, q.position""",
+        order by r.place, q.place""",
         parameters,
     )
-    firsts = rows.with_row_index("row").unique("run", keep="first", maintain_order=True)
+    places, run = rows["place"].to_numpy().astype(np.int64), rows["run"].to_numpy()
+    starts = np.flatnonzero(np.diff(run, prepend=-1))
+    answered = runs[run[starts]]
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     pairs = by_mass or any(metric.pairs is not None for metric in metrics)
-    sums = {name: _numbers(rows[name]) for name in [*needed, "difficulty"]}
+    sums = {name: _numbers(rows[name]) for name in needed} | {"difficulty": _numbers(asked["difficulty"])[places]}
     if whole:
         answers = distributions.Source(with_clauses, kept_responses(selection, parameters), parameters)
-        sums |= distributions.columns(snapshot, selection.dataset, answers, rows, whole, selection.conventions)
+        named = pl.DataFrame({"run": runs["run"].gather(run), "question_id": asked["question_id"].gather(places)})
+        sums |= distributions.columns(snapshot, selection.dataset, answers, named, whole, selection.conventions)
     return Evidence(
-        runs=tuple(Run(*row) for row in firsts.select("run", "model", "elicitation").iter_rows()),
-        starts=firsts["row"].to_numpy().astype(np.int64),
-        questions=rows["question_id"].to_numpy(),
-        places=rows["place"].to_numpy().astype(np.int64),
-        selected=selected,
+        runs=tuple(Run(*row) for row in answered.iter_rows()),
+        starts=starts.astype(np.int64),
+        questions=asked["question_id"].to_numpy()[places],
+        places=places,
+        selected=len(asked),
         sums=sums,
         item_pairs=_item_pairs(snapshot, selection, responses) if pairs else None,
         conventions=selection.conventions,
@@ -289,7 +293,9 @@ def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
     """``with`` clauses for the runs and questions of a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
-    clauses = f"""with chosen_runs as (select run, model, elicitation, position from runs r where {runs}),
+    clauses = f"""with chosen_runs as (
+            select run, model, elicitation, position, row_number() over (order by position) - 1 as place from runs r where {runs}
+        ),
         chosen_questions as (
             select question_id, position, difficulty, row_number() over (order by position) - 1 as place
             from questions q where {questions}

@@ -166,7 +166,7 @@ def first_answers(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> l
     rows = snapshot.frame(
         """select run, question_id, clue, guess, confidence, correct, graded
         from responses r join questions q using (dataset, question_id)
-        where list_contains($runs, run) order by q.position, clue, run limit $most""",
+        where list_contains($runs::varchar[], run) order by q.position, clue, run limit $most""",
         {"runs": list(names), "most": most},
     )
     return [Answer(**row) for row in rows.to_dicts()]

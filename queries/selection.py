@@ -85,7 +85,7 @@ class Selection:
             conditions.append(f"{table}.difficulty between $s_easy and $s_hard")
             parameters |= {"s_easy": self.difficulty[0], "s_hard": self.difficulty[1]}
         if self.questions is not None:
-            conditions.append(f"list_contains($s_questions, {table}.question_id)")
+            conditions.append(f"list_contains($s_questions::varchar[], {table}.question_id)")
             parameters["s_questions"] = list(self.questions)
         if self.q:
             searched = f"concat_ws(' ', {table}.question_id, {table}.text, {table}.answer)"

@@ -67,7 +67,8 @@ def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> d
     rows = snapshot.rows(
         f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{early_curve(selection)}, 0) order by h.clue)
         from curves h join clues k using (dataset, question_id, clue)
-        where h.dataset = $dataset and list_contains($ids, h.question_id) and k.revealed between $low and $high group by 1""",
+        where h.dataset = $dataset and list_contains($ids::varchar[], h.question_id) and k.revealed between $low and $high
+        group by 1""",
         parameters,
     )
     heard = {name: Known(revealed, h) for name, revealed, h in rows}

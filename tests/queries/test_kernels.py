@@ -344,6 +344,25 @@ def test_isotonic(totals, weights, expected):
     assert of_pairs.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
+@pytest.mark.parametrize(("items", "digits", "apart"), [(300, 4, 250), (2000, 1, 11), (6000, 4, 1001)])
+def test_a_consistency_band_holds_what_simulated_calibrated_runs_give(items, digits, apart):
+    """Beside a simulation item by item: where most confidences are different, where few are, and where very many are."""
+    random = np.random.default_rng(items)
+    confidence = np.round(random.beta(2, 1, items), digits)
+    assert len(np.unique(confidence)) >= apart or digits == 1
+    where, low, high = of_pairs.consistency_band(confidence, 7)
+    assert len(where) <= 201 and (np.diff(where) > 0).all() and (low <= high).all()
+    assert (np.diff(low) >= 0).all() and (np.diff(high) >= 0).all()
+    curves = [
+        IsotonicRegression(out_of_bounds="clip").fit(confidence, random.random(items) < confidence).predict(where)
+        for _ in range(300)
+    ]
+    expected = np.quantile(curves, [0.05, 0.95], axis=0)
+    thick = np.searchsorted(np.sort(confidence), where) > 20  # the ends of the curve hang on single items
+    off = np.abs(np.stack([low, high]) - expected)[:, thick]
+    assert off.max() < 0.06 and off.mean() < 0.015
+
+
 @pytest.mark.parametrize("rows", [1, 2, 64, 130])
 def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
     """With places that take no part, at the start of a row too, whole rows without any, and ties."""

@@ -1,28 +1,36 @@
 #!/usr/bin/env python3
-"""From a change of a filter to the last painted mark, in Chromium, on the bundled data; writes benchmarks/redraw.md.
+"""From a change of a filter to the last painted mark, in Chromium, on the bundled data and on a large dataset; writes redraw.md.
 
-Needs the development packages and a Chromium: .venv/bin/python benchmarks/redraw.py
+Needs the development packages and a Chromium: .venv/bin/python -m benchmarks.redraw
 """
 
 import argparse
+import json
 import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
+sys.path.extend([str(ROOT / "tests"), str(ROOT / "tests" / "browser")])
 
 import numpy as np  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 from serving import FLAGS, chromium, start_server  # noqa: E402
 from walking import COUNT, shown  # noqa: E402
 
+from benchmarks.made import write, write_bundle  # noqa: E402
+from data.ingest import import_paths  # noqa: E402
+from data.staging import ImportOptions  # noqa: E402
+from data.store import open_store  # noqa: E402
+
 PAGES = ("/", "/reliability", "/difficulty", "/questions", "/compare", "/slices")
+HARDEST = 0.75  # where the range begins
 QUIET = 400  # ms without a change and without an answer owed: it was the last one
 # Notes when anything of the content changed for the last time, by the time of the frame after it.
 WATCH = r"""() => {
@@ -57,18 +65,23 @@ def once(page: Any, act: Callable[[], Any], kind: str) -> tuple[float, float]:
     return whole, served
 
 
-def measure(browser: Any, address: str, path: str, times: int) -> dict[str, list[tuple[float, float]]]:
+def measure(browser: Any, address: str, path: str, dataset: str, times: int) -> dict[str, list[tuple[float, float]]]:
     """A category's chip and a handle of the range of difficulty: the first time of each value is cold, the same again warm."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.add_init_script(COUNT)
-    page.goto(f"{address}{path}?dataset=pyramid")
+    page.set_default_timeout(120_000)
+    page.goto(f"{address}{path}?dataset={dataset}&difficulty=0..{HARDEST}")  # where each step leaves out some questions
     shown(page)
     page.evaluate(WATCH)
     found: dict[str, list[tuple[float, float]]] = {}
     chips = page.locator(".filter-category label")
-    for _ in range(2):  # both ways once, for the cache
-        once(page, chips.first.click, "pointerdown")
+    once(page, chips.first.click, "pointerdown")
+    once(page, chips.first.click, "pointerdown")  # the browser has run its scripts
+    found["category, cold"] = []
+    for index in range(1, chips.count()):
+        found["category, cold"].append(once(page, chips.nth(index).click, "pointerdown"))
+        once(page, chips.nth(index).click, "pointerdown")
     found["category, warm"] = [once(page, chips.first.click, "pointerdown") for _ in range(times)]
     handle = page.locator(".filter-difficulty [role=slider]").last
     handle.focus()
@@ -96,27 +109,52 @@ def first_load(browser: Any, address: str) -> tuple[int, int]:
     return int(plotly), int(sum(sizes.values()) - plotly)
 
 
+def large(store: Path, folder: Path, responses: int) -> None:
+    """Put a dataset of 25,000 questions with so many responses beside the bundled ones."""
+    questions = 25_000
+    import_paths(open_store(store), [write_bundle(folder / "bundle", "large", questions)], ImportOptions())
+    path = folder / "responses.parquet"
+    write(path, questions, responses)
+    import_paths(open_store(store), [path], ImportOptions(dataset="large"))
+
+
+def table(browser: Any, address: str, dataset: str, pages: Sequence[str], times: int) -> list[str]:
+    """Measurements on a dataset, as Markdown."""
+    with urllib.request.urlopen(f"{address}/api/v1/leaderboard?dataset={dataset}&metrics=brier") as answer:
+        rows = json.loads(answer.read())["rows"]
+    lines = [
+        f"## {dataset}: {sum(row['items'] for row in rows):,} responses of {len(rows)} runs, {times} repetitions",
+        "",
+        "| Page | Change | p50, ms | p95, ms | of it server and network, p50 | p95 |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for path in pages:
+        for change, found in measure(browser, address, path, dataset, times).items():
+            (half, served), (most, longest) = np.percentile(np.array(found), [50, 95], axis=0)
+            lines.append(f"| {path} | {change} | {half:.0f} | {most:.0f} | {served:.0f} | {longest:.0f} |")
+            print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
 def main() -> None:
     """Serve, measure, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--pages", nargs="*", default=PAGES)
+    parser.add_argument("--responses", type=int, default=5_000_000, help="of the large dataset")
+    parser.add_argument("--large-times", type=int, default=8, help="repetitions on it")
     options = parser.parse_args()
-    lines = [
-        "| Page | Change | p50, ms | p95, ms | of it server and network, p50 | p95 |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
+    lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        server = start_server(Path(folder) / "store", Path(folder) / "log")
+        store = Path(folder) / "store"
+        large(store, Path(folder), options.responses)
+        server = start_server(store, Path(folder) / "log", workers=2)
         try:
             browser = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
             plotly, rest = first_load(browser, server.address)
             load = os.getloadavg()[0]
-            for path in options.pages:
-                for change, times in measure(browser, server.address, path, options.times).items():
-                    (half, served), (most, longest) = np.percentile(np.array(times), [50, 95], axis=0)
-                    lines.append(f"| {path} | {change} | {half:.0f} | {most:.0f} | {served:.0f} | {longest:.0f} |")
-                    print(lines[-1], flush=True)
+            for dataset, times in (("pyramid", options.times), ("large", options.large_times)):
+                lines += table(browser, server.address, dataset, options.pages, times)
             browser.close()
         finally:
             server.stop()
@@ -125,8 +163,8 @@ def main() -> None:
         "",
         f"Written by `benchmarks/redraw.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
         f"{load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end (the browser included), "
-        f"dataset pyramid, {options.times} repetitions. From "
-        "the input event to the frame after the last change of the page. Cold: values that nobody asked for before.",
+        "the server has two workers. From the input event to the frame after the last change of the page. Cold: values that "
+        "nobody asked for before. Each step of the range leaves out some questions.",
         "",
         *lines,
         "",

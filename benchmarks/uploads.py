@@ -32,16 +32,16 @@ sys.path.append(str(ROOT / "tests"))
 
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
-import polars as pl  # noqa: E402
 from serving import environment, free_port, run_cli  # noqa: E402
 
+from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
 from dashboard.uploads.work import MEMORY  # noqa: E402
 from data.ingest import import_paths, take_in  # noqa: E402
 from data.staging import ImportOptions, staging  # noqa: E402
 from data.store import open_store  # noqa: E402
 
 OUT = Path(__file__).with_suffix(".md")
-FULL, CSV_FULL, CLUES = 10_000_000, 20_000_000, 4
+FULL, CSV_FULL = 10_000_000, 20_000_000
 QUESTIONS = {"wide": 50_000, "long": 500_000}  # of the datasets: for many runs, and for one run of very many questions
 THREADS = 2
 # What readers ask for while others upload: JSON and pages, cheap and dear.
@@ -51,58 +51,10 @@ READ = (
     "/api/v1/datasets",
     "/",
     "/reliability?dataset=pyramid",
+    "/api/v1/leaderboard?dataset=wide",  # the one that is uploaded to
 )
 PACE = 0.2  # seconds between two questions of a reader
 READERS = 3
-
-
-# -- data --------------------------------------------------------------------------------------------------------------
-
-
-def write_bundle(folder: Path, dataset: str) -> Path:
-    """A dataset of incremental questions."""
-    folder.mkdir(parents=True)
-    ids = pl.Series([f"q{index:07}" for index in range(QUESTIONS[dataset])])
-    (folder / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset, "kind": "incremental"}))
-    pl.DataFrame({"question_id": ids, "answer": ids}).write_parquet(folder / "questions.parquet")
-    clue = np.tile(np.arange(CLUES), len(ids))
-    each = ids.gather(np.repeat(np.arange(len(ids)), CLUES))
-    text = ["one two three four"] * len(clue)
-    pl.DataFrame({"question_id": each, "clue": clue, "text": text}).write_parquet(folder / "clues.parquet")
-    return folder
-
-
-def runs_of(dataset: str, rows: int, seed: int) -> Iterator[pl.DataFrame]:
-    """Responses to a dataset, run by run, graded already; in an order that is not the one in which they are kept."""
-    chance = np.random.default_rng(seed)
-    items = QUESTIONS[dataset] * CLUES
-    for run in range(max(1, rows // items)):
-        place = chance.permutation(items)[: min(rows, items)]
-        numbers = pl.Series(place // CLUES)
-        ids = pl.select(pl.lit("q") + numbers.cast(pl.String).str.zfill(7)).to_series()
-        guesses = pl.select(pl.lit("answer ") + ids).to_series()
-        certain = np.round(chance.random(len(place)), 4)
-        yield pl.DataFrame(
-            {
-                "model": np.full(len(place), f"model {seed}-{run}"), "question_id": ids, "clue": place % CLUES, "guess": guesses,
-                "confidence": certain, "correct": chance.random(len(place)) < certain,
-            }
-        )  # fmt: skip
-
-
-def write(path: Path, dataset: str, rows: int, seed: int = 1) -> int:
-    """Write a file of responses; how many."""
-    parts = list(runs_of(dataset, rows, seed)) if path.suffix == ".parquet" else runs_of(dataset, rows, seed)
-    count = 0
-    if isinstance(parts, list):
-        whole = pl.concat(parts)
-        whole.write_parquet(path)
-        return len(whole)
-    with path.open("wb") as out:
-        for index, part in enumerate(parts):
-            part.write_csv(out, include_header=index == 0)
-            count += len(part)
-    return count
 
 
 # -- one import, in a process of its own -------------------------------------------------------------------------------
@@ -170,7 +122,7 @@ def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None])
     say("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for dataset, kind, share in (("wide", "parquet", 1), ("wide", "csv", 1), ("long", "parquet", 5), ("long", "csv", 5)):
         path = folder / f"{dataset}.{kind}"
-        count = write(path, dataset, rows // share)
+        count = write(path, QUESTIONS[dataset], rows // share)
         runs = -(-count // (QUESTIONS[dataset] * CLUES))
         found = {stage: alone(stage, path, dataset, store) for stage in STAGES}
         last = found["published"]
@@ -290,7 +242,8 @@ def resident(pid: int) -> int:
 
 
 class Readers:
-    """People who look at another dataset, each asking one thing after the other, and one who counts what new runs hold."""
+    """People who look at another dataset or the one that is uploaded to, each asking one thing after the other, and one who
+    counts what new runs hold."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -336,7 +289,7 @@ class Readers:
 def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
     """The large upload, then readers beside smaller ones."""
     large, small = folder / "large.csv", folder / "small.parquet"
-    count = write(large, "wide", options.csv, seed=2)
+    count = write(large, QUESTIONS["wide"], options.csv, seed=2)
     server = Server(store, folder / "log")
     try:
         for path in (*READ, "/api/v1/runs?dataset=wide"):  # each worker has opened what it opens
@@ -358,7 +311,7 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
 
 
 def _readers(server: Server, small: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
-    each = write(small, "wide", max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
+    each = write(small, QUESTIONS["wide"], max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
     quiet, busy = Readers(server), Readers(server)
     load = os.getloadavg()[0]
     with quiet.reading():
@@ -367,7 +320,7 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     before = next(iter(quiet.counts))
     with busy.reading():
         while time.monotonic() < until or not uploads:
-            write(small, "wide", each, seed=4 + uploads)
+            write(small, QUESTIONS["wide"], each, seed=4 + uploads)
             server.send(small, "dataset=wide")
             uploads += 1
     new = -(-each // (QUESTIONS["wide"] * CLUES))
@@ -377,7 +330,8 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     say(
         f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
         f"without and then with {uploads} uploads of {each:,} responses ({new} runs each) one after the other, "
-        f"from the same machine; load average before {load:.1f}. Milliseconds; new data empties the cache. One who asked for "
+        f"from the same machine; load average before {load:.1f}. Milliseconds; what was computed of the dataset `wide`, to which "
+        "they go, is computed anew after each. One who asked for "
         f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
     )
     say("")
@@ -423,8 +377,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="uploads-", dir=options.folder) as name:
         folder = Path(name)
         store = folder / "store"
-        for dataset in QUESTIONS:
-            import_paths(open_store(store), [write_bundle(folder / dataset, dataset)], ImportOptions())
+        for dataset, questions in QUESTIONS.items():
+            import_paths(open_store(store), [write_bundle(folder / dataset, dataset, questions)], ImportOptions())
         of_imports(folder, store, options.rows, say)
         say("")
         say(f"Load average then: {os.getloadavg()[0]:.1f}.")

@@ -1,0 +1,62 @@
+"""Data to measure with: datasets and runs of any size, out of a generator of random numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+CLUES = 4  # of a question
+CATEGORIES = 8
+
+
+def write_bundle(folder: Path, dataset: str, questions: int) -> Path:
+    """A dataset of incremental questions, each with a category and a difficulty."""
+    folder.mkdir(parents=True)
+    ids = pl.Series([f"q{index:07}" for index in range(questions)])
+    (folder / "dataset.json").write_text(json.dumps({"dataset": dataset, "title": dataset, "kind": "incremental"}))
+    category = [f"Category {index % CATEGORIES}" for index in range(questions)]
+    difficulty = np.round(np.random.default_rng(questions).random(questions), 3)
+    facts = pl.DataFrame({"question_id": ids, "answer": ids, "category": category, "difficulty": difficulty})
+    facts.write_parquet(folder / "questions.parquet")
+    clue = np.tile(np.arange(CLUES), len(ids))
+    each = ids.gather(np.repeat(np.arange(len(ids)), CLUES))
+    text = ["one two three four"] * len(clue)
+    pl.DataFrame({"question_id": each, "clue": clue, "text": text}).write_parquet(folder / "clues.parquet")
+    return folder
+
+
+def runs_of(questions: int, rows: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Responses to a dataset, run by run, graded already; in an order that is not the one in which they are kept."""
+    chance = np.random.default_rng(seed)
+    items = questions * CLUES
+    for run in range(max(1, rows // items)):
+        place = chance.permutation(items)[: min(rows, items)]
+        numbers = pl.Series(place // CLUES)
+        ids = pl.select(pl.lit("q") + numbers.cast(pl.String).str.zfill(7)).to_series()
+        guesses = pl.select(pl.lit("answer ") + ids).to_series()
+        certain = np.round(chance.random(len(place)), 4)
+        yield pl.DataFrame(
+            {
+                "model": np.full(len(place), f"model {seed}-{run}"), "question_id": ids, "clue": place % CLUES, "guess": guesses,
+                "confidence": certain, "correct": chance.random(len(place)) < certain,
+            }
+        )  # fmt: skip
+
+
+def write(path: Path, questions: int, rows: int, seed: int = 1) -> int:
+    """Write a file of responses; how many."""
+    parts = list(runs_of(questions, rows, seed)) if path.suffix == ".parquet" else runs_of(questions, rows, seed)
+    count = 0
+    if isinstance(parts, list):
+        whole = pl.concat(parts)
+        whole.write_parquet(path)
+        return len(whole)
+    with path.open("wb") as out:
+        for index, part in enumerate(parts):
+            part.write_csv(out, include_header=index == 0)
+            count += len(part)
+    return count

@@ -60,7 +60,41 @@
             const fits = drawn && Math.abs(plot.clientWidth - drawn.width) < 1 && Math.abs(plot.clientHeight - drawn.height) < 1;
             return fits ? Promise.resolve() : resize.apply(this, arguments);
         };
+        const react = library.react;
+        library.react = function (plot, figure) {
+            const layout = figure && figure.data ? JSON.stringify(figure.layout) : null;
+            const stands = layout && plot.layoutDrawn === layout && holds(plot, figure.data);
+            plot.layoutDrawn = layout;
+            plot.figureAsked = figure;
+            if (!stands) return react.apply(this, arguments);
+            const change = { data: figure.data, traces: figure.data.map((trace, place) => place) };
+            return library.animate(plot, change, AT_ONCE).then(() => plot, () => {
+                // Another change came in between; if it was not a later one of ours, this one is still to be drawn.
+                return plot.figureAsked === figure ? react.apply(this, arguments) : plot;
+            });
+        };
         return library;
+    }
+    // Moves dots and lines and leaves the rest: half the time or less where there are many panels.
+    const AT_ONCE = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
+
+    // The axes of a figure stay where they are, and its traces are the same but for the numbers and texts in them.
+    function holds(plot, data) {
+        const drawn = plot._fullLayout;
+        if (!drawn || !plot.data || plot.data.length !== data.length) return false;
+        const axes = Object.keys(drawn).filter((name) => /^[xy]axis\d*$/.test(name)).map((name) => drawn[name]);
+        return axes.every((axis) => axis.autorange === false && axis.type === "linear") && data.every((trace, place) => {
+            const before = plot.data[place];
+            const [filled, empty] = [(one) => one.x && one.x.length > 0, (one) => one.x && one.x.length === 0];
+            return ["scatter", "bar"].includes(trace.type) && ([trace, before].every(filled) || [trace, before].every(empty)) &&
+                ["type", "mode", "name", "visible", "xaxis", "yaxis"].every((name) => trace[name] === before[name]) && alike(trace, before);
+        });
+    }
+    function alike(one, other) {
+        if (Array.isArray(one) || Array.isArray(other)) return Array.isArray(one) && Array.isArray(other);
+        if (!one || !other || typeof one !== "object" || typeof other !== "object") return typeof one === typeof other && (one === null) === (other === null);
+        const names = Object.keys(one);
+        return names.length === Object.keys(other).length && names.every((name) => name in other && alike(one[name], other[name]));
     }
     let plotly = window.Plotly && spare(window.Plotly);
     Object.defineProperty(window, "Plotly", { configurable: true, get: () => plotly, set: (library) => { plotly = library && spare(library); } });

@@ -1,5 +1,8 @@
-"""Controls that are moved faster than the server answers."""
+"""Controls that are moved faster than the server answers, and figures that change where they stand."""
 
+import re
+
+import pytest
 from driving import eventually, pairs
 from walking import COUNT, shown, shows
 
@@ -32,3 +35,51 @@ def test_the_last_of_many_quick_changes_wins(visit):
         shows(page, expected, f"{address} after quick changes")
         page.wait_for_timeout(500)  # nothing that was asked for earlier may come in later
         shows(page, expected, f"{address} a moment later")
+
+
+# Everything drawn in each figure, in order: kind, class, shape, place, text.
+MARKS = r"""() => Object.fromEntries([...document.querySelectorAll("#content .js-plotly-plot")].map((plot) => [
+    plot.layout.meta.figure,
+    [...plot.querySelectorAll(".main-svg path, .main-svg text, .main-svg rect.bg")].map((one) => [
+        one.tagName, one.getAttribute("class"), one.getAttribute("d"), one.getAttribute("transform"), one.textContent,
+    ]),
+]))"""
+MOVED = r"""() => {
+    window.moved = 0;
+    const animate = window.Plotly.animate;
+    window.Plotly.animate = function () { window.moved += 1; return animate.apply(this, arguments); };
+}"""
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def apart(one, other):
+    """Pixels between two shapes; infinite if they are not of the same kind."""
+    if NUMBER.sub("", one or "") != NUMBER.sub("", other or ""):
+        return float("inf")
+    return max(
+        (abs(float(a) - float(b)) for a, b in zip(NUMBER.findall(one or ""), NUMBER.findall(other or ""), strict=True)), default=0
+    )
+
+
+@pytest.mark.parametrize("address", ["/?dataset=pyramid", "/difficulty?dataset=pyramid", "/reliability?dataset=pyramid"])
+def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
+    """But for bars, which a figure drawn anew puts on whole pixels."""
+    page, other = visit(), visit()
+    for one in (page, other):
+        one.add_init_script(COUNT)
+    page.goto(address)
+    shown(page)
+    page.evaluate(MOVED)
+    before = page.evaluate(MARKS)
+    page.locator(".filter-category label").nth(1).click()
+    page.wait_for_url(re.compile("category"))
+    other.goto(page.url)
+    shown(page), shown(other)
+    assert page.evaluate("moved") > 0
+    found, expected = page.evaluate(MARKS), other.evaluate(MARKS)
+    assert before != found and list(found) == list(expected)
+    for name, marks in expected.items():
+        assert len(found[name]) == len(marks), name
+        for one, anew in zip(found[name], marks, strict=True):
+            assert (one[:2], one[3:]) == (anew[:2], anew[3:]), name
+            assert apart(one[2], anew[2]) < (1 if name == "reliability" else 1e-6), (name, one, anew)

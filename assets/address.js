@@ -142,6 +142,11 @@
         if (event.key === "Enter" && event.target.matches(".dash-range-slider-input")) event.target.blur();
     });
 
+    // Dash's text box puts the caret back where it was a moment ago, though more was typed meanwhile, which would come in between.
+    document.addEventListener("focusin", (event) => {
+        if (event.target.matches("#main input")) event.target.setSelectionRange = () => {};
+    });
+
     // Keys n and p walk through the list of questions.
     document.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, [role=listbox], [role=slider]")) return;

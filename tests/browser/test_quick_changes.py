@@ -83,3 +83,17 @@ def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
         for one, anew in zip(found[name], marks, strict=True):
             assert (one[:2], one[3:]) == (anew[:2], anew[3:]), name
             assert apart(one[2], anew[2]) < (1 if name == "reliability" else 1e-6), (name, one, anew)
+
+
+def test_what_is_typed_fast_stays_in_order(visit):
+    """On a slow machine, which draws the page anew between two keys."""
+    page = visit()
+    page.goto("/questions?dataset=pyramid")
+    box = page.locator(".filter-q input")
+    box.wait_for()
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 8})
+    for text in ("battle", "opera by", "a river of"):
+        box.fill("")
+        box.type(text)
+        page.wait_for_timeout(1500)
+        assert box.input_value() == text and ("q", text) in pairs(page)

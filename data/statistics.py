@@ -18,13 +18,15 @@ import numpy as np
 import polars as pl
 
 from data.frames import ArrowStream, frame, literal
-from data.sums import BINS, CURVES, ROUNDING, curve_sums, item_sums
+from data.sums import BINS, CURVES, ROUNDING, Bins, curve_sums, item_sums, spread
 
 __all__ = [
-    "BINS", "BIN_COLUMNS", "COLUMNS", "CURVE_SUMS", "ITEM_SUMS", "ROUNDING", "TABLE", "derive", "derive_difficulty", "select_sql",
+    "BINS", "BINS_USED", "BIN_COLUMNS", "COLUMNS", "CURVE_SUMS", "ITEM_SUMS", "ROUNDING", "TABLE", "derive", "derive_difficulty",
+    "select_sql", "spread",
 ]  # fmt: skip
 
-BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of length BINS
+BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of the bins that hold items, from the lowest up
+BINS_USED = "bins"  # which these are: bit k is set where bin k holds items
 PIECE = 400_000  # items in memory at a time, about
 WRITTEN = 2 * 122_880  # rows written at once: two threads have a group of DuckDB's storage each
 HANDED = 20_480  # rows handed over to a thread
@@ -73,7 +75,12 @@ def _bin(k: int) -> str:
 
 
 def _bin_list(value: str) -> str:
-    return "[" + ", ".join(f"coalesce({_sum(value, _bin(k))}, 0)" for k in range(BINS)) + "]"
+    """SQL for a list of the bins that hold items. Every bin is summed up, and those that hold none are null."""
+    return "list_filter([" + ", ".join(_sum(value, _bin(k)) for k in range(BINS)) + "], lambda sum: sum is not null)"
+
+
+def _bins_used() -> str:
+    return "(" + " + ".join(f"{1 << k} * bool_or({_bin(k)})::smallint" for k in range(BINS)) + ")::smallint"
 
 
 TABLE = f"""
@@ -82,7 +89,7 @@ create table statistics (
     run varchar not null, dataset varchar not null, question_id varchar not null,
     {", ".join(f"{name} double not null" for name in ITEM_SUMS)},
     {", ".join(f"{name} double" for name in CURVE_SUMS)},
-    {", ".join(f"{name} double[] not null" for name in BIN_COLUMNS)}
+    {BINS_USED} smallint not null, {", ".join(f"{name} double[] not null" for name in BIN_COLUMNS)}
 );
 """
 
@@ -109,7 +116,8 @@ with item as (
 )
 select run, dataset, question_id,
     {", ".join(f"{sql} as {name}" for name, sql in (ITEM_SUMS | CURVE_SUMS).items())},
-    [{", ".join(f"count(*) filter ({_bin(k)})::double" for k in range(BINS))}] as bin_items,
+    {_bins_used()} as {BINS_USED},
+    list_filter([{", ".join(f"count(*) filter ({_bin(k)})::double" for k in range(BINS))}], lambda n: n > 0) as bin_items,
     {_bin_list("confidence")} as bin_confidence,
     {_bin_list("correct")} as bin_correct
 from rewarded group by run, dataset, question_id
@@ -198,13 +206,20 @@ def _summed(items: pl.DataFrame, runs: Sequence[tuple[str, int]], heard: bool) -
     new[firsts[:-1]] = True
     starts = np.flatnonzero(new).astype(np.int64)
     confidence, correct = items["confidence"].to_numpy(), items["correct"].to_numpy()
-    found = item_sums(confidence, correct, starts)
+    found, bins = item_sums(confidence, correct, starts)
     if heard:
         curves = {name: items[name].fill_null(np.nan).to_numpy() for name in CURVES}
         found |= curve_sums(confidence, correct, starts, curves)
     run = pl.Series([run for run, _ in runs]).gather(np.searchsorted(firsts, starts, side="right") - 1)
-    columns = {name: pl.Series(values).fill_nan(None) if values.ndim == 1 else values for name, values in found.items()}
-    return pl.DataFrame({"run": run, "question_id": question.gather(starts)}).with_columns(**columns)
+    columns = {name: pl.Series(values).fill_nan(None) for name, values in found.items()}
+    return pl.DataFrame({"run": run, "question_id": question.gather(starts)} | columns | _lists(bins))
+
+
+def _lists(bins: Bins) -> dict[str, pl.Series]:
+    """``BINS_USED`` and ``BIN_COLUMNS`` of each question."""
+    held = pl.DataFrame({"question": bins.question} | bins.sums).set_sorted("question")
+    lists = held.group_by("question", maintain_order=True).agg(BIN_COLUMNS)
+    return {BINS_USED: pl.Series(bins.used)} | {name: lists[name] for name in BIN_COLUMNS}
 
 
 def _store(connection: duckdb.DuckDBPyConnection, dataset: str, held: list[pl.DataFrame], count: int) -> list[pl.DataFrame]:

@@ -6,7 +6,7 @@ summed, some ten times as fast. Sums have the same digits as there: they are add
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,21 @@ class Exact(NamedTuple):
         return found / 2.0**80
 
 
-def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> dict[str, Floats]:
+class Bins(NamedTuple):
+    """The bins that hold items: of most questions only a few do, and what is not kept need not be written.
+
+    Attributes:
+        question: index of the question of each bin, ascending; of its bins, the lowest is first.
+        used: of each question: bit k is set where bin k holds items; shape (questions,).
+        sums: ``BIN_COLUMNS`` of each bin.
+    """
+
+    question: Integers
+    used: NDArray[np.int16]
+    sums: dict[str, Floats]
+
+
+def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> tuple[dict[str, Floats], Bins]:
     """``ITEM_SUMS`` and the bins of each question.
 
     Args:
@@ -71,7 +85,7 @@ def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> dict[str
         starts: index of each question's first item, ascending, shape (questions,).
 
     Returns:
-        columns of shape (questions,), those of bins of shape (questions, BINS).
+        columns of shape (questions,), and the bins.
     """
     binary = bool(((correct == 0) | (correct == 1)).all())
     of_confidence, right = Exact.of(confidence), correct == 1
@@ -96,29 +110,39 @@ def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> dict[str
         "rounded": np.add.reduceat(near.astype(np.float64), starts),
     }
     found |= {name: total.floats() for name, total in totals.items()}
-    return found | _bins(confidence, of_confidence, of_correct, starts)
+    return found, _bins(confidence, of_confidence, of_correct, starts)
 
 
-def _bins(confidence: Floats, of_confidence: Exact, of_correct: Exact, starts: Integers) -> dict[str, Floats]:
-    """Items, confidence and correctness in each bin, shape (questions, BINS)."""
+def _bins(confidence: Floats, of_confidence: Exact, of_correct: Exact, starts: Integers) -> Bins:
+    """Items, confidence and correctness in each bin that holds any."""
     question = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(confidence)))
     # Edges are compared as they are: confidence * 10 would put 0.3 into the wrong bin or not by luck.
     cell = question * BINS + np.searchsorted(EDGES, confidence, side="right") - 1
     order = np.argsort(cell, kind="stable")
     cell = cell[order]
-    first = np.flatnonzero(np.diff(cell, prepend=-1))
-    shape = (len(starts), BINS)
+    first = np.flatnonzero(np.diff(cell, prepend=-1)).astype(np.int64)
+    question, place = np.divmod(cell[first], BINS)
+    return Bins(
+        question,
+        np.bitwise_or.reduceat(np.left_shift(1, place), np.flatnonzero(np.diff(question, prepend=-1))).astype(np.int16),
+        {
+            "bin_items": np.diff(first, append=len(cell)).astype(np.float64),
+            "bin_confidence": of_confidence.take(order).total(first).floats(),
+            "bin_correct": of_correct.take(order).total(first).floats(),
+        },
+    )
 
-    def spread(values: Floats) -> Floats:
-        full = np.zeros(len(starts) * BINS)
-        full[cell[first]] = values
-        return full.reshape(shape)
 
-    return {
-        "bin_items": spread(np.diff(first, append=len(cell)).astype(np.float64)),
-        "bin_confidence": spread(of_confidence.take(order).total(first).floats()),
-        "bin_correct": spread(of_correct.take(order).total(first).floats()),
-    }
+def spread(bins: NDArray[np.integer[Any]], values: Floats) -> Floats:
+    """What the bins that hold items hold, and 0 in the others: shape (questions, BINS).
+
+    Args:
+        bins: of each question: bit k is set where bin k holds items; shape (questions,).
+        values: of those bins, question by question, from the lowest bin up.
+    """
+    full = np.zeros((len(bins), BINS))
+    full[(bins[:, None] >> np.arange(BINS)) & 1 == 1] = values
+    return full
 
 
 def curve_sums(confidence: Floats, correct: Floats, starts: Integers, curves: dict[str, Floats]) -> dict[str, Floats]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, BINS, select_sql
+from data.statistics import BIN_COLUMNS, BINS_USED, select_sql, spread
 from data.store import Snapshot
 from queries import distributions
 from queries.metrics import Conventions, Metric
@@ -255,13 +255,15 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)}
     whole = reads & {*distributions.COLUMNS}
     needed = sorted(reads - whole - {"difficulty"} | {"items"})
+    binned = [BINS_USED] if reads & {*BIN_COLUMNS} else []
+    kept = ", ".join(f"s.{name}" for name in [*needed, *binned])
     with_clauses, parameters = chosen(selection)
     selected = snapshot.rows(f"{with_clauses} select count(*) from chosen_questions", parameters)[0][0]
     anew = bool(selection.revealed or responses)
     source = f"({select_sql(kept_responses(selection, parameters, responses))})" if anew else "statistics"
     rows = snapshot.frame(
         f"""{with_clauses}
-        select r.run, r.model, r.elicitation, s.question_id, q.difficulty, q.place, {", ".join(f"s.{name}" for name in needed)}
+        select r.run, r.model, r.elicitation, s.question_id, q.difficulty, q.place, {kept}
         from chosen_runs r join {source} s on s.run = r.run join chosen_questions q on q.question_id = s.question_id
         order by r.position, q.position""",
         parameters,
@@ -269,7 +271,10 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     firsts = rows.with_row_index("row").unique("run", keep="first", maintain_order=True)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     pairs = by_mass or any(metric.pairs is not None for metric in metrics)
-    sums = {name: _numbers(rows[name]) for name in [*needed, "difficulty"]}
+    sums = {name: _numbers(rows[name]) for name in [*needed, "difficulty"] if name not in BIN_COLUMNS}
+    if binned:
+        used = rows[BINS_USED].to_numpy()
+        sums |= {name: spread(used, rows[name].explode().to_numpy()) for name in BIN_COLUMNS if name in reads}
     if whole:
         answers = distributions.Source(with_clauses, kept_responses(selection, parameters), parameters)
         sums |= distributions.columns(snapshot, selection.dataset, answers, rows, whole, selection.conventions)
@@ -321,6 +326,4 @@ def _item_pairs(snapshot: Snapshot, selection: Selection, responses: str | None)
 
 
 def _numbers(column: pl.Series) -> Floats:
-    if column.dtype == pl.List:
-        return column.explode().to_numpy().reshape(-1, BINS)
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()

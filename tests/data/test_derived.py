@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from data import statistics
-from data.statistics import BIN_COLUMNS, COLUMNS, CURVE_SUMS, select_sql
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, select_sql
 from data.store import create_schema
 from data.sums import Exact
 
@@ -37,7 +37,7 @@ def test_the_same_digits_as_in_sql(connection, monkeypatch, piece):
     connection.execute(f"create or replace temp table wanted as {select_sql('from responses')}")
     counts = connection.execute("select (select count(*) from wanted), (select count(*) from statistics)").fetchall()[0]
     assert counts[0] == counts[1] > 800
-    exact = [name for name in (*COLUMNS, *BIN_COLUMNS) if not name.endswith("_reward")]
+    exact = [name for name in (*COLUMNS, BINS_USED, *BIN_COLUMNS) if not name.endswith("_reward")]
     counted = ", ".join(f"count(*) filter (w.{name} is distinct from s.{name})" for name in exact)
     differing = connection.execute(f"""select {counted}
         from wanted w full join statistics s using (run, dataset, question_id)""").fetchall()[0]

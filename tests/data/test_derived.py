@@ -90,3 +90,23 @@ def test_exact_sums_are_sums_of_whole_numbers():
         wanted = sum(round(float(value) * 2**80) for value in values[start:end])
         assert int(total.high[index]) * 2**40 + int(total.low[index]) == wanted
         assert total.floats()[index] == pytest.approx(wanted / 2**80, rel=1e-15, abs=1e-30)
+
+
+def test_sums_become_the_floats_that_duckdb_makes_of_them():
+    """Of whole numbers of every size and sign, many digits and few, and near to what a word or a float can hold."""
+    chance = np.random.default_rng(6)
+    whole = [
+        sign * ((int(chance.integers(0, 2**62)) * 2**40 + int(chance.integers(0, 2**40))) >> down >> zeros << zeros)
+        for sign in (1, -1) for down in range(0, 100, 3) for zeros in (0, 5, 10, 11, 12, 30, 45) for _ in range(8)
+    ]  # fmt: skip
+    whole += [sign * 2**power + by for sign in (1, -1) for power in range(100) for by in (-2048, -1, 0, 1, 1024, 2047, 2048)]
+    with duckdb.connect() as connection:
+        wanted = [connection.execute(f"select '{number}'::hugeint::double").fetchall()[0][0] / 2.0**80 for number in whole]
+    for few in (slice(None), slice(None, None, 7)):  # those that need both words make it slow, so that there are two ways
+        high, low = (np.array(part, np.int64) for part in zip(*(divmod(number, 2**40) for number in whole[few]), strict=True))
+        assert Exact(high, low).floats().tolist() == wanted[few]
+    for number, float_of in zip(whole, wanted, strict=True):  # each by itself; the lower half may hold more than 40 digits
+        high, low = divmod(number, 2**40)
+        borrowed = min(1000, high) if high > 0 else 0
+        assert Exact(np.array([high - borrowed]), np.array([low + borrowed * 2**40])).floats().tolist() == [float_of]
+    assert Exact(np.array([], np.int64), np.array([], np.int64)).floats().tolist() == []

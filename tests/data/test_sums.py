@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from data import statistics
+from data import statistics, sums
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql, spread
 from data.store import create_schema
 
@@ -155,6 +155,9 @@ def test_bins_are_spread_over_all_of_them():
 def test_bins_of_floats_that_are_not_what_they_look_like():
     assert [bin_of(x) for x in (0.3, 0.1 + 0.2, 0.7, 0.1 * 7, 0.7 - 1e-15, 1.0, 1 - 1e-16)] == [3, 3, 7, 7, 6, 10, 9]
     assert 0.3 * 10 < 0.1 * 3 * 10  # why they are not multiplied
+    near = np.array([k / 10 for k in range(11)])
+    near = np.clip(np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 1), EDGES]), 0, 1)
+    assert sums.bin_of(near).tolist() == [bin_of(x) for x in near]
 
 
 def test_the_digits_do_not_depend_on_the_order_of_rows_or_on_threads():

@@ -196,11 +196,17 @@ def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -
         connection.execute(insert)
         yield
         return
+    database, threads = connection.execute("select current_database(), current_setting('threads')::integer").fetchall()[0]
     with connection.cursor() as other, ThreadPoolExecutor(1) as thread:
-        other.execute(f"use {connection.execute('select current_database()').fetchall()[0][0]}")
-        stored = thread.submit(other.execute, insert)
-        yield
-        stored.result()
+        other.execute(f"use {database}")
+        # Who asks works, too, and one more asks now. With nothing left to do for it, DuckDB would keep a processor busy waiting.
+        connection.execute(f"set threads = {max(1, threads - 1)}")
+        try:
+            stored = thread.submit(other.execute, insert)
+            yield
+            stored.result()
+        finally:
+            connection.execute(f"set threads = {threads}")
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

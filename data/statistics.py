@@ -29,7 +29,8 @@ __all__ = [
 BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of the bins that hold items, from the lowest up
 BINS_USED = "bins"  # which these are: bit k is set where bin k holds items
 PIECE = 400_000  # items in memory at a time, about
-WRITTEN = 2 * 122_880  # rows written at once: two threads have a group of DuckDB's storage each
+IN_ORDER = 100_000  # the same, of items that are read in order
+WRITTEN = 122_880  # rows written at once: a group of DuckDB's storage
 HANDED = 20_480  # rows handed over to a thread
 TOGETHER = 200  # runs read together, at most
 
@@ -169,15 +170,15 @@ def derive_arrived(connection: duckdb.DuckDBPyConnection, dataset: str, arrived:
     def items() -> Iterator[_Items]:
         for first, end in _joined(spans):
             rest = None
-            for start in range(first, end, PIECE):
+            for start in range(first, end, IN_ORDER):
                 rows = connection.execute(
                     f"""select answerer, question, confidence, correct{", clue" if curves else ""} from {arrived.responses}
-                    where row between {start} and {min(start + PIECE, end) - 1}"""
+                    where row between {start} and {min(start + IN_ORDER, end) - 1}"""
                 ).fetchnumpy()
                 if rest:
                     rows = {name: np.concatenate((rest[name], rows[name])) for name in rows}
                 starts = _changes(rows["answerer"], rows["question"])
-                if start + PIECE < end:  # the last question may go on
+                if start + IN_ORDER < end:  # the last question may go on
                     rest = {name: values[starts[-1] :] for name, values in rows.items()}
                     rows = {name: values[: starts[-1]] for name, values in rows.items()}
                     starts = starts[:-1]

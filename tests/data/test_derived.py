@@ -31,6 +31,7 @@ def connection(request):
 @pytest.fixture(params=[400_000, 1400, 300, 5])
 def piece(request, monkeypatch):
     monkeypatch.setattr(statistics, "PIECE", request.param)
+    monkeypatch.setattr(statistics, "IN_ORDER", request.param)
     monkeypatch.setattr(statistics, "WRITTEN", 100)
     monkeypatch.setattr(statistics, "HANDED", 30)
     return request.param

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from data import human, statistics
+from data import deriving, human, statistics
 from data.files import LARGEST
 from data.frames import ArrowStream, literal
 from data.grading import grade_guesses
@@ -24,7 +24,7 @@ from data.store import GenerationStore, StoreError, StoreMoved
 SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
 BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
-ARRIVED = statistics.Arrived("incoming.settled", "incoming.named", "incoming.asked")
+ARRIVED = deriving.Arrived("incoming.settled", "incoming.named", "incoming.asked")
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
@@ -172,7 +172,7 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
     with_people = _datasets(connection, "buzzes", "exposures") | {dataset for (dataset,) in replaced}
     with _storing_responses(connection, beside=not with_people):
         for dataset in sorted(_datasets(connection, "runs") - with_people):
-            statistics.derive_arrived(connection, dataset, ARRIVED)
+            deriving.derive_arrived(connection, dataset, ARRIVED)
     run("reset disabled_optimizers")
     run("""update questions q set answer = v.answer from incoming.new_answers v
         where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
@@ -180,7 +180,7 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
         _fit_to_replaced(connection, dataset)
     for dataset in sorted(with_people):
         human.derive(connection, dataset)
-        statistics.derive(connection, dataset)
+        deriving.derive(connection, dataset)
     for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
         statistics.derive_difficulty(connection, dataset)
 
@@ -198,13 +198,16 @@ def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -
         return
     database, threads = connection.execute("select current_database(), current_setting('threads')::integer").fetchall()[0]
     with connection.cursor() as other, ThreadPoolExecutor(1) as thread:
-        other.execute(f"use {database}")
+        other.execute(f'use "{database}"')
         # Who asks works, too, and one more asks now. With nothing left to do for it, DuckDB would keep a processor busy waiting.
         connection.execute(f"set threads = {max(1, threads - 1)}")
         try:
             stored = thread.submit(other.execute, insert)
             yield
             stored.result()
+        except BaseException:
+            other.interrupt()
+            raise
         finally:
             connection.execute(f"set threads = {threads}")
 

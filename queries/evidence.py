@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, BINS_USED, select_sql, spread
+from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
 from data.store import Snapshot
+from data.sums import spread
 from queries import distributions
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins

@@ -7,8 +7,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from data import statistics, sums
-from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql, spread
+from data import deriving, statistics, sums
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql
 from data.store import create_schema
 
 EDGES = [k / 10 for k in range(11)] + [
@@ -119,10 +119,8 @@ def test_derived_sums_are_those(drawn):
     connection, _, _ = drawn
     connection.execute("insert into statistics by name select 'z' as run, 'other' as dataset, 'q' as question_id, " + ", ".join(
         [f"0 as {name}" for name in (*ITEM_SUMS, BINS_USED)] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
-    statistics.derive(connection, "d", ["a"])
-    statistics.derive(connection, "d", ["a"])
-    assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [("a", 60), ("z", 1)]
-    statistics.derive(connection, "d")
+    deriving.derive(connection, "d")
+    deriving.derive(connection, "d")
     assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [
         ("a", 60),
         ("b", 60),
@@ -147,9 +145,9 @@ def test_each_confidence_is_in_one_bin(confidence):
 
 
 def test_bins_are_spread_over_all_of_them():
-    found = spread(np.array([0b1, 0b100_0000_0010, 0b111_1111_1111], np.int16), np.arange(1.0, 15.0))
+    found = sums.spread(np.array([0b1, 0b100_0000_0010, 0b111_1111_1111], np.int16), np.arange(1.0, 15.0))
     assert found.tolist() == [[1, *[0] * 10], [0, 2, *[0] * 8, 3], list(range(4, 15))]
-    assert spread(np.array([], np.int16), np.array([])).shape == (0, 11)
+    assert sums.spread(np.array([], np.int16), np.array([])).shape == (0, 11)
 
 
 def test_bins_of_floats_that_are_not_what_they_look_like():
@@ -253,6 +251,6 @@ def test_difficulty(given, human, runs, wanted):
         connection.execute(
             "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null)", [f"r{index}", correct]
         )
-    statistics.derive(connection, "d")
+    deriving.derive(connection, "d")
     statistics.derive_difficulty(connection, "d")
     assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]

@@ -246,7 +246,11 @@ def _quoted(name: str) -> str:
 
 
 def _text(name: str) -> str:
-    return f"nullif(trim({_quoted(name)}::varchar), '')"
+    """SQL for a cell without the spaces around it, null where nothing is left."""
+    text = f"{_quoted(name)}::varchar"
+    # Nearly every cell has none, which takes a third of the time to find out that looking for all spaces of Unicode takes.
+    plain = f"ascii({text}) > 32 and not suffix({text}, ' ') and strlen({text}) = length({text})"
+    return f"case when {plain} then {text} else nullif(trim({text}), '') end"
 
 
 def _number(text: str) -> str:
@@ -349,9 +353,10 @@ def _report_cells(
             )
     if not columns:
         return
-    # The hash makes DuckDB read every cell: a damaged file is found out here, not later in a query that looks at this column.
     faulty = " or ".join(conditions) or "false"
-    whole = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))"
+    # The hash makes DuckDB read every cell: a damaged file is found out here, not later in a query that looks at this column.
+    # Text files have been read already.
+    whole = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
     some = connection.execute(
         f"select coalesce(bool_or({faulty}), false), {whole} from (select {', '.join(cells)}, * from {raw})"
     )

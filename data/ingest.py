@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from data import human, statistics
+from data import deriving, human, statistics
 from data.files import LARGEST
 from data.frames import ArrowStream, literal
 from data.grading import grade_guesses
@@ -23,6 +25,7 @@ from data.store import GenerationStore, StoreError, StoreMoved
 SAMPLES = tuple(Path(__file__).parent / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
 BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
+ARRIVED = deriving.Arrived("incoming.settled", "incoming.named", "incoming.asked")
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
@@ -162,26 +165,54 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
             )
     run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
     for table in STORED:
-        rows = f"from incoming.new_{table}"
-        if table == "runs":
-            rows = f"select * replace ($by as imported_by) {rows}"
-        run(f"insert into {table} by name {rows}", {"by": by} if table == "runs" else None)
+        if table != "responses":
+            rows = f"from incoming.new_{table}"
+            if table == "runs":
+                rows = f"select * replace ($by as imported_by) {rows}"
+            run(f"insert into {table} by name {rows}", {"by": by} if table == "runs" else None)
+    with_people = _datasets(connection, "buzzes", "exposures") | {dataset for (dataset,) in replaced}
+    with _storing_responses(connection, beside=not with_people):
+        for dataset in sorted(_datasets(connection, "runs") - with_people):
+            deriving.derive_arrived(connection, dataset, ARRIVED)
     run("reset disabled_optimizers")
     run("""update questions q set answer = v.answer from incoming.new_answers v
         where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
     for (dataset,) in replaced:
         _fit_to_replaced(connection, dataset)
-    with_people = _datasets(connection, "buzzes", "exposures") | {dataset for (dataset,) in replaced}
     for dataset in sorted(with_people):
         human.derive(connection, dataset)
-        statistics.derive(connection, dataset)
-    for dataset, runs in run("select dataset, list(run) from incoming.new_runs group by 1").fetchall():
-        if dataset not in with_people:
-            statistics.derive(connection, dataset, runs)
+        deriving.derive(connection, dataset)
     for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
         statistics.derive_difficulty(connection, dataset)
     put_aside = {row[0] for row in run("select dataset from incoming.put_aside").fetchall()}
     renew(connection, with_people | put_aside | _datasets(connection, "answers", *(set(STORED) - {"responses"})))
+
+
+@contextmanager
+def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -> Iterator[None]:
+    """Store the new responses: before what follows, or beside it, which then does not see them.
+
+    Beside, they are a transaction of their own. Nobody opens the generation before it is whole: the other one can still fail.
+    """
+    insert = "insert into responses by name from incoming.new_responses"
+    if not beside:
+        connection.execute(insert)
+        yield
+        return
+    database, threads = connection.execute("select current_database(), current_setting('threads')::integer").fetchall()[0]
+    with connection.cursor() as other, ThreadPoolExecutor(1) as thread:
+        other.execute(f'use "{database}"')
+        # Who asks works, too, and one more asks now. With nothing left to do for it, DuckDB would keep a processor busy waiting.
+        connection.execute(f"set threads = {max(1, threads - 1)}")
+        try:
+            stored = thread.submit(other.execute, insert)
+            yield
+            stored.result()
+        except BaseException:
+            other.interrupt()
+            raise
+        finally:
+            connection.execute(f"set threads = {threads}")
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

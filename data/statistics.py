@@ -7,28 +7,17 @@ compute the same columns from responses with ``select_sql``: one definition, two
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
-from typing import NamedTuple
-
 import duckdb
-import numpy as np
-import polars as pl
 
-from data.frames import ArrowStream, frame, literal
-from data.sums import BINS, CURVES, ROUNDING, curve_sums, item_sums
+from data.sums import BINS, ROUNDING
 
 __all__ = [
-    "BINS", "BIN_COLUMNS", "COLUMNS", "CURVE_SUMS", "ITEM_SUMS", "ROUNDING", "TABLE", "derive", "derive_difficulty", "select_sql",
+    "BINS", "BINS_USED", "BIN_COLUMNS", "COLUMNS", "CURVE_SUMS", "ITEM_SUMS", "ROUNDING", "TABLE", "derive_difficulty",
+    "select_sql",
 ]  # fmt: skip
 
-BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of length BINS
-PIECE = 400_000  # items in memory at a time, about
-WRITTEN = 2 * 122_880  # rows written at once: two threads have a group of DuckDB's storage each
-HANDED = 20_480  # rows handed over to a thread
-TOGETHER = 200  # runs read together, at most
+BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of the bins that hold items, from the lowest up
+BINS_USED = "bins"  # which these are: bit k is set where bin k holds items
 
 SCALE = 2.0**80
 
@@ -73,7 +62,12 @@ def _bin(k: int) -> str:
 
 
 def _bin_list(value: str) -> str:
-    return "[" + ", ".join(f"coalesce({_sum(value, _bin(k))}, 0)" for k in range(BINS)) + "]"
+    """SQL for a list of the bins that hold items. Every bin is summed up, and those that hold none are null."""
+    return "list_filter([" + ", ".join(_sum(value, _bin(k)) for k in range(BINS)) + "], lambda sum: sum is not null)"
+
+
+def _bins_used() -> str:
+    return "(" + " + ".join(f"{1 << k} * bool_or({_bin(k)})::smallint" for k in range(BINS)) + ")::smallint"
 
 
 TABLE = f"""
@@ -82,7 +76,7 @@ create table statistics (
     run varchar not null, dataset varchar not null, question_id varchar not null,
     {", ".join(f"{name} double not null" for name in ITEM_SUMS)},
     {", ".join(f"{name} double" for name in CURVE_SUMS)},
-    {", ".join(f"{name} double[] not null" for name in BIN_COLUMNS)}
+    {BINS_USED} smallint not null, {", ".join(f"{name} double[] not null" for name in BIN_COLUMNS)}
 );
 """
 
@@ -109,114 +103,12 @@ with item as (
 )
 select run, dataset, question_id,
     {", ".join(f"{sql} as {name}" for name, sql in (ITEM_SUMS | CURVE_SUMS).items())},
-    [{", ".join(f"count(*) filter ({_bin(k)})::double" for k in range(BINS))}] as bin_items,
+    {_bins_used()} as {BINS_USED},
+    list_filter([{", ".join(f"count(*) filter ({_bin(k)})::double" for k in range(BINS))}], lambda n: n > 0) as bin_items,
     {_bin_list("confidence")} as bin_confidence,
     {_bin_list("correct")} as bin_correct
 from rewarded group by run, dataset, question_id
 """
-
-
-def derive(connection: duckdb.DuckDBPyConnection, dataset: str, runs: Sequence[str] | None = None) -> None:
-    """Compute the statistics of some runs, or of every run of a dataset, anew and store them."""
-    chosen = "dataset = $dataset" + ("" if runs is None else " and run in (select unnest($runs))")
-    parameters = {"dataset": dataset} | ({} if runs is None else {"runs": list(runs)})
-    connection.execute(f"delete from statistics where {chosen}", parameters)
-    sizes = connection.execute(f"select run, count(*) from responses where {chosen} group by 1 order by 1", parameters).fetchall()
-    heard = connection.execute("select 1 from curves where dataset = $d limit 1", {"d": dataset}).fetchone() is not None
-    computed: deque[Future[pl.DataFrame]] = deque()
-    held: list[pl.DataFrame] = []
-    with ThreadPoolExecutor(1) as beside:  # one piece is summed while the next is read and those before are written
-        for piece in _pieces(connection, dataset, sizes):
-            items = frame(connection, piece.items(dataset, heard))
-            if not items.is_empty():
-                computed.append(beside.submit(_summed, items, piece.rows_of_runs(len(items)), heard))
-            if len(computed) > 1:
-                held.append(computed.popleft().result())
-                held = _store(connection, dataset, held, sum(map(len, held)) // WRITTEN * WRITTEN)
-        held += [piece.result() for piece in computed]
-        _store(connection, dataset, held, sum(map(len, held)))
-
-
-class _Piece(NamedTuple):
-    """Whole questions of some runs, or of a part of one.
-
-    Attributes:
-        runs: with the number of their responses, in order.
-        part: SQL condition on the questions of a single run; empty for all.
-    """
-
-    runs: Sequence[tuple[str, int]]
-    part: str = ""
-
-    def items(self, dataset: str, heard: bool) -> str:
-        """SQL for the items in the order of runs, questions and clues. Which run they are of is known by their number."""
-        curves = "".join(f", h.{name}" for name in CURVES) if heard else ""
-        join = "left join curves h using (dataset, question_id, clue)" if heard else ""
-        chosen = " and ".join(filter(None, (f"run in ({', '.join(literal(run) for run, _ in self.runs)})", self.part)))
-        return f"""select r.question_id, r.confidence, r.correct{curves}
-            from (select * from responses where dataset = {literal(dataset)} and {chosen}) r {join}
-            order by {"r.run, " if len(self.runs) > 1 else ""}r.question_id, r.clue"""
-
-    def rows_of_runs(self, rows: int) -> list[tuple[str, int]]:
-        """The runs, with the number of their responses among the items."""
-        return [(self.runs[0][0], rows)] if self.part else list(self.runs)
-
-
-def _pieces(connection: duckdb.DuckDBPyConnection, dataset: str, sizes: Sequence[tuple[str, int]]) -> Iterator[_Piece]:
-    """Divide the responses of runs."""
-    together: list[tuple[str, int]] = []
-    for run, size in sizes:
-        if together and (sum(held for _, held in together) + size > PIECE or len(together) == TOGETHER):
-            yield _Piece(together)
-            together = []
-        if size > PIECE:
-            yield from (_Piece([(run, size)], part) for part in _cut(connection, dataset, run))
-        else:
-            together.append((run, size))
-    if together:
-        yield _Piece(together)
-
-
-def _cut(connection: duckdb.DuckDBPyConnection, dataset: str, run: str) -> Iterator[str]:
-    """Conditions that divide a run between some of its questions: any would do, those a piece apart give even parts."""
-    its = f"dataset = {literal(dataset)} and run = {literal(run)}"
-    sample = f"select distinct question_id from responses where {its} and rowid % {PIECE} = 0 order by 1"
-    cuts = [literal(question) for (question,) in connection.execute(sample).fetchall()]
-    if not cuts:
-        yield "true"
-        return
-    yield f"question_id < {cuts[0]}"
-    yield from (f"question_id >= {low} and question_id < {high}" for low, high in pairwise(cuts))
-    yield f"question_id >= {cuts[-1]}"
-
-
-def _summed(items: pl.DataFrame, runs: Sequence[tuple[str, int]], heard: bool) -> pl.DataFrame:
-    """The statistics of items in order, a row for each (run, question)."""
-    question = items["question_id"]
-    new = (question != question.shift()).fill_null(True).to_numpy(writable=True)
-    firsts = np.append(0, np.cumsum([size for _, size in runs]))
-    new[firsts[:-1]] = True
-    starts = np.flatnonzero(new).astype(np.int64)
-    confidence, correct = items["confidence"].to_numpy(), items["correct"].to_numpy()
-    found = item_sums(confidence, correct, starts)
-    if heard:
-        curves = {name: items[name].fill_null(np.nan).to_numpy() for name in CURVES}
-        found |= curve_sums(confidence, correct, starts, curves)
-    run = pl.Series([run for run, _ in runs]).gather(np.searchsorted(firsts, starts, side="right") - 1)
-    columns = {name: pl.Series(values).fill_nan(None) if values.ndim == 1 else values for name, values in found.items()}
-    return pl.DataFrame({"run": run, "question_id": question.gather(starts)}).with_columns(**columns)
-
-
-def _store(connection: duckdb.DuckDBPyConnection, dataset: str, held: list[pl.DataFrame], count: int) -> list[pl.DataFrame]:
-    """Store the first ``count`` rows of what is held; the others."""
-    if not count:
-        return held
-    rows = pl.concat(held, rechunk=True)
-    # Threads read pieces of what comes from outside, one each.
-    found = ArrowStream(pl.concat([rows[at : min(at + HANDED, count)] for at in range(0, count, HANDED)], rechunk=False))
-    connection.execute("insert into statistics by name select $d as dataset, * from found", {"d": dataset})
-    del found
-    return [rows[count:]]
 
 
 def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:

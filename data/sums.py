@@ -6,7 +6,7 @@ summed, some ten times as fast. Sums have the same digits as there: they are add
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,18 @@ class Exact(NamedTuple):
 
     def floats(self) -> Floats:
         """As floats, by the rule by which DuckDB makes a float of a hugeint: both words of 64 digits, added up."""
+        if not len(self.high):
+            return np.empty(0)
+        found = self.high.astype(np.float64) * HALF + self.low.astype(np.float64)
+        # Of a multiple of 2^11, both words are floats as they are, as are both halves: only their sum is rounded, here and there.
+        large = max(int(self.high.max()), -int(self.high.min())) >= 2**53
+        others = np.arange(len(found)) if large else np.flatnonzero(self.low & 0x7FF)
+        found[others] = self.take(others)._of_words()
+        found /= 2.0**80
+        return found
+
+    def _of_words(self) -> Floats:
+        """As floats, in multiples of 2^-80, word by word."""
         low = self.low & 0xFF_FFFF_FFFF
         high = self.high + (self.low >> 40)
         lower = ((high.astype(np.uint64) & 0xFF_FFFF) << np.uint64(40)) | low.astype(np.uint64)
@@ -60,10 +72,24 @@ class Exact(NamedTuple):
         # -1 in the upper word is a small negative number, which would lose its digits.
         small = upper == -1
         found[small] = -((~lower[small]).astype(np.float64) + 1)
-        return found / 2.0**80
+        return found
 
 
-def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> dict[str, Floats]:
+class Bins(NamedTuple):
+    """The bins that hold items: of most questions only a few do, and what is not kept need not be written.
+
+    Attributes:
+        question: index of the question of each bin, ascending; of its bins, the lowest is first.
+        used: of each question: bit k is set where bin k holds items; shape (questions,).
+        sums: ``BIN_COLUMNS`` of each bin.
+    """
+
+    question: Integers
+    used: NDArray[np.int16]
+    sums: dict[str, Floats]
+
+
+def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> tuple[dict[str, Floats], Bins]:
     """``ITEM_SUMS`` and the bins of each question.
 
     Args:
@@ -71,54 +97,70 @@ def item_sums(confidence: Floats, correct: Floats, starts: Integers) -> dict[str
         starts: index of each question's first item, ascending, shape (questions,).
 
     Returns:
-        columns of shape (questions,), those of bins of shape (questions, BINS).
+        columns of shape (questions,), and the bins.
     """
-    binary = bool(((correct == 0) | (correct == 1)).all())
+    items = np.diff(starts, append=len(confidence)).astype(np.float64)
     of_confidence, right = Exact.of(confidence), correct == 1
-    of_correct = Exact.of(correct)
-    totals = {"confidence": of_confidence.total(starts), "correct": of_correct.total(starts)}
-    totals["confidence_sq"] = Exact.of(confidence * confidence).total(starts)
-    if binary:
-        totals["incorrect"] = Exact.of(1 - correct).total(starts)
-        totals["correct_sq"] = totals["correct"]
+    # Sums of 0 and 1 are exact as they are.
+    of_correct = None if (right | (correct == 0)).all() else Exact.of(correct)
+    totals = {"confidence": of_confidence.total(starts), "confidence_sq": Exact.of(confidence * confidence).total(starts)}
+    near = np.abs(confidence - np.rint(confidence * 20) / 20) <= ROUNDING
+    found = {"items": items, "rounded": np.add.reduceat(near.astype(np.float64), starts)}
+    if of_correct is None:
+        answered = np.add.reduceat(correct, starts)
+        found |= {"correct": answered, "incorrect": items - answered, "correct_sq": answered}
         totals["confidence_correct"] = of_confidence.where(right).total(starts)
         totals["confidence_incorrect"] = totals["confidence"] - totals["confidence_correct"]
         totals["sign_confidence"] = totals["confidence_correct"] - totals["confidence_incorrect"]
     else:
+        totals["correct"] = of_correct.total(starts)
         for name, values in {
             "incorrect": 1 - correct, "correct_sq": correct * correct, "confidence_correct": confidence * correct,
             "confidence_incorrect": confidence * (1 - correct), "sign_confidence": (2 * correct - 1) * confidence,
         }.items():  # fmt: skip
             totals[name] = Exact.of(values).total(starts)
-    near = np.abs(confidence - np.rint(confidence * 20) / 20) <= ROUNDING
-    found = {
-        "items": np.diff(starts, append=len(confidence)).astype(np.float64),
-        "rounded": np.add.reduceat(near.astype(np.float64), starts),
-    }
     found |= {name: total.floats() for name, total in totals.items()}
-    return found | _bins(confidence, of_confidence, of_correct, starts)
+    return found, _bins(confidence, correct, of_confidence, of_correct, starts)
 
 
-def _bins(confidence: Floats, of_confidence: Exact, of_correct: Exact, starts: Integers) -> dict[str, Floats]:
-    """Items, confidence and correctness in each bin, shape (questions, BINS)."""
+def _bins(confidence: Floats, correct: Floats, of_confidence: Exact, of_correct: Exact | None, starts: Integers) -> Bins:
+    """Items, confidence and correctness in each bin that holds any; ``of_correct`` is None where all are 0 or 1."""
     question = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(confidence)))
-    # Edges are compared as they are: confidence * 10 would put 0.3 into the wrong bin or not by luck.
-    cell = question * BINS + np.searchsorted(EDGES, confidence, side="right") - 1
+    cell = question * BINS + bin_of(confidence)
     order = np.argsort(cell, kind="stable")
     cell = cell[order]
-    first = np.flatnonzero(np.diff(cell, prepend=-1))
-    shape = (len(starts), BINS)
-
-    def spread(values: Floats) -> Floats:
-        full = np.zeros(len(starts) * BINS)
-        full[cell[first]] = values
-        return full.reshape(shape)
-
-    return {
-        "bin_items": spread(np.diff(first, append=len(cell)).astype(np.float64)),
-        "bin_confidence": spread(of_confidence.take(order).total(first).floats()),
-        "bin_correct": spread(of_correct.take(order).total(first).floats()),
+    first = np.flatnonzero(np.diff(cell, prepend=-1)).astype(np.int64)
+    question, place = np.divmod(cell[first], BINS)
+    sums = {
+        "bin_items": np.diff(first, append=len(cell)).astype(np.float64),
+        "bin_confidence": of_confidence.take(order).total(first).floats(),
+        "bin_correct": of_correct.take(order).total(first).floats() if of_correct else np.add.reduceat(correct[order], first),
     }
+    used = np.bitwise_or.reduceat(np.left_shift(1, place), np.flatnonzero(np.diff(question, prepend=-1))).astype(np.int16)
+    return Bins(question, used, sums)
+
+
+def bin_of(confidence: Floats) -> NDArray[np.int8]:
+    """The bin of each confidence, 0 to 10.
+
+    Edges are compared as they are: confidence * 10 alone would put 0.3 into the wrong bin or not by luck, but is next to it.
+    """
+    found = (confidence * 10).astype(np.int8)
+    found -= confidence < EDGES[found]
+    found += confidence >= np.append(EDGES[1:], np.inf)[found]
+    return found
+
+
+def spread(bins: NDArray[np.integer[Any]], values: Floats) -> Floats:
+    """What the bins that hold items hold, and 0 in the others: shape (questions, BINS).
+
+    Args:
+        bins: of each question: bit k is set where bin k holds items; shape (questions,).
+        values: of those bins, question by question, from the lowest bin up.
+    """
+    full = np.zeros((len(bins), BINS))
+    full[(bins[:, None] >> np.arange(BINS)) & 1 == 1] = values
+    return full
 
 
 def curve_sums(confidence: Floats, correct: Floats, starts: Integers, curves: dict[str, Floats]) -> dict[str, Floats]:

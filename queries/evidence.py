@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, BINS, select_sql
+from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
 from data.store import Snapshot
+from data.sums import spread
 from queries import distributions
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
@@ -255,6 +256,8 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)}
     whole = reads & {*distributions.COLUMNS}
     needed = sorted(reads - whole - {"difficulty"} | {"items"})
+    binned = [BINS_USED] if reads & {*BIN_COLUMNS} else []
+    kept = ", ".join(f"s.{name}" for name in [*needed, *binned])
     with_clauses, parameters = chosen(selection)
     asked = snapshot.frame(f"{with_clauses} select question_id, difficulty from chosen_questions order by place", parameters)
     runs = snapshot.frame(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
@@ -262,7 +265,7 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     source = f"({select_sql(kept_responses(selection, parameters, responses))})" if anew else "statistics"
     rows = snapshot.frame(
         f"""{with_clauses}
-        select r.place as run, q.place, {", ".join(f"s.{name}" for name in needed)}
+        select r.place as run, q.place, {kept}
         from chosen_runs r join {source} s on s.run = r.run join chosen_questions q on q.question_id = s.question_id
         order by r.place, q.place""",
         parameters,
@@ -272,7 +275,11 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     answered = runs[run[starts]]
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     pairs = by_mass or any(metric.pairs is not None for metric in metrics)
-    sums = {name: _numbers(rows[name]) for name in needed} | {"difficulty": _numbers(asked["difficulty"])[places]}
+    sums = {name: _numbers(rows[name]) for name in needed if name not in BIN_COLUMNS}
+    sums["difficulty"] = _numbers(asked["difficulty"])[places]
+    if binned:
+        used = rows[BINS_USED].to_numpy()
+        sums |= {name: spread(used, rows[name].explode().to_numpy()) for name in BIN_COLUMNS if name in reads}
     if whole:
         answers = distributions.Source(with_clauses, kept_responses(selection, parameters), parameters)
         named = pl.DataFrame({"run": runs["run"].gather(run), "question_id": asked["question_id"].gather(places)})
@@ -327,6 +334,4 @@ def _item_pairs(snapshot: Snapshot, selection: Selection, responses: str | None)
 
 
 def _numbers(column: pl.Series) -> Floats:
-    if column.dtype == pl.List:
-        return column.explode().to_numpy().reshape(-1, BINS)
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import numpy as np
 
-from data.frames import frame
 from data.staging import ITS_QUESTION, Staging
 
-LOOKED_AT = 2_000_000  # keys in memory at a time
+LOOKED_AT = 500_000  # keys in memory at a time, for each of two threads
 UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
 
 
 def check_responses(staging: Staging) -> None:
-    """Report what is wrong with the responses; where nothing is, they are the table ``arrived``.
+    """Report what is wrong with the responses; where nothing is, they are the view ``arrived``.
 
     ``arrived`` names runs and questions by number, from ``answerers`` and ``asked``, and is in the order of run, question and
     clue, so that all that follows goes through it from one end to the other.
@@ -37,10 +39,17 @@ def _arrange(staging: Staging) -> bool:
     ages = run("select 1 from datasets join answerers using (dataset) where kind = 'lifeeval' limit 1").fetchone()
     no_age = f"""s.correct is null and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
+    # A column without a value, and the number of an only file, are neither sorted nor written.
+    absent = {
+        name: f"null::{kind}"
+        for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"))
+        if not run(f"select 1 from staged_responses where {name} is not null limit 1").fetchone()
+    } | ({"file": "0"} if len(staging.files) == 1 else {})
+    brought = "".join(f", s.{name}" for name in ("file", "token_logprobs", "options") if name not in absent)
     run(f"""
-        create table arrived as
-        select r.n as answerer, q.n as question, coalesce(s.clue, 0)::integer as clue, s.file, s.ordinal, s.guess, s.confidence,
-            s.token_logprobs, s.options, s.correct,
+        create table placed as
+        select r.n as answerer, q.n as question, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.guess, s.confidence,
+            s.correct{brought},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
             or (s.confidence is null and s.token_logprobs is null and s.options is null)
             {f"or coalesce({no_age}, false)" if ages else ""} as bad
@@ -48,20 +57,25 @@ def _arrange(staging: Staging) -> bool:
         left join answerers r on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
         left join asked q on q.dataset = s.dataset and q.question_id = s.question_id
         order by 1, 2, 3""")
-    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from arrived").fetchall()[0]
+    stand_in = "".join(f", {sql} as {name}" for name, sql in absent.items())
+    run(f"create view arrived as select rowid as row, *{stand_in} from placed")
+    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from placed").fetchall()[0]
     return not bad and not _repeats(staging, rows)
 
 
 def _repeats(staging: Staging, rows: int) -> bool:
     """Whether a run answers a clue twice: neighbours are then the same."""
-    before = np.full((3, 1), -1)
-    for start in range(0, rows, LOOKED_AT):
-        part = f"select answerer, question, clue from arrived where rowid between {start} and {start + LOOKED_AT - 1}"
-        keys = np.hstack([before, np.array([column.to_numpy() for column in frame(staging.connection, part)])])
-        if (keys[:, 1:] == keys[:, :-1]).all(axis=0).any():
-            return True
-        before = keys[:, -1:]
-    return False
+    with ThreadPoolExecutor(2) as threads:
+        return any(threads.map(partial(_repeats_from, staging), range(0, rows, LOOKED_AT)))
+
+
+def _repeats_from(staging: Staging, start: int) -> bool:
+    """Whether one of the rows from here on is the same as the one before it."""
+    with staging.connection.cursor() as reading:
+        reading.execute("use scratch")
+        part = f"rowid between {max(start - 1, 0)} and {start + LOOKED_AT - 1}"
+        keys = reading.execute(f"select answerer, question, clue from placed where {part}").fetchnumpy()
+    return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in keys.values()]).any())
 
 
 def _list_bad(staging: Staging) -> None:
@@ -110,7 +124,7 @@ def settle_options(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view answered as
-            select rowid as row, answerer, question, clue, file, ordinal, guess, correct, token_logprobs,
+            select row, answerer, question, clue, file, ordinal, guess, correct, token_logprobs,
                 {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from arrived""")

@@ -51,7 +51,7 @@ def settle_runs(staging: Staging) -> None:
         staging.report.lines.append(f"{said} imported" + (f"; {missing:,} questions not answered" if missing else "") + rest)
     if rows:
         brought = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))
-        connection.execute("create table named as select n::integer as n, run from brought")
+        connection.execute("create table named as select n::integer as n, run, dataset from brought")
         connection.execute("""insert into new_runs by name
             select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from brought order by position""")
         del brought

@@ -4,14 +4,16 @@
 import gzip
 import io
 import json
+import unicodedata
 import zipfile
 
+import duckdb
 import polars as pl
 import pytest
 import toy
 
 from data import report
-from data.contract import PERCENT_HINT
+from data.contract import PERCENT_HINT, _text
 from data.files import OPEN_QUOTE, zstd
 from data.report import Problem, Refused
 from data.store import open_store
@@ -539,3 +541,17 @@ def test_a_problem_reads_as_a_sentence():
         "run.csv, line 3, column confidence, value '80': must lie in [0, 1]; if the file states percent, say so: --confidence-scale percent"
     )
     assert str(Problem("run.csv", None, None, None, "the file is empty")) == "run.csv: the file is empty"
+
+
+def test_cells_are_trimmed_of_every_space_of_unicode():
+    spaces = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Zs"]
+    assert " " in spaces and "\u3000" in spaces and len(spaces) > 10
+    cells = ["a", "ab", "a b", "é", "aé", "1.5", "\t", "\ta", "a\t", "\x7f", "\n1"]
+    cells += [f"{before}{core}{after}" for space in spaces for core in ("a", "é", "a b", f"a{space}b")
+              for before, after in ((space, ""), ("", space), (space, space), (space * 2, ""), ("", f"{space} "))]  # fmt: skip
+    cells += ["", *spaces, *(space * 2 for space in spaces)]
+    with duckdb.connect() as connection:
+        connection.execute("create table t (nth integer, cell varchar)")
+        connection.executemany("insert into t values (?, ?)", list(enumerate([*cells, None])))
+        found = [row[0] for row in connection.execute(f"select {_text('cell')} from t order by nth").fetchall()]
+    assert found == [*(cell.strip("".join(spaces)) or None for cell in cells), None]

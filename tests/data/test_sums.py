@@ -7,8 +7,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from data import statistics
-from data.statistics import BIN_COLUMNS, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql
+from data import deriving, statistics, sums
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql
 from data.store import create_schema
 
 EDGES = [k / 10 for k in range(11)] + [
@@ -41,8 +41,10 @@ def slow(items, curve):
         "incorrect": (1 - y).sum(), "confidence_incorrect": (c * (1 - y)).sum(),
         "rounded": sum(any(abs(value - k / 20) <= 1e-9 for k in range(21)) for value in c),
     }  # fmt: skip
+    used = sorted({bin_of(conf) for conf in c})
+    found[BINS_USED] = sum(2**k for k in used)
     for name, values in zip(BIN_COLUMNS, (np.ones(len(c)), c, y), strict=True):
-        found[name] = [sum(v for v, conf in zip(values, c, strict=True) if bin_of(conf) == k) for k in range(11)]
+        found[name] = [sum(v for v, conf in zip(values, c, strict=True) if bin_of(conf) == k) for k in used]
     if curve is None:
         return found | dict.fromkeys(CURVE_SUMS)
     buzz, reached = [], 1.0
@@ -96,7 +98,7 @@ def fast(connection, responses="select * from responses"):
 def compare(found, wanted):
     assert found.keys() == wanted.keys()
     for place, values in wanted.items():
-        assert found[place].keys() == values.keys() == {*COLUMNS, *BIN_COLUMNS}
+        assert found[place].keys() == values.keys() == {*COLUMNS, BINS_USED, *BIN_COLUMNS}
         for name, value in values.items():
             assert found[place][name] == (None if value is None else pytest.approx(value, abs=1e-12, rel=1e-12)), (place, name)
 
@@ -116,11 +118,9 @@ def test_sums_of_some_clues(drawn):
 def test_derived_sums_are_those(drawn):
     connection, _, _ = drawn
     connection.execute("insert into statistics by name select 'z' as run, 'other' as dataset, 'q' as question_id, " + ", ".join(
-        [f"0 as {name}" for name in ITEM_SUMS] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
-    statistics.derive(connection, "d", ["a"])
-    statistics.derive(connection, "d", ["a"])
-    assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [("a", 60), ("z", 1)]
-    statistics.derive(connection, "d")
+        [f"0 as {name}" for name in (*ITEM_SUMS, BINS_USED)] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
+    deriving.derive(connection, "d")
+    deriving.derive(connection, "d")
     assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [
         ("a", 60),
         ("b", 60),
@@ -138,14 +138,24 @@ def test_each_confidence_is_in_one_bin(confidence):
     create_schema(connection)
     connection.execute("insert into responses values ('r', 'd', 'q', 0, null, ?, 1, 'file', null, null, null)", [confidence])
     found = fast(connection)["r", "q"]
-    assert [k for k in range(11) if found["bin_items"][k]] == [bin_of(confidence)]
-    assert sum(found["bin_confidence"]) == pytest.approx(confidence, abs=1e-24, rel=1e-15)
+    assert found[BINS_USED] == 2 ** bin_of(confidence)
+    assert found["bin_items"] == found["bin_correct"] == [1]
+    assert found["bin_confidence"] == [pytest.approx(confidence, abs=1e-24, rel=1e-15)]
     assert found["rounded"] == float(min(abs(confidence - k / 20) for k in range(21)) <= 1e-9)
+
+
+def test_bins_are_spread_over_all_of_them():
+    found = sums.spread(np.array([0b1, 0b100_0000_0010, 0b111_1111_1111], np.int16), np.arange(1.0, 15.0))
+    assert found.tolist() == [[1, *[0] * 10], [0, 2, *[0] * 8, 3], list(range(4, 15))]
+    assert sums.spread(np.array([], np.int16), np.array([])).shape == (0, 11)
 
 
 def test_bins_of_floats_that_are_not_what_they_look_like():
     assert [bin_of(x) for x in (0.3, 0.1 + 0.2, 0.7, 0.1 * 7, 0.7 - 1e-15, 1.0, 1 - 1e-16)] == [3, 3, 7, 7, 6, 10, 9]
     assert 0.3 * 10 < 0.1 * 3 * 10  # why they are not multiplied
+    near = np.array([k / 10 for k in range(11)])
+    near = np.clip(np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 1), EDGES]), 0, 1)
+    assert sums.bin_of(near).tolist() == [bin_of(x) for x in near]
 
 
 def test_the_digits_do_not_depend_on_the_order_of_rows_or_on_threads():
@@ -241,6 +251,6 @@ def test_difficulty(given, human, runs, wanted):
         connection.execute(
             "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null)", [f"r{index}", correct]
         )
-    statistics.derive(connection, "d")
+    deriving.derive(connection, "d")
     statistics.derive_difficulty(connection, "d")
     assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]

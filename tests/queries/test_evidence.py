@@ -9,7 +9,7 @@ from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.statistics import BIN_COLUMNS, COLUMNS, ITEM_SUMS
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS
 from queries import distributions, evidence
 from queries.evidence import gather
 from queries.leaderboard import leaderboard
@@ -181,8 +181,10 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
         ]
         sums = sums_of([answer["confidence"] for answer in answers], [answer["correct"] for answer in answers])
         assert sums.keys() == {*ITEM_SUMS, *BIN_COLUMNS}
+        used = np.flatnonzero(sums["bin_items"])
+        assert kept[BINS_USED] == sum(2 ** int(k) for k in used)
         for name, total in sums.items():
-            assert kept[name] == pytest.approx(total.tolist(), abs=1e-12), name
+            assert kept[name] == pytest.approx((total[used] if name in BIN_COLUMNS else total).tolist(), abs=1e-12), name
 
 
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):

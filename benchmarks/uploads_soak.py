@@ -25,6 +25,7 @@ TITLES = {
     "readers": "Crowds and slow clients",
     "crowd": "Crowds and slow clients",
     "headers": "Crowds and slow clients",
+    "unread": "Crowds and slow clients",
     "trickle": "Crowds and slow clients",
 }
 

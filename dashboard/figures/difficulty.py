@@ -15,17 +15,22 @@ Names = Mapping[str, str]
 ROW = 17  # pixels per run of a part
 
 
-def hard_easy_figure(runs: Sequence[HardEasy], names: Names, colours: Names) -> dict[str, Any]:
-    """A panel per run: a dot per question, the fitted line and its interval."""
+def hard_easy_figure(runs: Sequence[HardEasy], names: Names, colours: Names, link: str) -> dict[str, Any]:
+    """A panel per run: a dot per question, the fitted line and its interval.
+
+    Args:
+        link: address of a question, with ``ID`` in place of its id, that a press on its dot opens.
+    """
     data: list[dict[str, Any]] = []
     for place, run in enumerate(runs):
         axes, colour = panel_axes(place), colours.get(run.run, OTHERS)
         x = [at.difficulty for at in run.line]
         data.append({
-            "type": "scatter", "mode": "markers", "meta": run.run, **axes,
+            "type": "scatter", "mode": "markers", "meta": {"run": run.run, "link": link}, **axes,
             "x": [point.difficulty for point in run.points], "y": [point.overconfidence for point in run.points],
             "marker": {"size": 4, "color": colour, "opacity": 0.35}, "customdata": [point.question_id for point in run.points],
-            "hovertemplate": "%{customdata}<br>difficulty %{x:.3f}<br>overconfidence %{y:.3f}<extra></extra>",
+            "text": [plain(point.question_id) for point in run.points],
+            "hovertemplate": "%{text}<br>difficulty %{x:.3f}<br>overconfidence %{y:.3f}<extra></extra>",
         })  # fmt: skip
         edge = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"width": 0, "color": FAINT}, **axes}
         data.append({**edge, "y": [at.low for at in run.line]})

@@ -16,7 +16,7 @@ from dashboard.components.runs import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import Looking, View, page, question_path, register
 from queries.breakdown import Breakdown, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
 from queries.difficulty import Difficulty, difficulty
@@ -41,14 +41,14 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
-        *_hard_easy(found, names, shades),
+        *_hard_easy(found, looking, names, shades),
         _by("radius", "radius", looking.facets.radii, looking, names, shades),
         _by("category", "category", looking.facets.categories, looking, names, shades),
         _revealed(looking, names, shades) if looking.facets.longest > 1 else None,
     ]
 
 
-def _hard_easy(found: Difficulty, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
+def _hard_easy(found: Difficulty, looking: Looking, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
     if not any(run.points for run in found.runs):
         return [html.P("No question of this selection has a difficulty.", className="note")]
     slopes = [
@@ -61,12 +61,13 @@ def _hard_easy(found: Difficulty, names: dict[str, str], shades: dict[str, str])
         for run in found.runs
     ]
     missing = count(found.without, "question") if found.without else None
+    link = looking.link(question_path(looking.selection.dataset, "ID"), dataset=None)
     return [
         figure(
             "hard-easy",
-            hard_easy_figure(found.runs, names, shades),
+            hard_easy_figure(found.runs, names, shades, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
-            "95 % interval. A line that rises is the hard-easy effect",
+            "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question",
         ),
         html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
         table(["Run", "Slope", "95 % interval", "Questions"], slopes, "Hard-easy slopes"),

@@ -1,5 +1,6 @@
 """One way through the product, as an analyst goes it, and what the address remembers of it."""
 
+import pytest
 from driving import (
     answers,
     api,
@@ -240,3 +241,19 @@ def test_from_the_board_to_a_question_and_all_the_way_back(page):
     page.go_forward()
     figure_there(page)
     assert path(page) == f"/questions/pyramid/{expected[1]}"
+
+
+@pytest.mark.parametrize(("address", "figure"), [("/difficulty", "hard-easy"), ("/compare", "scatter")])
+def test_a_press_on_a_dot_opens_its_question(visit, address, figure):
+    page = visit()
+    page.goto(f"{address}?dataset=pyramid&category=History")
+    dot = page.locator(f".figure-{figure} .points path").nth(3)
+    dot.wait_for()
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    told = page.locator(f".figure-{figure} .hovertext").first.text_content()
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/questions/pyramid/**")
+    assert told.startswith(path(page).rsplit("/", 1)[1])
+    assert ("category", "History") in pairs(page)

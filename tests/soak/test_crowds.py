@@ -154,7 +154,7 @@ def test_readers_who_do_not_read_are_cut_off(network):
             one.close()
     assert status == 200
     assert 1 < seconds < 90  # had nobody been held up, this would show nothing
-    note("readers who stop", [("an answer while 40 connections do not read theirs", f"{seconds:.0f} s")])
+    note("unread", [("an answer while 40 connections do not read theirs", f"{seconds:.0f} s")])
 
 
 @pytest.mark.soak

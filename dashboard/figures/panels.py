@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from dashboard.figures.style import INK, axis, layout, plain
@@ -18,8 +19,20 @@ def panel_axes(number: int) -> dict[str, str]:
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
 
 
-def fitting(title: str) -> str:
-    """A title no longer than a panel is wide: of a longer one its beginning and its end, which tell names apart."""
+def fitting(titles: Sequence[str]) -> list[str]:
+    """Titles no longer than a panel is wide: of longer ones their beginning and their end; of those that this does not tell
+    apart, what comes after the words that they begin with together."""
+    found = [_cut(title) for title in titles]
+    for cut in set(found):
+        alike = {title: title.split(" ") for title, other in zip(titles, found, strict=True) if other == cut}
+        shared = len(list(takewhile(lambda words: len(set(words)) == 1, zip(*alike.values(), strict=False))))
+        for index, title in enumerate(titles):
+            if title in alike and len(alike) > 1:
+                found[index] = f"…{' '.join(alike[title][shared:])[: LONGEST - 1]}"
+    return found
+
+
+def _cut(title: str) -> str:
     if len(title) <= LONGEST:
         return title
     end = LONGEST // 2
@@ -40,12 +53,12 @@ def panels(
     """
     axes: dict[str, Any] = {}
     annotations: list[dict[str, Any]] = []
-    for number, title in enumerate(titles):
+    for number, (title, short) in enumerate(zip(titles, fitting(titles), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
         axes[f"yaxis{suffix}"] = axis(**y, anchor=f"x{suffix}", automargin=False)
         annotations.append({
-            "text": plain(fitting(title)), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
+            "text": plain(short), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
             "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
             "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
         })  # fmt: skip

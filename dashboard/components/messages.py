@@ -99,7 +99,13 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
         return html.Section(
             [
                 html.H2(f"No {what} yet"),
-                html.P("This dataset has too few runs for that. A file of answers becomes a run of it with"),
+                html.P(
+                    [
+                        "This dataset has too few runs for that. A file of answers becomes a run of it ",
+                        dcc.Link("here", href=f"/upload?{urlencode({'dataset': selection.dataset})}"),
+                        ", or with",
+                    ]
+                ),
                 html.P(html.Code(f"python -m dashboard import FILE --dataset {selection.dataset} --model NAME")),
                 html.P(["Its questions, as a model is to answer them: ", *prompts(selection.dataset)]),
             ],

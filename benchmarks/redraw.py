@@ -167,7 +167,6 @@ def main() -> None:
         "nobody asked for before. Each step of the range leaves out some questions.",
         "",
         *lines,
-        "",
         f"First load: {rest / 1000:,.0f} kB compressed, and {plotly / 1000:,.0f} kB of Plotly's script.",
         "",
     ]

@@ -51,7 +51,7 @@ READ = (
     "/api/v1/datasets",
     "/",
     "/reliability?dataset=pyramid",
-    "/api/v1/leaderboard?dataset=wide",  # the one that is uploaded to
+    "/api/v1/leaderboard?dataset=wide&metrics=brier,ece",  # of the one that is uploaded to
 )
 PACE = 0.2  # seconds between two questions of a reader
 READERS = 3
@@ -313,6 +313,8 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
 def _readers(server: Server, small: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
     each = write(small, QUESTIONS["wide"], max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
     quiet, busy = Readers(server), Readers(server)
+    for path in READ:  # what they ask for in quiet is known
+        server.get(path)
     load = os.getloadavg()[0]
     with quiet.reading():
         time.sleep(options.seconds)

@@ -31,7 +31,10 @@ FOCUSED = r"""() => {
 # Colours differ between themes, what fits between widths; all else of a page is the same in both, and is looked at in one.
 @pytest.mark.parametrize(
     "theme, width, rules",
-    [("light", 1280, None), ("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"])],
+    [
+        ("light", 1280, None),
+        pytest.param("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"], marks=pytest.mark.walk),
+    ],
 )
 def test_axe_finds_nothing_grave(visit, theme, width, rules):
     page = visit(theme=theme, width=width)

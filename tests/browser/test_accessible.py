@@ -29,11 +29,12 @@ FOCUSED = r"""() => {
 
 
 # Colours differ between themes, what fits between widths; all else of a page is the same in both, and is looked at in one.
+@pytest.mark.walk
 @pytest.mark.parametrize(
     "theme, width, rules",
     [
         ("light", 1280, None),
-        pytest.param("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"], marks=pytest.mark.walk),
+        ("dark", 390, ["color-contrast", "scrollable-region-focusable", "target-size"]),
     ],
 )
 def test_axe_finds_nothing_grave(visit, theme, width, rules):

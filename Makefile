@@ -42,7 +42,7 @@ walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back
 	@scripts/get-chromium $(PY)
 	$(PY) -m pytest -m walk $(PYTEST_ARGS) tests/browser
 
-soak: $(DEV) ## kill, crowd, fill disks and send hostile files for half an hour; write benchmarks/uploads-soak.md
+soak: $(DEV) ## kill, crowd, fill disks and send hostile files (minutes); write benchmarks/uploads-soak.md
 	@$(PY) -m benchmarks.uploads_soak $(SOAK_ARGS)
 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench

@@ -35,7 +35,7 @@ class Worker(ThreadWorker):
         if conn.initialized or conn.data_ready or not self.alive:
             super().enqueue_req(conn)
             return
-        with suppress(OSError):  # a socket of another kind than TCP
+        with suppress(OSError, AttributeError):  # a socket of another kind than TCP, or a system without this option
             conn.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALLED * 1000)
         conn.sock.setblocking(False)
         conn.timeout = time.monotonic() + self.cfg.keepalive

@@ -23,12 +23,15 @@ class ArrowStream:
 
 
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """The rows of a query as a polars frame; ``$name`` in it is a parameter."""
+    """The rows of a query as a polars frame; ``$name`` in it is a parameter where one of that name is given."""
     # DuckDB keeps what a query with parameters gives as Python objects, value by value; one with variables of the connection
     # in their place hands over its columns, several times as fast.
-    for name, value in (parameters or {}).items():
+    given = parameters or {}
+    for name, value in given.items():
         connection.execute(f"set variable {name} = $value", {"value": value})
-    return pl.DataFrame(connection.sql(PARAMETER.sub(r"getvariable('\1')", sql)))
+    return pl.DataFrame(
+        connection.sql(PARAMETER.sub(lambda found: f"getvariable('{found[1]}')" if found[1] in given else found[0], sql))
+    )
 
 
 def literal(text: object) -> str:

@@ -304,3 +304,10 @@ def test_a_store_on_a_path_with_quotes(tmp_path):
     store = open_store(tmp_path / 'it\'s a "store"')
     store.write(note("a"))
     assert notes(store) == ["a"]
+
+
+def test_what_looks_like_a_parameter_in_a_text_is_none(store):
+    """Ids of questions stand in some queries as texts."""
+    snapshot = store.snapshot()
+    assert snapshot.frame("select '$d' as x").rows() == [("$d",)]
+    assert snapshot.frame("select '$other' as x, $d as y", {"d": "it's"}).rows() == [("$other", "it's")]

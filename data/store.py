@@ -25,6 +25,7 @@ import duckdb
 import polars as pl
 
 from data.frames import ArrowStream, frame, literal
+from data.memory import Memory, Sized
 from data.revisions import revisions
 from data.statistics import TABLE
 
@@ -33,6 +34,7 @@ KEEP = 3  # generations left on disk after a write: a reader may still be openin
 STORAGE = "storage_version 'v1.4.0'"  # of new files: packs texts faster and smaller than the oldest version that can be read
 GENERATION = re.compile(r"gen-\d{6,}\.duckdb")
 T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
 
 
 class StoreError(Exception):
@@ -54,6 +56,11 @@ class Snapshot:
     version: str
     connection: duckdb.DuckDBPyConnection
     revisions: Mapping[str, str] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+
+    def held(self, dataset: str, name: str, read: Callable[[], S]) -> S:
+        """What ``read`` gives of a dataset, held in memory under a name for as long as the dataset's revision stays."""
+        return self.memory.get((dataset, self.revisions.get(dataset, ""), name), read)
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame."""
@@ -119,6 +126,7 @@ class GenerationStore:
         self.options = options
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
+        self._memory = Memory()
 
     def _pointer(self) -> tuple[str, str]:
         """File name in force and version; ("", "0") before the first write."""
@@ -153,7 +161,8 @@ class GenerationStore:
                             continue
                         raise StoreError(f"the store in {self.folder} cannot be opened: {error}") from error
                     # The old connection is not closed: other threads may hold cursors on it. It goes with the last of them.
-                    self._opened = Snapshot(version, connection, revisions(connection))
+                    self._opened = Snapshot(version, connection, revisions(connection), self._memory)
+                    self._memory.only(self._opened.revisions.items())
                 return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.folder} changes faster than it can be opened")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
+from data.statistics import BIN_COLUMNS
 from data.store import Snapshot
-from data.sums import spread
-from queries import distributions
+from queries import distributions, rows
+from queries.columns import Bins, Floats, Sparse, added, dense, numbers
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
-from queries.metrics.metric import Sums, as_they_are
+from queries.metrics.metric import as_they_are
 from queries.resampling import (
     REPLICATES,
     clusters,
@@ -29,7 +30,6 @@ from queries.resampling import (
 )
 from queries.selection import Selection
 
-Floats = NDArray[np.float64]
 DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
 
 
@@ -49,10 +49,10 @@ class Evidence:
     Attributes:
         runs: the runs of the selection that answered any of its questions, in order of import.
         starts: index of each run's first row, shape (runs,).
-        questions: question id of each row.
-        places: place of each row's question among those of the selection, from 0.
-        selected: questions of the selection, answered or not.
+        asked: ids of the questions of the selection, answered or not, in the dataset's order.
+        places: place of each row's question among those, from 0, shape (rows,).
         sums: the statistics, each of shape (rows,) or (rows, ...).
+        bins: those of bins of confidence, where they are asked for.
         item_pairs: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
             the rows and of their clues, each of shape (items,): what is no sum is computed anew for whatever is looked at.
         conventions: under which it was gathered.
@@ -60,38 +60,58 @@ class Evidence:
 
     runs: tuple[Run, ...]
     starts: NDArray[np.int64]
-    questions: NDArray[Any]
+    asked: NDArray[Any]
     places: NDArray[np.int64]
-    selected: int
     sums: dict[str, Floats]
+    bins: Bins | None
     item_pairs: tuple[Floats, Floats] | None
     conventions: Conventions
+    _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ends(self) -> NDArray[np.int64]:
         """Index past each run's last row, shape (runs,)."""
-        return np.append(self.starts, len(self.questions))[1:]
+        return np.append(self.starts, len(self.places))[1:]
 
-    def totals(self, contributions: Sums) -> dict[str, Floats]:
+    @property
+    def selected(self) -> int:
+        """Number of questions of the selection, answered or not."""
+        return len(self.asked)
+
+    @cached_property
+    def questions(self) -> NDArray[Any]:
+        """Question id of each row."""
+        return self.asked[self.places]
+
+    def totals(self, contributions: Mapping[str, Floats | Sparse]) -> dict[str, Floats]:
         """Sums over each run's questions, shape (runs,) or (runs, ...)."""
-        if not self.runs:
-            return {name: np.zeros((0, *values.shape[1:])) for name, values in contributions.items()}
-        return {name: np.add.reduceat(values, self.starts, axis=0) for name, values in contributions.items()}
+        return {name: self._total(values) for name, values in contributions.items()}
+
+    def _total(self, values: Floats | Sparse) -> Floats:
+        if isinstance(values, Sparse):
+            return added(values, self._run_of_rows, len(self.runs))
+        return np.add.reduceat(values, self.starts, axis=0) if self.runs else np.zeros((0, *values.shape[1:]))
 
     def values(self, metric: Metric) -> Floats:
         """The metric of each run, shape (runs,), NaN where undefined."""
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
-        totals = self.totals(self._contributions(metric))
+        contributions = self._contributions(metric)
+        if metric.contributions is as_they_are:  # metrics share them
+            for name in contributions.keys() - self._totals.keys():
+                self._totals[name] = self._total(contributions[name])
+            totals = {name: self._totals[name] for name in contributions}
+        else:
+            totals = self.totals(contributions)
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
 
     def per_question(self, metric: Metric) -> Floats:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
         if metric.pairs is not None:
-            return self._from_pairs(metric, np.arange(len(self.questions)))
-        each = dict(self._contributions(metric))
-        return metric.value(each | self._mass(metric, np.arange(len(self.questions))), self.conventions)
+            return self._from_pairs(metric, np.arange(len(self.places)))
+        each = {name: dense(values) for name, values in self._contributions(metric).items()}
+        return metric.value(each | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
     def replicates(self, metric: Metric) -> Floats:
         """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
@@ -110,11 +130,11 @@ class Evidence:
         return metric.value(totals, self.conventions)
 
     def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """The metric of each run in parts of the evidence, and its replicates: as of what ``keep`` leaves, but at once.
+        """The metric of each run in parts of the selection, and its replicates: as of what ``keep`` leaves, but at once.
 
         Args:
             metric: any that it was gathered for.
-            parts: which rows are in each part, shape (parts, rows).
+            parts: which questions of the selection are in each part, shape (parts, selected).
 
         Returns:
             values of shape (parts, runs), and replicates of shape (parts, REPLICATES, runs); NaN where a run has no row.
@@ -123,24 +143,37 @@ class Evidence:
         replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
         if metric.pairs is not None or self._mass(metric, self.starts):
             place = {run: index for index, run in enumerate(self.runs)}
-            for index, rows in enumerate(parts):
-                part = self.keep(rows)
+            for index, inside in enumerate(parts):
+                part = self.keep(inside[self.places])
                 if part.runs:
                     there = [place[run] for run in part.runs]
                     values[index, there] = part.values(metric)
                     replicates[index][:, there] = part.replicates(metric)
             return values, replicates
+        # Questions that are in the same parts are added up first: parts overlap, and there are fewer such cells than questions.
+        cells, cell = np.unique(parts, axis=1, return_inverse=True)
+        inside, count = cells.astype(float), cells.shape[1]
+        place = self._run_of_rows * count + cell.reshape(-1)[self.places]
         contributions = self._contributions(metric)
-        width = sum(math.prod(column.shape[1:]) for column in contributions.values())
-        at_once = max(1, DRAWN_AT_ONCE // max(1, REPLICATES * len(self.runs) * width))
-        for start in range(0, len(parts), at_once):
-            chosen = slice(start, start + at_once)
-            # Rows outside a part add 0 to it; parts are one more axis of every column.
-            inside = {name: np.einsum("r...,pr->rp...", column, parts[chosen]) for name, column in contributions.items()}
-            values[chosen] = metric.value(self.totals(inside), self.conventions).T
-            drawn = {name: self._drawn(column, None) for name, column in inside.items()}
-            replicates[chosen] = np.moveaxis(metric.value(drawn, self.conventions), 2, 0)
-        empty = self.totals({"rows": parts.T.astype(float)})["rows"].T == 0
+
+        def of_parts(column: Floats) -> Floats:
+            """Totals of parts from those of cells: shape (..., runs * cells, ...) becomes (..., parts, runs, ...)."""
+            return np.einsum("pc,krc...->kpr...", inside, column.reshape(len(column), -1, count, *column.shape[2:]))
+
+        totals = {name: added(column, place, len(self.runs) * count)[None] for name, column in contributions.items()}
+        values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
+        width = sum(math.prod(total.shape[2:]) for total in totals.values())
+        at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells.shape) * max(1, width)))
+        for start in range(0, len(self.runs), at_once):
+            runs = slice(start, min(start + at_once, len(self.runs)))
+            rows = slice(self.starts[start], self.ends[runs.stop - 1])
+            many = (runs.stop - start) * count
+            drawn = {
+                name: of_parts(draw(self._clusters[rows], place[rows] - start * count, many, self._drawn_from, column[rows]))
+                for name, column in contributions.items()
+            }
+            replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
+        empty = of_parts(np.bincount(place, minlength=len(self.runs) * count)[None].astype(float))[0] == 0
         values[empty] = np.nan
         replicates[np.broadcast_to(empty[:, None, :], replicates.shape)] = np.nan
         return values, replicates
@@ -153,13 +186,12 @@ class Evidence:
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
-        each = self._contributions(metric).get("questions", np.ones(len(self.questions)))
+        each = self._contributions(metric).get("questions", np.ones(len(self.places)))
         return self.totals({"questions": each})["questions"].astype(int)
 
     def keep(self, rows: NDArray[np.bool_]) -> Evidence:
         """Only some rows, from the same selection; runs that have none of them are left out."""
-        run = np.repeat(np.arange(len(self.runs)), self.ends - self.starts)[rows]
-        left, starts = np.unique(run, return_index=True)
+        left, starts = np.unique(self._run_of_rows[rows], return_index=True)
         pairs = self.item_pairs
         if pairs is not None:
             items = np.repeat(rows, self.sums["items"].astype(np.int64))
@@ -167,18 +199,22 @@ class Evidence:
         return Evidence(
             runs=tuple(self.runs[index] for index in left),
             starts=starts.astype(np.int64),
-            questions=self.questions[rows],
+            asked=self.asked,
             places=self.places[rows],
-            selected=self.selected,
             sums={name: values[rows] for name, values in self.sums.items()},
+            bins=None if self.bins is None else self.bins.take(np.flatnonzero(rows)),
             item_pairs=pairs,
             conventions=self.conventions,
         )
 
-    def _contributions(self, metric: Metric) -> Sums:
-        return metric.contributions({name: self.sums[name] for name in metric.reads(self.conventions)}, self.conventions)
+    def _contributions(self, metric: Metric) -> dict[str, Floats | Sparse]:
+        columns = self.sums | (self.bins.columns() if self.bins is not None else {})
+        read = {name: columns[name] for name in metric.reads(self.conventions)}
+        if metric.contributions is as_they_are:
+            return read
+        return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
 
-    def _drawn(self, values: Floats, name: str | None) -> Floats:
+    def _drawn(self, values: Floats | Sparse, name: str | None) -> Floats:
         """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
 
         Args:
@@ -186,7 +222,7 @@ class Evidence:
             name: under which it is kept for the next metric that needs it; None where it is the metric's own.
         """
         if name is None or name not in self._resampled:
-            drawn = draw(self._clusters(), self._run_of_rows(), len(self.runs), self._drawn_from(), values)
+            drawn = draw(self._clusters, self._run_of_rows, len(self.runs), self._drawn_from, values)
             if name is None:
                 return drawn
             self._resampled[name] = drawn
@@ -203,18 +239,23 @@ class Evidence:
         """Replicates, each of a shape, of what needs the items of one run after the other, stacked along the second axis."""
         confidence, correct = self._pairs()
         cuts = self._cuts(self.starts).tolist()
-        cluster = np.repeat(self._clusters(), self.sums["items"].astype(np.int64))
-        runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from())) for a, b in pairwise(cuts)]
+        cluster = np.repeat(self._clusters, self.sums["items"].astype(np.int64))
+        runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from)) for a, b in pairwise(cuts)]
         return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0, *shape))
 
+    @cached_property
     def _clusters(self) -> NDArray[np.int64]:
+        """Cluster of each row's question, shape (rows,)."""
         return clusters(self.selected)[self.places]
 
+    @property
     def _drawn_from(self) -> int:
         """Number of clusters that replicates draw from."""
         return drawn_from(self.selected)
 
+    @cached_property
     def _run_of_rows(self) -> NDArray[np.int64]:
+        """Index of each row's run, shape (rows,)."""
         return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
 
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
@@ -237,15 +278,19 @@ class Evidence:
 
     def _cuts(self, firsts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of the first item of each of the rows ``firsts``, and the number of items, shape (firsts + 1,)."""
-        before = np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
-        return before[np.append(firsts, len(self.questions)).astype(np.int64)]
+        return self._items_before[np.append(firsts, len(self.places)).astype(np.int64)]
+
+    @cached_property
+    def _items_before(self) -> NDArray[np.int64]:
+        """Number of items before each row and, last, of all, shape (rows + 1,)."""
+        return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
 
 
 def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: str | None = None) -> Evidence:
     """Read what the metrics need for a selection.
 
-    Whole questions come from the statistics kept at ingest; where clues are filtered, the same statistics are computed from the
-    responses that remain. An equal-mass binning needs the responses themselves.
+    Whole questions come from the statistics kept at ingest, which are held in memory; where clues are filtered, the same
+    statistics are computed from the responses that remain. An equal-mass binning needs the responses themselves.
 
     Args:
         snapshot: the store.
@@ -253,85 +298,34 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
         metrics: what will be asked of the evidence.
         responses: table to read in place of the store's responses, and then of the statistics kept of them.
     """
-    reads = {name for metric in metrics for name in metric.reads(selection.conventions)}
-    whole = reads & {*distributions.COLUMNS}
-    needed = sorted(reads - whole - {"difficulty"} | {"items"})
-    binned = [BINS_USED] if reads & {*BIN_COLUMNS} else []
-    kept = ", ".join(f"s.{name}" for name in [*needed, *binned])
-    with_clauses, parameters = chosen(selection)
-    asked = snapshot.frame(f"{with_clauses} select question_id, difficulty from chosen_questions order by place", parameters)
-    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
-    anew = bool(selection.revealed or responses)
-    source = f"({select_sql(kept_responses(selection, parameters, responses))})" if anew else "statistics"
-    rows = snapshot.frame(
-        f"""{with_clauses}
-        select r.place as run, q.place, {kept}
-        from chosen_runs r join {source} s on s.run = r.run join chosen_questions q on q.question_id = s.question_id
-        order by r.place, q.place""",
-        parameters,
+    reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
+    with_clauses, parameters = rows.chosen(selection)
+    asked = snapshot.frame(
+        f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
-    places, run = rows["place"].to_numpy().astype(np.int64), rows["run"].to_numpy()
-    starts = np.flatnonzero(np.diff(run, prepend=-1))
-    answered = runs[run[starts]]
+    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
-    pairs = by_mass or any(metric.pairs is not None for metric in metrics)
-    sums = {name: _numbers(rows[name]) for name in needed if name not in BIN_COLUMNS}
-    sums["difficulty"] = _numbers(asked["difficulty"])[places]
-    if binned:
-        used = rows[BINS_USED].to_numpy()
-        sums |= {name: spread(used, rows[name].explode().to_numpy()) for name in BIN_COLUMNS if name in reads}
+    pairs = bool(by_mass or any(metric.pairs is not None for metric in metrics))
+    whole = reads & {*distributions.COLUMNS}
+    needed = reads - whole - {"difficulty"}
+    if selection.revealed or responses:
+        found = rows.anew(snapshot, selection, needed, pairs, responses)
+    else:
+        found = rows.kept(snapshot, selection.dataset, runs, asked, needed, pairs)
+    sums, starts = found.sums, np.flatnonzero(np.diff(found.run, prepend=-1))
+    if "difficulty" in reads:
+        sums["difficulty"] = numbers(asked["difficulty"])[found.places]
     if whole:
-        answers = distributions.Source(with_clauses, kept_responses(selection, parameters), parameters)
-        named = pl.DataFrame({"run": runs["run"].gather(run), "question_id": asked["question_id"].gather(places)})
+        answers = distributions.Source(with_clauses, rows.kept_responses(selection, parameters), parameters)
+        named = pl.DataFrame({"run": runs["run"].gather(found.run), "question_id": asked["question_id"].gather(found.places)})
         sums |= distributions.columns(snapshot, selection.dataset, answers, named, whole, selection.conventions)
     return Evidence(
-        runs=tuple(Run(*row) for row in answered.iter_rows()),
+        runs=tuple(Run(*row) for row in runs[found.run[starts]].select("run", "model", "elicitation").iter_rows()),
         starts=starts.astype(np.int64),
-        questions=asked["question_id"].to_numpy()[places],
-        places=places,
-        selected=len(asked),
+        asked=asked["question_id"].to_numpy(),
+        places=found.places,
         sums=sums,
-        item_pairs=_item_pairs(snapshot, selection, responses) if pairs else None,
+        bins=found.bins,
+        item_pairs=found.pairs,
         conventions=selection.conventions,
     )
-
-
-def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
-    """``with`` clauses for the runs and questions of a selection, and their parameters."""
-    runs, run_parameters = selection.run_filter()
-    questions, question_parameters = selection.question_filter()
-    clauses = f"""with chosen_runs as (
-            select run, model, elicitation, position, row_number() over (order by position) - 1 as place from runs r where {runs}
-        ),
-        chosen_questions as (
-            select question_id, position, difficulty, row_number() over (order by position) - 1 as place
-            from questions q where {questions}
-        )"""
-    return clauses, run_parameters | question_parameters
-
-
-def kept_responses(selection: Selection, parameters: dict[str, Any], responses: str | None = None) -> str:
-    """SQL for the responses to the clues of a selection, after the clauses of ``chosen``; adds to the parameters."""
-    kept = f"""select * from {responses or "responses"}
-        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
-    if not selection.revealed:
-        return kept
-    parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
-    return f"""select * from ({kept}) semi join
-        (select * from clues where revealed between $s_from and $s_to) using (dataset, question_id, clue)"""
-
-
-def _item_pairs(snapshot: Snapshot, selection: Selection, responses: str | None) -> tuple[Floats, Floats]:
-    """Confidence and correctness of each item of a selection, by run, question and clue."""
-    with_clauses, parameters = chosen(selection)
-    found = snapshot.frame(
-        f"""{with_clauses}
-        select p.confidence, p.correct from ({kept_responses(selection, parameters, responses)}) p
-        join chosen_runs r using (run) join chosen_questions q using (question_id) order by r.position, q.position, p.clue""",
-        parameters,
-    )
-    return _numbers(found["confidence"]), _numbers(found["correct"])
-
-
-def _numbers(column: pl.Series) -> Floats:
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()

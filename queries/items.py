@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
-from queries.evidence import chosen, kept_responses
+from queries.rows import chosen, kept_responses
 from queries.selection import Range, Selection
 
 MOST = 1000

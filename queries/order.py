@@ -10,8 +10,9 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
-from queries.evidence import chosen, gather, kept_responses
+from queries.evidence import gather
 from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.rows import chosen, kept_responses
 from queries.selection import BadAddress, Selection
 
 # What can be sorted by beside what runs said.

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries import distributions
 from queries.distributions import Distributions, Items
-from queries.evidence import chosen, gather, kept_responses
+from queries.evidence import gather
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.plain import number, selection_keys
+from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]

@@ -12,11 +12,12 @@ from data.lifetable import best_guess, survivors
 from data.store import Snapshot
 from queries.buzzing import Rules
 from queries.buzzing.play import NO_LOGPROBS, play
-from queries.evidence import chosen, gather, kept_responses
+from queries.evidence import gather
 from queries.metrics import CATALOGUE, HUMAN, METRICS
 from queries.metrics.kernels.buzzing import buzzpoints
 from queries.metrics.kernels.questions import buzz_mass
 from queries.plain import number
+from queries.rows import chosen, kept_responses
 from queries.selection import BadAddress, Selection
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from queries.columns import Sparse, added
 from queries.metrics.kernels.arrays import ratio
 from queries.metrics.metric import Floats, Metric, Pairs
 
@@ -22,7 +23,7 @@ LEVEL = 0.95
 SEED = 2605
 # Beyond so many questions, each is put into one of so many groups by lot, and groups are drawn: the spread of a mean over
 # groups of exchangeable questions is that over the questions, and the interval then costs the same whatever the selection.
-MOST_CLUSTERS = 5_000
+MOST_CLUSTERS = 2_000
 TIED = 1e-12  # values this near are the same: numbers added up in another order differ in the last digit
 DIGITS = 12  # kept of an interval's ends: below that, the order of a sum shows, which differs from machine to machine
 
@@ -118,11 +119,11 @@ def holm(p_values: Floats) -> Floats:
     return found
 
 
-def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats) -> Floats:
+def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | Sparse) -> Floats:
     """Totals of a column per replicate and run: one product of the weights with the column laid out by cluster and run.
 
     Args:
-        cluster, run: of each row, shape (rows,).
+        cluster, run: of each row, shape (rows,); instead of runs, whatever rows are told apart by.
         runs: how many there are.
         drawn_from: number of clusters.
         values: what is added up, shape (rows, ...).
@@ -130,13 +131,9 @@ def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_fr
     Returns:
         shape (REPLICATES, runs, ...).
     """
-    columns = values.reshape(len(values), math.prod(values.shape[1:]))
-    place = cluster * runs + run
-    laid_out = np.zeros((drawn_from * runs, columns.shape[1]))  # no columns where a dataset has no classes
-    for index, column in enumerate(columns.T):
-        laid_out[:, index] = np.bincount(place, column, drawn_from * runs)
-    product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * columns.shape[1])
-    return product.reshape(REPLICATES, runs, *values.shape[1:])
+    laid_out = added(values, cluster * runs + run, drawn_from * runs)
+    product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * math.prod(laid_out.shape[1:]))
+    return product.reshape(REPLICATES, runs, *laid_out.shape[1:])
 
 
 # -- items of one run --------------------------------------------------------------------------------------------------

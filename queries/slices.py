@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.evidence import Evidence, gather
+from queries.evidence import gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.plain import selection_keys
@@ -73,12 +73,12 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         raise BadAddress("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
     whole, whole_replicates = metric.badness(evidence.values(metric)), metric.badness(evidence.replicates(metric))
     turn = -1.0 if metric.direction == "higher" else 1.0  # from badness back to the metric
-    parts = [*_parts(snapshot, selection, evidence)]
+    parts = [*_parts(snapshot, selection)]
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
-    inside = np.stack([rows for _, rows in parts])
+    inside = np.stack([kept for _, kept in parts])
     worth, spread = (metric.badness(values) for values in evidence.in_parts(metric, inside))
-    answered = np.add.reduceat(inside, evidence.starts, axis=1, dtype=np.int64)
+    answered = np.stack([np.add.reduceat(kept[evidence.places], evidence.starts, dtype=np.int64) for kept in inside])
     if against is None:
         reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
         testable = (answered >= FEWEST) & (evidence.ends - evidence.starts - answered >= FEWEST)
@@ -113,8 +113,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(found), found)
 
 
-def _parts(snapshot: Snapshot, selection: Selection, evidence: Evidence) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
-    """Filters of each part and the rows that it leaves."""
+def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
+    """Filters of each part and which questions of the selection it leaves."""
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(
         f"""select row_number() over (order by q.position) - 1 as place, q.category, q.radius, q.difficulty
@@ -124,11 +124,11 @@ def _parts(snapshot: Snapshot, selection: Selection, evidence: Evidence) -> Iter
     single = {by: _values(facts, by) for by in BY}
     for by in BY:
         if len(single[by]) > 1:
-            yield from (({by: name}, kept[evidence.places]) for name, kept in single[by].items())
+            yield from (({by: name}, kept) for name, kept in single[by].items())
     for one, other in combinations([by for by in BY if len(single[by]) > 1], 2):
         for name, kept in single[one].items():
             for another, left in single[other].items():
-                yield {one: name, other: another}, (kept & left)[evidence.places]
+                yield {one: name, other: another}, kept & left
 
 
 def _values(facts: pl.DataFrame, by: str) -> dict[str, NDArray[np.bool_]]:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from data.store import Snapshot
-from queries.evidence import chosen, kept_responses
 from queries.order import early_curve
+from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 

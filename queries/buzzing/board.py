@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.evidence import chosen
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rooms import Room, room
+from queries.rows import chosen
 from queries.selection import Selection
 
 Ints = NDArray[np.int64]

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.buzzing.board import Board, Ints, numbers, read_board, whole
 from queries.buzzing.rules import Rules
-from queries.evidence import Run, chosen, kept_responses
+from queries.evidence import Run
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import Best, Passing, Steps, best, buzzpoints, not_answered, passing, steps
 from queries.metrics.kernels.rooms import points
+from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 SCORE = {"confidence": "p.confidence", "logprob": "list_sum(p.token_logprobs)"}

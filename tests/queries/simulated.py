@@ -3,6 +3,7 @@
 import numpy as np
 
 from data.statistics import BIN_COLUMNS
+from queries.columns import dense
 from queries.evidence import Evidence, Run
 from queries.metrics import Conventions
 
@@ -67,10 +68,10 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
         starts=np.arange(runs) * questions,
-        questions=np.array([f"q{index}" for index in range(questions)] * runs, dtype=object),
+        asked=np.array([f"q{index}" for index in range(questions)], dtype=object),
         places=np.tile(np.arange(questions), runs),
-        selected=questions,
         sums=sums,
+        bins=None,
         item_pairs=(c[asked], y[asked]),
         conventions=conventions,
     )
@@ -84,13 +85,14 @@ def repeated(evidence, copies):
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
     left, starts = np.unique(run, return_index=True)
     items = np.repeat(copies, evidence.sums["items"].astype(int))
+    binned = {} if evidence.bins is None else evidence.bins.columns()
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
         starts=starts,
-        questions=np.repeat(evidence.questions, copies),
+        asked=evidence.asked,
         places=np.repeat(evidence.places, copies),
-        selected=evidence.selected,
-        sums={name: np.repeat(values, copies, axis=0) for name, values in evidence.sums.items()},
+        sums={name: np.repeat(dense(values), copies, axis=0) for name, values in (evidence.sums | binned).items()},
+        bins=None,
         item_pairs=tuple(np.repeat(part, items) for part in evidence.item_pairs),
         conventions=evidence.conventions,
     )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS
 from queries import distributions, evidence
+from queries.columns import dense
 from queries.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -190,9 +191,12 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.but(revealed=(1e-9, 1.0))
     kept, anew = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*kept.sums} <= {*COLUMNS, *BIN_COLUMNS, *distributions.COLUMNS, "difficulty"}
+    assert {*kept.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty"}
     for name, values in kept.sums.items():
         assert values == pytest.approx(anew.sums[name], abs=1e-12, nan_ok=True), name
+    assert {*kept.bins.values} == {*BIN_COLUMNS}
+    for name, column in kept.bins.columns().items():
+        assert dense(column) == pytest.approx(dense(anew.bins.columns()[name]), abs=1e-12), name
 
 
 @pytest.mark.parametrize("at_once", [1, evidence.DRAWN_AT_ONCE])
@@ -204,12 +208,12 @@ def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, bin
     metric = CATALOGUE[key]
     whole = evidence.gather(bundled, Selection(dataset, conventions=Conventions(binning=binning)), [metric])
     chance = np.random.default_rng(6)
-    parts = np.stack([chance.random(len(whole.questions)) < share for share in (0.3, 0.9, 0.02, 0)])
-    parts[0, : whole.ends[0]] = False  # nothing of the first run
+    parts = np.stack([chance.random(whole.selected) < share for share in (0.3, 0.9, 0.02, 0)])
+    whole = whole.keep(~parts[0, whole.places] | (np.arange(len(whole.places)) >= whole.ends[0]))  # nothing of the first run
     values, replicates = whole.in_parts(metric, parts)
     assert np.isnan(values[3]).all() and np.isnan(replicates[3]).all() and np.isnan(values[0, 0])
     for part, value, drawn in zip(parts[:3], values, replicates, strict=False):
-        alone = whole.keep(part)
+        alone = whole.keep(part[whole.places])
         there = [run in alone.runs for run in whole.runs]
         np.testing.assert_allclose(value[there], alone.values(metric), rtol=0, atol=1e-12)
         np.testing.assert_allclose(drawn[:, there], alone.replicates(metric), rtol=0, atol=1e-12)

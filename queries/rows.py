@@ -1,0 +1,131 @@
+"""Rows of statistics of a selection: of whole questions from what is held in memory, of parts of them computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
+from data.store import Snapshot
+from queries import columns
+from queries.columns import Bins, Floats, numbers
+from queries.selection import Selection
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Statistics by run and, within one, by question.
+
+    Attributes:
+        run, places: places of each row's run and question among those chosen, shape (rows,).
+        sums: the statistics, each of shape (rows,).
+        bins: those of bins of confidence; None if not asked for.
+        pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,); None if not asked for.
+    """
+
+    run: NDArray[np.int64]
+    places: NDArray[np.int64]
+    sums: dict[str, Floats]
+    bins: Bins | None
+    pairs: tuple[Floats, Floats] | None
+
+
+def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool) -> Rows:
+    """Rows of whole questions, by the statistics kept at ingest.
+
+    Args:
+        snapshot: the store.
+        dataset: where they are.
+        runs, questions: what is chosen, with the ``position`` of each, ascending.
+        reads: which statistics.
+        pairs: whether items are asked for.
+    """
+    lie = columns.layout(snapshot, dataset)
+    place_of = np.full(len(lie.questions), -1)
+    place_of[np.searchsorted(lie.questions, questions["position"].to_numpy())] = np.arange(len(questions))
+    starts, taken = lie.starts[np.searchsorted(lie.runs, runs["position"].to_numpy())[:, None] + [0, 1]], []
+    for start, end in starts.tolist():
+        taken.append(start + np.flatnonzero(place_of[lie.places[start:end]] >= 0))
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *taken])
+    every = len(rows) == len(lie.places)
+
+    def of(values: NDArray[Any]) -> NDArray[Any]:
+        return values if every else values[rows]
+
+    binned = bool(reads & {*BIN_COLUMNS})
+    return Rows(
+        run=np.repeat(np.arange(len(runs)), [len(part) for part in taken]),
+        places=place_of[of(lie.places)],
+        sums={name: of(columns.column(snapshot, dataset, name)) for name in reads - {*BIN_COLUMNS}},
+        bins=columns.bins(snapshot, dataset).take(rows) if binned else None,
+        pairs=columns.items(snapshot, dataset).of(rows) if pairs else None,
+    )
+
+
+def anew(snapshot: Snapshot, selection: Selection, reads: Set[str], pairs: bool, responses: str | None) -> Rows:
+    """Rows of the clues of a selection, computed from their responses.
+
+    Args:
+        snapshot: the store.
+        selection: what is looked at.
+        reads: which statistics.
+        pairs: whether items are asked for.
+        responses: table to read in place of the store's responses.
+    """
+    with_clauses, parameters = chosen(selection)
+    few = sorted(reads - {*BIN_COLUMNS})
+    binned = [BINS_USED, *BIN_COLUMNS] if reads & {*BIN_COLUMNS} else []
+    answers = kept_responses(selection, parameters, responses)
+    found = snapshot.frame(
+        f"""{with_clauses}
+        select r.place as run, q.place, {", ".join(f"s.{name}" for name in [*few, *binned])}
+        from ({select_sql(answers)}) s join chosen_runs r using (run) join chosen_questions q using (question_id)
+        order by r.place, q.place""",
+        parameters,
+    )
+    whole = Rows(
+        run=found["run"].to_numpy().astype(np.int64),
+        places=found["place"].to_numpy().astype(np.int64),
+        sums={name: numbers(found[name]) for name in few},
+        bins=Bins.of(found) if binned else None,
+        pairs=None,
+    )
+    if not pairs:
+        return whole
+    items = snapshot.frame(
+        f"""{with_clauses}
+        select p.confidence, p.correct from ({answers}) p
+        join chosen_runs r using (run) join chosen_questions q using (question_id) order by r.position, q.position, p.clue""",
+        parameters,
+    )
+    return replace(whole, pairs=(numbers(items["confidence"]), numbers(items["correct"])))
+
+
+def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
+    """``with`` clauses for the runs and questions of a selection, and their parameters."""
+    runs, run_parameters = selection.run_filter()
+    questions, question_parameters = selection.question_filter()
+    clauses = f"""with chosen_runs as (
+            select run, model, elicitation, position, row_number() over (order by position) - 1 as place from runs r where {runs}
+        ),
+        chosen_questions as (
+            select question_id, position, difficulty, row_number() over (order by position) - 1 as place
+            from questions q where {questions}
+        )"""
+    return clauses, run_parameters | question_parameters
+
+
+def kept_responses(selection: Selection, parameters: dict[str, Any], responses: str | None = None) -> str:
+    """SQL for the responses to the clues of a selection, after the clauses of ``chosen``; adds to the parameters."""
+    kept = f"""select * from {responses or "responses"}
+        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
+    if not selection.revealed:
+        return kept
+    parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
+    return f"""select * from ({kept}) semi join
+        (select * from clues where revealed between $s_from and $s_to) using (dataset, question_id, clue)"""

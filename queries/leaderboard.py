@@ -117,13 +117,18 @@ def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> Non
 
 def ranks(badness: Floats) -> Floats:
     """Ranks from 1 by ascending badness, ties sharing the mean rank, NaN where badness is NaN. Shape (..., runs) in and out."""
-    badness = np.where(np.isfinite(badness), badness, np.nan)
-    found = np.where(np.isfinite(badness), 1.0, np.nan)
-    for run in range(badness.shape[-1]):
-        ahead = badness - badness[..., run, None]  # how much worse each is than this one
-        found += np.where(ahead > TIED, 1.0, np.where(np.abs(ahead) <= TIED, 0.5, 0.0))
-        found[..., run] -= 0.5  # itself
-    return found
+    known = np.isfinite(badness)
+    badness = np.where(known, badness, np.inf)  # behind all others
+    order = np.argsort(badness, axis=-1)
+    with np.errstate(invalid="ignore"):
+        apart = np.diff(np.take_along_axis(badness, order, axis=-1), axis=-1) > TIED
+    edge = np.ones((*badness.shape[:-1], 1), dtype=bool)
+    place = np.arange(1.0, badness.shape[-1] + 1)
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, apart], axis=-1), place, 0.0), axis=-1)
+    last = np.minimum.accumulate(np.where(np.concatenate([apart, edge], axis=-1), place, np.inf)[..., ::-1], axis=-1)[..., ::-1]
+    found = np.empty_like(place * badness)
+    np.put_along_axis(found, order, (first + last) / 2, axis=-1)
+    return np.where(known, found, np.nan)
 
 
 def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:

@@ -15,7 +15,7 @@ from queries.evidence import Evidence, gather
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.pairs import consistency_band, corp_curve
+from queries.metrics.kernels.pairs import consistency_band, corp_curve, levels
 from queries.plain import number, selection_keys
 from queries.resampling import SEED, interval
 from queries.selection import Selection
@@ -123,15 +123,16 @@ def diagrams(evidence: Evidence, uncertain: bool = True) -> list[Diagram]:
 
 def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, Any]:
     """What of a diagram needs no bins."""
-    percent = np.round(confidence * 100).astype(np.int64)
-    rounded = np.abs(confidence * 20 - np.round(confidence * 20)) <= 20 * ROUNDING
-    graded = bool(np.isin(correct, (0.0, 1.0)).all())
-    band = consistency_band(confidence, SEED) if uncertain and graded and len(confidence) else None
+    stated, items, right = levels(confidence, correct)
+    percent = np.round(stated * 100).astype(np.int64)
+    rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
+    graded = bool(((correct == 0) | (correct == 1)).all())
+    band = consistency_band(stated, items, SEED) if uncertain and graded and len(stated) else None
     return {
-        "corp": [Block(*block) for block in corp_curve(confidence, correct)],
+        "corp": [Block(*block) for block in corp_curve(stated, items, right)],
         "band": Band(*(part.tolist() for part in band)) if band else None,
-        "histogram": np.bincount(percent, minlength=101).tolist(),
-        "rounded": np.bincount(percent[rounded], minlength=101).tolist(),
+        "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
+        "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
     }
 
 

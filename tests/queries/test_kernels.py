@@ -350,7 +350,7 @@ def test_a_consistency_band_holds_what_simulated_calibrated_runs_give(items, dig
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
     assert len(np.unique(confidence)) >= apart or digits == 1
-    where, low, high = of_pairs.consistency_band(confidence, 7)
+    where, low, high = of_pairs.consistency_band(*np.unique(confidence, return_counts=True), 7)
     assert len(where) <= 201 and (np.diff(where) > 0).all() and (low <= high).all()
     assert (np.diff(low) >= 0).all() and (np.diff(high) >= 0).all()
     curves = [

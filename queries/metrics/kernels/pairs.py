@@ -17,6 +17,7 @@ from queries.metrics.kernels.arrays import FLAT, Floats, ratio
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 200
+DECIMAL = 10_000  # confidences of up to four digits are whole numbers of parts
 FEW = 8  # items of the same confidence
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
@@ -75,16 +76,27 @@ def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, 
     return np.maximum(miscalibration, 0.0), discrimination
 
 
-def corp_curve(confidence: Floats, correct: Floats) -> list[tuple[float, float, float, int, float]]:
+def levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+    """Every confidence that is stated, ascending, how many items state it and their sum of correctness, each of shape (k,).
+
+    Args:
+        confidence, correct: of each item, shape (n,), in any order; in [0, 1].
+    """
+    number = np.rint(confidence * DECIMAL).astype(np.int64)
+    if (number / DECIMAL == confidence).all():  # as people and models mostly write them: counted, which is faster than sorted
+        items = np.bincount(number, minlength=DECIMAL + 1)
+        there = np.flatnonzero(items)
+        return there / DECIMAL, items[there].astype(float), np.bincount(number, correct, DECIMAL + 1)[there].astype(float)
+    stated, number, items = np.unique(confidence, return_inverse=True, return_counts=True)
+    return stated, items.astype(float), np.bincount(number, correct, len(stated)).astype(float)
+
+
+def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
     """The isotonic recalibration as blocks: lowest and highest confidence, accuracy in their place, items, mean confidence.
 
     Args:
-        confidence, correct: of each item, shape (n,), in any order.
+        stated, items, right: as of ``levels``.
     """
-    order = np.argsort(confidence, kind="stable")
-    ascending = confidence[order]
-    right, items = _by_confidence(ascending, correct[order], np.ones_like(ascending))
-    stated = ascending[_first_of_ties(ascending)]
     p = isotonic(right, items)
     firsts = _first_of_ties(p)
     lasts = np.append(firsts, len(p))[1:] - 1
@@ -93,14 +105,16 @@ def corp_curve(confidence: Floats, correct: Floats) -> list[tuple[float, float, 
     return list(zip(*(column.tolist() for column in columns), count.astype(int).tolist(), (total / count).tolist(), strict=True))
 
 
-def consistency_band(confidence: Floats, seed: int, replicates: int = 400, level: float = 0.9) -> tuple[Floats, Floats, Floats]:
+def consistency_band(
+    stated: Floats, items: Floats, seed: int, replicates: int = 400, level: float = 0.9
+) -> tuple[Floats, Floats, Floats]:
     """Where the isotonic curve of a calibrated run that states these confidences would lie, pointwise.
 
     Correctness is drawn anew with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
     bands. Where more than 1,000 different confidences are stated, each is taken to half a percent.
 
     Args:
-        confidence: of each item, shape (n,).
+        stated, items: as of ``levels``.
         seed: of the draws.
         replicates: how many times.
         level: share of the curves within the band.
@@ -108,17 +122,17 @@ def consistency_band(confidence: Floats, seed: int, replicates: int = 400, level
     Returns:
         Confidences, at most 201 of those stated, and the lower and upper end of the band there, each of shape (k,).
     """
-    stated, items = np.unique(confidence, return_counts=True)
     if len(stated) > MANY:
-        stated, items = np.unique(np.round(confidence * FINE) / FINE, return_counts=True)
+        stated, _, items = levels(np.rint(stated * FINE) / FINE, items)
+    count = items.astype(np.int64)
     kept = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
-    if len(confidence) <= FEW * len(stated):  # then item by item is faster
-        right = random.random((replicates, len(confidence))) < np.repeat(stated, items)
-        drawn = np.add.reduceat(right, np.cumsum(items) - items, axis=1, dtype=float)
+    if count.sum() <= FEW * len(stated):  # then item by item is faster
+        right = random.random((replicates, count.sum())) < np.repeat(stated, count)
+        drawn = np.add.reduceat(right, np.cumsum(count) - count, axis=1, dtype=float)
     else:
-        drawn = random.binomial(items, stated, size=(replicates, len(stated))).astype(float)
-    curves = isotonic(drawn, np.broadcast_to(items.astype(float), drawn.shape))[:, kept]
+        drawn = random.binomial(count, stated, size=(replicates, len(stated))).astype(float)
+    curves = isotonic(drawn, np.broadcast_to(items, drawn.shape))[:, kept]
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return stated[kept], low, high
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.evidence import Evidence, gather
@@ -18,7 +20,8 @@ from queries.resampling import interval
 from queries.selection import Selection
 
 GRID = np.linspace(0, 1, 21)
-MOST_POINTS = 1000  # per run; more would be a cloud, and slow
+# Points of a run: more would be a cloud, and those of many runs at once are slow to draw.
+ALL_POINTS, MOST_POINTS, FEWEST_POINTS = 10_000, 1000, 200
 HARD_EASY = CATALOGUE["hard_easy_slope"]
 
 
@@ -52,7 +55,8 @@ class OnLine(msgspec.Struct):
 class HardEasy(msgspec.Struct):
     """One run: the slope with its 95 % interval, the line over the difficulties there are, and its questions.
 
-    ``points`` are all of its questions or, where these are more than 1,000, every n-th of them in order of difficulty.
+    ``points`` are all of its questions or, where these are more than 1,000 (of more than ten runs: 10,000 among all of them, but
+    200 at least), every n-th of them in order of difficulty.
     """
 
     run: str
@@ -103,26 +107,30 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
                 low=number(slope_ends[0, index]),
                 high=number(slope_ends[1, index]),
                 missing=None if np.isfinite(values[index]) else HARD_EASY.undefined,
-                line=_line(evidence, index, heights[index], ends[:, index]),
-                points=_points(evidence, index, gaps),
+                line=_line(evidence, known, heights[index], ends[:, index]),
+                points=_points(evidence, known, gaps),
             )
-            for index, run in enumerate(evidence.runs)
+            for index, (run, known) in enumerate(zip(evidence.runs, _known(evidence), strict=True))
         ],
     )
 
 
-def _known(evidence: Evidence, run: int) -> np.ndarray:
-    """Rows of a run whose question has a difficulty, easiest first."""
-    rows = np.arange(evidence.starts[run], evidence.ends[run])
-    hard = evidence.sums["difficulty"][rows]
-    rows = rows[np.isfinite(hard)]
-    return rows[np.argsort(evidence.sums["difficulty"][rows], kind="stable")]
+def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
+    """Rows of each run whose question has a difficulty, easiest first."""
+    hard = np.full(evidence.selected, np.nan)
+    hard[evidence.places] = evidence.sums["difficulty"]
+    easiest = np.argsort(hard, kind="stable")[: np.isfinite(hard).sum()]
+    for start, end in zip(evidence.starts, evidence.ends, strict=True):
+        row_of = np.full(evidence.selected, -1)
+        row_of[evidence.places[start:end]] = np.arange(start, end)
+        rows = row_of[easiest]
+        yield rows[rows >= 0]
 
 
-def _line(evidence: Evidence, run: int, heights: Floats, ends: Floats) -> list[OnLine]:
+def _line(evidence: Evidence, known: NDArray[np.int64], heights: Floats, ends: Floats) -> list[OnLine]:
     if not np.isfinite(heights).all():
         return []
-    hard = evidence.sums["difficulty"][_known(evidence, run)]
+    hard = evidence.sums["difficulty"][known]
     step = GRID[1]
     inside = (hard[0] - step < GRID) & (hard[-1] + step > GRID)
     return [
@@ -131,7 +139,8 @@ def _line(evidence: Evidence, run: int, heights: Floats, ends: Floats) -> list[O
     ]
 
 
-def _points(evidence: Evidence, run: int, gaps: Floats) -> list[Point]:
-    rows = _known(evidence, run)
-    rows = rows[:: max(1, -(-len(rows) // MOST_POINTS))]
-    return [Point(str(evidence.questions[row]), float(evidence.sums["difficulty"][row]), float(gaps[row])) for row in rows]
+def _points(evidence: Evidence, known: NDArray[np.int64], gaps: Floats) -> list[Point]:
+    most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // len(evidence.runs)))
+    rows = known[:: max(1, -(-len(known) // most))]
+    columns = evidence.questions[rows].tolist(), evidence.sums["difficulty"][rows].tolist(), gaps[rows].tolist()
+    return [Point(*row) for row in zip(*columns, strict=True)]

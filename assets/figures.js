@@ -27,18 +27,16 @@
         return [figure, { height: figure.layout.height + "px" }];
     };
 
-    // A press on a dot that carries an address, or an id for its figure's, opens it, as a link would.
+    // A press on a dot of a figure that has an address for them opens it, as a link would.
     clueline.opened = function (clicks) {
         const triggered = (window.dash_clientside.callback_context.triggered || [])[0];
         const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
         if (!point) return;
         const name = JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure;
         const plot = [...document.querySelectorAll("#content .js-plotly-plot")].find((one) => ((one.layout || {}).meta || {}).figure === name);
-        const own = Array.isArray(point.customdata) ? point.customdata[1] : null;
         const trace = (plot && plot.data[point.curveNumber]) || {};
-        const href = own || ((trace.meta || {}).link || "").replace("ID", () => encodeURIComponent(point.customdata));
-        if (typeof href !== "string" || !href.startsWith("/")) return;
-        clueline.go(href);
+        const link = (trace.meta || {}).link;
+        if (link) clueline.go(link.replace("ID", () => encodeURIComponent(point.customdata)));
     };
 
     // A figure as a file, named after it and the page.

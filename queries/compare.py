@@ -86,15 +86,32 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     Raises:
         BadAddress: there is no such run in the dataset, or a run is compared with itself.
     """
-    names = _names(snapshot, selection, {"a": a, "b": b})
-    measured = Measured(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
-    couple = _couple(measured, a, b)
+    names, couple = two(snapshot, selection, a, b, metrics)
     return Compared(
         **msgspec.structs.asdict(_comparison(names[a], names[b], couple, metrics)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
         pairs=_questions(couple, metrics) if couple else [],
     )
+
+
+def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
+    """The same without the questions."""
+    names, couple = two(snapshot, selection, a, b, metrics)
+    return _comparison(names[a], names[b], couple, metrics)
+
+
+def two(
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]
+) -> tuple[dict[str, Named], Couple | None]:
+    """The runs of the dataset by name, and two of them on the questions of a selection that both answered, None without any.
+
+    Raises:
+        BadAddress: there is no such run in the dataset, or a run is compared with itself.
+    """
+    names = _names(snapshot, selection, {"a": a, "b": b})
+    measured = Measured(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
+    return names, _couple(measured, a, b)
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:

@@ -98,21 +98,6 @@ def details(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metr
     return Details([Listed(**facts[name], runs=values.get(name, {})) for name in ids])
 
 
-class Categories(msgspec.Struct):
-    """Question id and category of each question of a selection that has one."""
-
-    pairs: list[tuple[str, str]]
-
-
-def categories(snapshot: Snapshot, selection: Selection) -> Categories:
-    """Which category each question of a selection belongs to."""
-    condition, parameters = selection.question_filter()
-    found = snapshot.rows(
-        f"select q.question_id, q.category from questions q where {condition} and q.category is not null", parameters
-    )
-    return Categories(found)
-
-
 def table(
     snapshot: Snapshot,
     selection: Selection,

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
-from queries.compare import Comparison, QuestionPair
+from queries.compare import Comparison
 from queries.metrics import Metric
+from queries.side_by_side import Dot, SideBySide
 
-BINS = 41
 WIDE = 44  # characters of an axis title on one line, on a small screen
 
 
 def scatter_figure(
-    pairs: Sequence[QuestionPair], metric: Metric, links: Sequence[str], names: tuple[str, str], colours: tuple[str, str]
+    dots: Sequence[Dot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
 ) -> dict[str, Any]:
     """A dot per question: the metric of ``a`` across, of ``b`` upwards, on the side of the better one in its colour.
 
     Args:
-        pairs: questions that have the metric in both runs.
+        dots: the questions.
         metric: what is compared.
-        links: address of each question, opened by a press on its dot.
+        link: address of question ``ID``, opened by a press on its dot.
         names: of a and b.
         colours: of a and b.
     """
-    a, b = _values(pairs, metric)
+    a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
     better = metric.badness(b) - metric.badness(a)  # above 0: a is better
     shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
     both = np.concatenate([a, b])
@@ -38,10 +38,10 @@ def scatter_figure(
         "data": [
             {"type": "scatter", "mode": "lines", "x": span, "y": span, "line": {"color": FAINT, "width": 1}, "hoverinfo": "skip"},
             {
-                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(),
+                "type": "scatter", "mode": "markers", "x": a.tolist(), "y": b.tolist(), "meta": {"link": link},
                 "marker": {"size": 7, "color": shades.tolist(), "opacity": 0.7},
-                "customdata": [[plain(pair.question_id), link] for pair, link in zip(pairs, links, strict=True)],
-                "hovertemplate": "%{customdata[0]}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",
+                "customdata": [dot.question_id for dot in dots], "text": [plain(dot.question_id) for dot in dots],
+                "hovertemplate": "%{text}<br>across %{x:.3f}, up %{y:.3f}<extra></extra>",
             },
         ],
         "layout": layout(
@@ -52,18 +52,16 @@ def scatter_figure(
     }  # fmt: skip
 
 
-def differences_figure(pairs: Sequence[QuestionPair], metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
+def differences_figure(found: SideBySide, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
     """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
-    a, b = _values(pairs, metric)
-    widest = float(np.abs(a - b).max(initial=1e-9))
-    counts, edges = np.histogram(a - b, bins=BINS, range=(-widest, widest))
+    edges = np.linspace(-found.widest, found.widest, len(found.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
     shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
     return {
         "data": [
             {
-                "type": "bar", "x": middles.tolist(), "y": counts.tolist(), "width": float(edges[1] - edges[0]),
+                "type": "bar", "x": middles.tolist(), "y": found.differences, "width": float(edges[1] - edges[0]),
                 "marker": {"color": shades}, "hovertemplate": "difference about %{x:.3f}: %{y:,} questions<extra></extra>",
             }
         ],
@@ -119,10 +117,3 @@ def forest_figure(
             yaxis=axis(autorange="reversed", type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
         ),
     }  # fmt: skip
-
-
-def _values(pairs: Sequence[QuestionPair], metric: Metric) -> tuple[np.ndarray, np.ndarray]:
-    return (
-        np.array([pair.a[metric.key] for pair in pairs], dtype=float),
-        np.array([pair.b[metric.key] for pair in pairs], dtype=float),
-    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import dash
-import numpy as np
 from dash import dcc, html
 from dash.development.base_component import Component
 
@@ -21,11 +19,11 @@ from dashboard.figures.compare import differences_figure, forest_figure, scatter
 from dashboard.figures.style import OTHERS
 from dashboard.service import service
 from dashboard.view import Looking, View, address, page, question_path, register
-from queries.compare import Compared, Difference, QuestionPair, compare
+from queries.compare import Comparison, Difference, comparison
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.questions import categories
 from queries.selection import BadAddress
+from queries.side_by_side import SideBySide, Wins, side_by_side
 
 PATH = "/compare"
 SIGNIFICANT = 0.05  # p-values below it name a better run
@@ -43,12 +41,12 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         return [nothing_selected(PATH, looking.selection, "two runs")]
     a, b, metric = _chosen(looking, list(runs))
     shown = _metrics(looking)
-    found: Compared = service().ask(compare, looking.selection, a, b, tuple(dict.fromkeys((*shown, metric))))
+    found = service().ask(comparison, looking.selection, a, b, shown)
+    questions = service().ask(side_by_side, looking.selection, a, b, metric)
     shades = colours(looking.facets, looking.selection)
     tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
-    pairs = [pair for pair in found.pairs if pair.a.get(metric.key) is not None and pair.b.get(metric.key) is not None]
-    links = [looking.link(question_path(looking.selection.dataset, pair.question_id), dataset=None) for pair in pairs]
+    link = looking.link(question_path(looking.selection.dataset, "ID"), dataset=None)
     standard = _standard(looking)
     metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
     unnamed = _unnamed(looking, list(runs))
@@ -72,24 +70,24 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         html.Div(
             [
                 figure(
-                    "scatter", scatter_figure(pairs, metric, links, names, tones), _scatter_title(metric),
-                    _pairs_table(pairs, metric, names, links),
+                    "scatter", scatter_figure(questions.dots, metric, link, names, tones), _scatter_title(metric, questions),
+                    _questions_table(looking, questions, names),
                 ),
                 figure(
-                    "differences", differences_figure(pairs, metric, tones),
-                    f"Differences of {metric.name} over {count(len(pairs), 'question')}",
+                    "differences", differences_figure(questions, metric, tones),
+                    f"Differences of {metric.name} over {count(questions.questions, 'question')}",
                 ),
             ],
             className="side-by-side",
-        ) if pairs else html.P(f"No question has {metric.name} in both runs.", className="note"),
-        _furthest_apart(looking, a, b, metric, names) if pairs else None,
+        ) if questions.questions else html.P(f"No question has {metric.name} in both runs.", className="note"),
+        _furthest_apart(looking, a, b, metric, names) if questions.questions else None,
         figure(
             "forest",
             forest_figure(found, shown, names, tones),
             "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
         ) if found.questions > 1 else None,
         _metrics_table(found, shown, names, tones),
-        _wins(looking, pairs, metric, names, tones),
+        _wins(questions.wins, metric, names, tones),
     ]  # fmt: skip
 
 
@@ -169,24 +167,29 @@ def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
     return {"" if run == standard else run: name for run, name in runs.items() if run != other}
 
 
-def _scatter_title(metric: Metric) -> str:
+def _scatter_title(metric: Metric, found: SideBySide) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
-    return f"{metric.name}, question by question; on the diagonal both are alike" + (f", {best} is better" if best else "")
+    part = f" (every {-(-found.questions // len(found.dots))}th)" if len(found.dots) < found.questions else ""
+    return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-def _pairs_table(pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str], links: Sequence[str]) -> Component:
-    """The dots of the scatter as text; each links to what a press on its dot opens."""
+def _questions_table(looking: Looking, found: SideBySide, names: tuple[str, str]) -> Component:
+    """The first dots of the scatter as text; each links to what a press on its dot opens."""
     most = 200
     rows = [
-        row(dcc.Link(pair.question_id, href=link), short(pair.a[metric.key]), short(pair.b[metric.key]))
-        for pair, link in zip(pairs[:most], links, strict=False)
+        row(
+            dcc.Link(dot.question_id, href=looking.link(question_path(looking.selection.dataset, dot.question_id), dataset=None)),
+            short(dot.a),
+            short(dot.b),
+        )
+        for dot in found.dots[:most]
     ]
-    if len(pairs) > most:
-        rows.append(row(f"and {len(pairs) - most:,} more: /api/v1/compare has them all", "", ""))
+    if len(rows) < found.questions:
+        rows.append(row(f"and {found.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
     return table(["Question", *names], rows, "Question by question")
 
 
-def _metrics_table(found: Compared, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
+def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
     def better(one: Difference) -> Component:
         if one.better is None or one.p_value is None:
             return html.Span(DASH)
@@ -223,21 +226,13 @@ def _metrics_table(found: Compared, shown: Sequence[Metric], names: tuple[str, s
     )
 
 
-def _wins(
-    looking: Looking, pairs: Sequence[QuestionPair], metric: Metric, names: tuple[str, str], tones: tuple[str, str]
-) -> Component | None:
+def _wins(wins: Sequence[Wins], metric: Metric, names: tuple[str, str], tones: tuple[str, str]) -> Component | None:
     """On how many questions of each category either run is better."""
-    if not pairs:
+    if not wins:
         return None
-    of = dict(service().ask(categories, looking.selection).pairs)
-    wins: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    for pair in pairs:
-        a, b = (float(metric.badness(np.array(side[metric.key]))) for side in (pair.a, pair.b))
-        place = 0 if a < b else 1 if b < a else 2
-        for part in (of.get(pair.question_id) or "not stated", "all"):
-            wins[part][place] += 1
+    parts = [(each.category or "not stated", each.a, each.b, each.ties) for each in wins]
     rows = []
-    for part, (first, second, ties) in sorted(wins.items(), key=lambda item: (item[0] == "all", item[0])):
+    for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
         total = first + second + ties
         bar = html.Div(
             [

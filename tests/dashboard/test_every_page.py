@@ -169,7 +169,8 @@ def test_compared_runs_are_those_of_the_address(app, snapshot):
     spec, _ = figures(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier"))["scatter"]
     dots = spec["data"][1]
     assert dots["x"] == [pair.a["brier"] for pair in found.pairs] and dots["y"] == [pair.b["brier"] for pair in found.pairs]
-    assert all(link.startswith("/questions/pyramid/") for _, link in dots["customdata"])
+    assert dots["customdata"] == [pair.question_id for pair in found.pairs]
+    assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
 
 
 def test_a_slice_links_to_what_it_is_about(app, snapshot):

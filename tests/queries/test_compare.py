@@ -15,6 +15,7 @@ from queries.evidence import gather
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.resampling import holm, p_value
 from queries.selection import BadAddress, Selection
+from queries.side_by_side import side_by_side
 
 RELAY = Selection("relay")
 BRIER = [CATALOGUE["brier"]]
@@ -74,6 +75,36 @@ def test_a_comes_first_whichever_was_imported_first(snapshot, run_of):
         if here.difference is not None:
             assert here.difference == here.a - here.b == -there.difference
             assert (here.low, here.high) == (-there.high, -there.low)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), metric=st.sampled_from([m for m in METRICS if m.single]))
+def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, offered, data, dataset, metric):
+    selection = data.draw(selections(offered[dataset]))
+    a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
+    found = side_by_side(snapshot, selection, a, b, metric)
+    pairs = [
+        (pair.question_id, pair.a[metric.key], pair.b[metric.key]) for pair in compare(snapshot, selection, a, b, [metric]).pairs
+    ]
+    known = [pair for pair in pairs if None not in pair]
+    assert [(dot.question_id, dot.a, dot.b) for dot in found.dots] == known
+    assert found.questions == sum(found.differences) == sum(each.a + each.b + each.ties for each in found.wins) == len(known)
+    assert found.widest == max([1e-9, *(abs(one - other) for _, one, other in known)])
+    category = {question["question_id"]: question["category"] for question in rows[dataset].questions}
+    worth = {pair[0]: metric.badness(np.array(pair[2])) - metric.badness(np.array(pair[1])) for pair in known}
+    for each in found.wins:
+        ahead = [value for name, value in worth.items() if category[name] == each.category]
+        assert [each.a, each.b, each.ties] == [sum(v > 0 for v in ahead), sum(v < 0 for v in ahead), sum(v == 0 for v in ahead)]
+
+
+def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkeypatch):
+    a, b = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
+    every = side_by_side(snapshot, RELAY, a, b, CATALOGUE["brier"])
+    monkeypatch.setattr("queries.side_by_side.MOST_DOTS", 5)
+    some = side_by_side(snapshot, RELAY, a, b, CATALOGUE["brier"])
+    assert every.questions > 5
+    assert some.dots == every.dots[:: -(-every.questions // 5)]
+    assert (some.questions, some.differences, some.wins) == (every.questions, every.differences, every.wins)
 
 
 @pytest.mark.parametrize("selection", [RELAY, RELAY.but(revealed=(0.0, 0.5)), RELAY.but(conventions=Conventions("mass3"))])

@@ -14,6 +14,7 @@ from data.store import Snapshot
 from data.sums import BINS
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Sparse:
         values: of each entry, shape (entries,).
     """
 
-    first: NDArray[np.int64]
+    first: Integers
     bin: NDArray[np.int8]
     values: Floats
 
@@ -39,7 +40,7 @@ class Sparse:
         return Sparse(first, self.bin[entries], self.values[entries])
 
 
-def added(column: Floats | Sparse, places: NDArray[np.int64], count: int) -> Floats:
+def added(column: Floats | Sparse, places: Integers, count: int) -> Floats:
     """Totals of a column of shape (rows, ...) over the rows of each of ``count`` places: shape (count, ...).
 
     Args:
@@ -66,7 +67,7 @@ def dense(column: Floats | Sparse) -> Floats:
 class Bins:
     """The bins of confidence of some rows that hold items: ``first`` and ``bin`` as of ``Sparse``; each of ``BIN_COLUMNS``."""
 
-    first: NDArray[np.int64]
+    first: Integers
     bin: NDArray[np.int8]
     values: dict[str, Floats]
 
@@ -83,7 +84,7 @@ class Bins:
         """Size in bytes."""
         return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
 
-    def take(self, rows: NDArray[np.int64]) -> Bins:
+    def take(self, rows: Integers) -> Bins:
         """Those of some rows, by ascending indices."""
         if len(rows) == len(self.first) - 1:
             return self
@@ -106,11 +107,11 @@ class Layout:
         order: index in the table of each row, shape (rows,).
     """
 
-    runs: NDArray[np.int64]
-    questions: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    runs: Integers
+    questions: Integers
+    starts: Integers
     places: NDArray[np.int32]
-    order: NDArray[np.int64]
+    order: Integers
 
     @property
     def nbytes(self) -> int:
@@ -124,10 +125,11 @@ class Items:
 
     Attributes:
         first: index of each row's first item and, last, how many there are, shape (rows + 1,).
-        confidence, correct: of each item, shape (items,).
+        clue, confidence, correct: of each item, shape (items,).
     """
 
-    first: NDArray[np.int64]
+    first: Integers
+    clue: NDArray[np.int32]
     confidence: Floats
     correct: Floats
 
@@ -136,10 +138,10 @@ class Items:
         """Size in bytes."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
-    def of(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Confidence and correctness of the items of some rows, in their order, shape (items,) each."""
-        _, items = _ranges(self.first, rows)
-        return self.confidence[items], self.correct[items]
+    def of(self, rows: Integers) -> tuple[Integers, Integers]:
+        """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
+        starts, items = _ranges(self.first, rows)
+        return items, np.diff(starts)
 
 
 def layout(snapshot: Snapshot, dataset: str) -> Layout:
@@ -192,18 +194,30 @@ def _table(snapshot: Snapshot, dataset: str, *names: str) -> pl.DataFrame:
     return found[layout(snapshot, dataset).order]
 
 
+def logprobs(snapshot: Snapshot, dataset: str) -> Floats:
+    """Log-probability of the guess of each of a dataset's items, shape (items,), NaN where it is unknown."""
+    sql = "list_sum(p.token_logprobs) as logprob"
+    return snapshot.held(dataset, "logprobs", lambda: numbers(_responses(snapshot, dataset, sql)["logprob"]))
+
+
 def _items(snapshot: Snapshot, dataset: str) -> Items:
-    found = snapshot.frame(
-        """select p.confidence, p.correct from responses p
+    found = _responses(snapshot, dataset, "p.clue, p.confidence, p.correct")
+    first = np.append(0, np.cumsum(column(snapshot, dataset, "items"))).astype(np.int64)
+    clue = found["clue"].cast(pl.Int32).to_numpy()
+    return Items(first, clue, numbers(found["confidence"]), numbers(found["correct"]))
+
+
+def _responses(snapshot: Snapshot, dataset: str, columns: str) -> pl.DataFrame:
+    """Columns of the responses ``p``, by run, question and clue."""
+    return snapshot.frame(
+        f"""select {columns} from responses p
         join runs r on r.run = p.run join questions q on q.dataset = p.dataset and q.question_id = p.question_id
         where p.dataset = $dataset order by r.position, q.position, p.clue""",
         {"dataset": dataset},
     )
-    first = np.append(0, np.cumsum(column(snapshot, dataset, "items"))).astype(np.int64)
-    return Items(first, numbers(found["confidence"]), numbers(found["correct"]))
 
 
-def _ranges(first: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranges(first: Integers, rows: Integers) -> tuple[Integers, Integers]:
     """Index of the first entry of each of some rows among their entries, and number of these; and the indices of the entries.
 
     Args:

@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.plain import number, selection_keys
-from queries.resampling import TIED, interval, p_value
+from queries.resampling import TIED, differ, interval
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -149,7 +149,7 @@ def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
         end = max(first, last)  # all up to ``last`` are known not to differ
         while end + 1 < len(order):
             against = badness[:, order[end + 1], None] - badness[:, order[first : end + 1]]
-            if (p_value(against) < DIFFERENT).any():
+            if differ(against, DIFFERENT).any():
                 break
             end += 1
         if end > first and end > last:

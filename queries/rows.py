@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
 from data.store import Snapshot
 from queries import columns
-from queries.columns import Bins, Floats, numbers
+from queries.columns import Bins, Floats, Integers, Layout, numbers
 from queries.selection import Selection
 
 
@@ -28,8 +28,8 @@ class Rows:
         pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,); None if not asked for.
     """
 
-    run: NDArray[np.int64]
-    places: NDArray[np.int64]
+    run: Integers
+    places: Integers
     sums: dict[str, Floats]
     bins: Bins | None
     pairs: tuple[Floats, Floats] | None
@@ -45,26 +45,43 @@ def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.Dat
         reads: which statistics.
         pairs: whether items are asked for.
     """
-    lie = columns.layout(snapshot, dataset)
-    place_of = np.full(len(lie.questions), -1)
-    place_of[np.searchsorted(lie.questions, questions["position"].to_numpy())] = np.arange(len(questions))
-    starts, taken = lie.starts[np.searchsorted(lie.runs, runs["position"].to_numpy())[:, None] + [0, 1]], []
-    for start, end in starts.tolist():
-        taken.append(start + np.flatnonzero(place_of[lie.places[start:end]] >= 0))
-    rows = np.concatenate([np.zeros(0, dtype=np.int64), *taken])
-    every = len(rows) == len(lie.places)
+    rows, run, places = taken(columns.layout(snapshot, dataset), runs["position"].to_numpy(), questions["position"].to_numpy())
+    said = columns.items(snapshot, dataset) if pairs else None
+    items = said.of(rows)[0] if said else None
+    every = len(rows) == len(columns.layout(snapshot, dataset).places)
 
     def of(values: NDArray[Any]) -> NDArray[Any]:
         return values if every else values[rows]
 
     binned = bool(reads & {*BIN_COLUMNS})
     return Rows(
-        run=np.repeat(np.arange(len(runs)), [len(part) for part in taken]),
-        places=place_of[of(lie.places)],
+        run=run,
+        places=places,
         sums={name: of(columns.column(snapshot, dataset, name)) for name in reads - {*BIN_COLUMNS}},
         bins=columns.bins(snapshot, dataset).take(rows) if binned else None,
-        pairs=columns.items(snapshot, dataset).of(rows) if pairs else None,
+        pairs=(said.confidence[items], said.correct[items]) if said else None,
     )
+
+
+def taken(lie: Layout, runs: Integers, questions: Integers) -> tuple[Integers, Integers, Integers]:
+    """The rows about some runs and questions.
+
+    Args:
+        lie: how rows lie in memory.
+        runs, questions: positions of those that are chosen, ascending.
+
+    Returns:
+        their indices, ascending, and places of each row's run and question among those chosen, each of shape (rows,).
+    """
+    place_of = np.full(len(lie.questions), -1)
+    place_of[np.searchsorted(lie.questions, questions)] = np.arange(len(questions))
+    found, counts = [np.zeros(0, dtype=np.int64)], []
+    for number in np.searchsorted(lie.runs, runs):
+        start, end = lie.starts[number : number + 2]
+        found.append(start + np.flatnonzero(place_of[lie.places[start:end]] >= 0))
+        counts.append(len(found[-1]))
+    rows = np.concatenate(found)
+    return rows, np.repeat(np.arange(len(runs)), counts), place_of[lie.places[rows]]
 
 
 def anew(snapshot: Snapshot, selection: Selection, reads: Set[str], pairs: bool, responses: str | None) -> Rows:

@@ -19,7 +19,7 @@ def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
         selection=selection_keys(selection),
         questions=found.questions,
         missing=found.missing,
-        explorer=thresholds.of_play(found, selection, rules),
+        explorer=thresholds.of_play(snapshot, found, selection, rules),
         curves=cumulative.of_play(found),
         accuracy=fractions.of_play(found),
         habits=conditional.of_play(found),

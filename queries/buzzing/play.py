@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise, starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.buzzing.board import Board, Ints, numbers, read_board, whole
+from queries import columns
+from queries.buzzing.board import Board, Ints, read_board
 from queries.buzzing.rules import Rules
 from queries.evidence import Run
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import Best, Passing, Steps, best, buzzpoints, not_answered, passing, steps
 from queries.metrics.kernels.rooms import points
-from queries.rows import chosen, kept_responses
+from queries.rows import chosen, taken
 from queries.selection import Selection
 
-SCORE = {"confidence": "p.confidence", "logprob": "list_sum(p.token_logprobs)"}
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"
 NO_LOGPROBS = "this run came without token log-probabilities"
@@ -41,7 +42,7 @@ class Said:
     @cached_property
     def questions(self) -> Ints:
         """The questions that it answered."""
-        return np.unique(self.question)
+        return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
 
     @cached_property
     def passing(self) -> Passing:
@@ -110,14 +111,10 @@ def representative(found: Best) -> float:
 
 @dataclass(frozen=True)
 class Play:
-    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run.
-
-    ``scales`` are those on which some run has a score.
-    """
+    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run."""
 
     missing: str | None
     questions: int
-    scales: tuple[str, ...]
     board: Board
     runs: tuple[Said, ...]
 
@@ -136,37 +133,24 @@ def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
         selection = selection.but(questions=())
     board, positions = read_board(snapshot, selection)
     runs = tuple(_said(snapshot, selection, rules, board, positions))
-    return Play(missing, count, _scales(snapshot, selection) if runs else (), board, runs)
-
-
-def _scales(snapshot: Snapshot, selection: Selection) -> tuple[str, ...]:
-    with_clauses, parameters = chosen(selection)
-    given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
-    found = snapshot.rows(
-        f"{with_clauses} select {given} from ({kept_responses(selection, parameters)}) p join chosen_runs using (run)", parameters
-    )
-    return tuple(scale for scale, there in zip(SCORE, found[0], strict=True) if there)
+    return Play(missing, count, board, runs)
 
 
 def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, positions: Ints) -> Iterator[Said]:
     with_clauses, parameters = chosen(selection)
-    rows = snapshot.frame(
-        f"""{with_clauses}
-        select r.position as run, q.position as question, p.clue, {SCORE[rules.scale]} as score, p.correct
-        from ({kept_responses(selection, parameters)}) p join chosen_runs r using (run)
-        join chosen_questions q using (question_id) order by r.position, q.position, p.clue""",
-        parameters,
-    )
-    with_clauses, parameters = chosen(selection)
-    runs = snapshot.rows(
-        f"{with_clauses} select run, model, elicitation, position from chosen_runs order by position", parameters
-    )
-    number = np.zeros(int(positions.max(initial=0)) + 1, np.int64)
-    number[positions] = np.arange(len(positions))
-    order, question = whole(rows["run"]), number[whole(rows["question"])]
-    at = board.first[question] + whole(rows["clue"])
-    score, correct = numbers(rows["score"]), numbers(rows["correct"])
-    for *names, position in runs:
-        part = slice(*np.searchsorted(order, [position, position + 1]).tolist())
+    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
+    rows, run, question = taken(columns.layout(snapshot, selection.dataset), runs["position"].to_numpy(), positions)
+    answers = columns.items(snapshot, selection.dataset)
+    items, each = answers.of(rows)
+    run, question = np.repeat(run, each), np.repeat(question, each)
+    at = board.first[question] + answers.clue[items]
+    if selection.revealed:
+        low, high = selection.revealed
+        kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
+        items, run, question, at = items[kept], run[kept], question[kept], at[kept]
+    stated = answers.confidence if rules.scale == "confidence" else columns.logprobs(snapshot, selection.dataset)
+    score, correct = stated[items], answers.correct[items]
+    ends = np.searchsorted(run, np.arange(len(runs) + 1))
+    for names, part in zip(runs.drop("position").iter_rows(), starmap(slice, pairwise(ends.tolist())), strict=True):
         if part.start < part.stop:
             yield Said(Run(*names), board, rules, question[part], at[part], score[part], correct[part])

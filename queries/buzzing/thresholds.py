@@ -11,8 +11,10 @@ from queries.buzzing.play import NO_LOGPROBS, NO_PEOPLE, Play, Said, play, repre
 from queries.buzzing.rules import Rules
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rooms import points
+from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
+SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
 MOST_STEPS = 400  # listed of a curve
 
 
@@ -23,20 +25,28 @@ def explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -> Explorer
     heard, too. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, h being the share of teams
     unless ``human`` says otherwise.
     """
-    return of_play(play(snapshot, selection, rules), selection, rules)
+    return of_play(snapshot, play(snapshot, selection, rules), selection, rules)
 
 
-def of_play(found: Play, selection: Selection, rules: Rules) -> Explorer:
+def of_play(snapshot: Snapshot, found: Play, selection: Selection, rules: Rules) -> Explorer:
     """The same, of what is read already."""
     human = selection.conventions.human or PEOPLE_CURVE
     return Explorer(
         scale=rules.scale,
-        scales=list(found.scales),
+        scales=_scales(snapshot, selection) if found.runs else [],
         curve=rules.curve,
         human_curve=human if rules.curve == "dataset" else None,
         missing=found.missing,
         runs=[_run(said) for said in found.runs],
     )
+
+
+def _scales(snapshot: Snapshot, selection: Selection) -> list[str]:
+    """Those on which some run has a score."""
+    with_clauses, parameters = chosen(selection)
+    given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
+    found = snapshot.rows(f"{with_clauses} select {given} from ({kept_responses(selection, parameters)})", parameters)
+    return [scale for scale, there in zip(SCORE, found[0], strict=True) if there]
 
 
 def _run(said: Said) -> RunExplorer:

@@ -24,7 +24,7 @@ from queries import resampling
 from queries.evidence import gather
 from queries.leaderboard import cells_of, leaderboard, ranks, tied_groups
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.resampling import clusters, holm, interval, p_value, weights
+from queries.resampling import clusters, differ, holm, interval, p_value, weights
 from queries.selection import Selection
 
 ROOT = Path(__file__).parents[2]
@@ -69,20 +69,30 @@ print(hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdige
     assert elsewhere.strip() == hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()
 
 
+@pytest.mark.parametrize("defined", [0, 3, 30, 1000])
+def test_runs_differ_where_their_p_value_says_so(defined):
+    random = np.random.default_rng(defined)
+    differences = random.normal(random.normal(0, 2, 300), 1, (1000, 300))
+    differences[defined:] = np.nan
+    differences[:, 0] = 0
+    for level in (0.05, 0.001):
+        assert differ(differences, level).tolist() == (p_value(differences) < level).tolist()
+
+
 def test_other_counts_draw_other_weights():
     assert (weights(40)[:, :39] != weights(39)).any()
 
 
 def test_few_questions_are_their_own_clusters():
-    assert clusters(2000).tolist() == list(range(2000))
+    assert clusters(1000).tolist() == list(range(1000))
     assert clusters(0).tolist() == []
 
 
-@pytest.mark.parametrize("questions", [2001, 7500, 10_000, 12_345])
+@pytest.mark.parametrize("questions", [1001, 7500, 10_000, 12_345])
 def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
     found = clusters(questions)
     sizes = np.bincount(found)
-    assert (len(found), len(sizes)) == (questions, 2000)
+    assert (len(found), len(sizes)) == (questions, 1000)
     assert sizes.max() - sizes.min() <= 1
     assert (np.diff(found) != 1).any()  # by lot
 

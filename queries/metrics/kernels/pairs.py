@@ -16,7 +16,7 @@ from scipy.optimize import isotonic_regression
 from queries.metrics.kernels.arrays import FLAT, Floats, ratio
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
-FINE = 200
+FINE = 100
 DECIMAL = 10_000  # confidences of up to four digits are whole numbers of parts
 FEW = 8  # items of the same confidence
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
@@ -111,7 +111,7 @@ def consistency_band(
     """Where the isotonic curve of a calibrated run that states these confidences would lie, pointwise.
 
     Correctness is drawn anew with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
-    bands. Where more than 1,000 different confidences are stated, each is taken to half a percent.
+    bands. Where more than 1,000 different confidences are stated, each is taken to a percent.
 
     Args:
         stated, items: as of ``levels``.

@@ -21,7 +21,7 @@ from queries.selection import Selection
 
 GRID = np.linspace(0, 1, 21)
 # Points of a run: more would be a cloud, and those of many runs at once are slow to draw.
-ALL_POINTS, MOST_POINTS, FEWEST_POINTS = 10_000, 1000, 200
+ALL_POINTS, MOST_POINTS, FEWEST_POINTS = 5_000, 1000, 100
 HARD_EASY = CATALOGUE["hard_easy_slope"]
 
 
@@ -55,8 +55,8 @@ class OnLine(msgspec.Struct):
 class HardEasy(msgspec.Struct):
     """One run: the slope with its 95 % interval, the line over the difficulties there are, and its questions.
 
-    ``points`` are all of its questions or, where these are more than 1,000 (of more than ten runs: 10,000 among all of them, but
-    200 at least), every n-th of them in order of difficulty.
+    ``points`` are all of its questions or, where these are more than 1,000 (of more than five runs: 5,000 among all of them, but
+    100 at least), every n-th of them in order of difficulty.
     """
 
     run: str

@@ -129,7 +129,7 @@ class Evidence:
         totals |= mass
         return metric.value(totals, self.conventions)
 
-    def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Floats, Floats]:
         """The metric of each run in parts of the selection, and its replicates: as of what ``keep`` leaves, but at once.
 
         Args:
@@ -137,45 +137,58 @@ class Evidence:
             parts: which questions of the selection are in each part, shape (parts, selected).
 
         Returns:
-            values of shape (parts, runs), and replicates of shape (parts, REPLICATES, runs); NaN where a run has no row.
+            how many of its questions each run answered and the metric of these, shape (parts, runs), and its replicates, shape
+            (parts, REPLICATES, runs); NaN where a run has no row.
         """
-        values = np.full((len(parts), len(self.runs)), np.nan)
-        replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
-        if metric.pairs is not None or self._mass(metric, self.starts):
-            place = {run: index for index, run in enumerate(self.runs)}
-            for index, inside in enumerate(parts):
-                part = self.keep(inside[self.places])
-                if part.runs:
-                    there = [place[run] for run in part.runs]
-                    values[index, there] = part.values(metric)
-                    replicates[index][:, there] = part.replicates(metric)
-            return values, replicates
         # Questions that are in the same parts are added up first: parts overlap, and there are fewer such cells than questions.
-        cells, cell = np.unique(parts, axis=1, return_inverse=True)
-        inside, count = cells.astype(float), cells.shape[1]
-        place = self._run_of_rows * count + cell.reshape(-1)[self.places]
-        contributions = self._contributions(metric)
+        inside, cell = _cells(parts)
+        place = self._run_of_rows * len(inside) + cell[self.places]
 
         def of_parts(column: Floats) -> Floats:
-            """Totals of parts from those of cells: shape (..., runs * cells, ...) becomes (..., parts, runs, ...)."""
-            return np.einsum("pc,krc...->kpr...", inside, column.reshape(len(column), -1, count, *column.shape[2:]))
+            """Totals of parts from those of cells: shape (k, runs * cells, ...) becomes (k, parts, runs, ...)."""
+            laid_out = column.reshape(len(column), -1, len(inside), *column.shape[2:])
+            return np.moveaxis(np.moveaxis(laid_out, 2, -1) @ inside, -1, 1)
 
-        totals = {name: added(column, place, len(self.runs) * count)[None] for name, column in contributions.items()}
+        answered = of_parts(np.bincount(place, minlength=len(self.runs) * len(inside))[None].astype(float))[0]
+        if metric.pairs is not None or self._mass(metric, self.starts):
+            values, replicates = self._one_by_one(metric, parts)
+        else:
+            values, replicates = self._by_cells(metric, place, of_parts, *inside.shape)
+        values[answered == 0] = np.nan
+        replicates[np.broadcast_to(answered[:, None, :] == 0, replicates.shape)] = np.nan
+        return answered.astype(np.int64), values, replicates
+
+    def _one_by_one(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Values and replicates of ``in_parts`` of what is no sum."""
+        values = np.full((len(parts), len(self.runs)), np.nan)
+        replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
+        place = {run: index for index, run in enumerate(self.runs)}
+        for index, inside in enumerate(parts):
+            part = self.keep(inside[self.places])
+            if part.runs:
+                there = [place[run] for run in part.runs]
+                values[index, there] = part.values(metric)
+                replicates[index][:, there] = part.replicates(metric)
+        return values, replicates
+
+    def _by_cells(
+        self, metric: Metric, place: NDArray[np.int64], of_parts: Callable[[Floats], Floats], cells: int, parts: int
+    ) -> tuple[Floats, Floats]:
+        """Values and replicates of ``in_parts`` from totals of cells; ``place`` is run * cells + cell of each row."""
+        contributions = self._contributions(metric)
+        totals = {name: added(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
         values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
         width = sum(math.prod(total.shape[2:]) for total in totals.values())
-        at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells.shape) * max(1, width)))
-        for start in range(0, len(self.runs), at_once):
-            runs = slice(start, min(start + at_once, len(self.runs)))
-            rows = slice(self.starts[start], self.ends[runs.stop - 1])
-            many = (runs.stop - start) * count
+        at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
+        replicates = np.empty((parts, REPLICATES, len(self.runs)))
+        for first in range(0, len(self.runs), at_once):
+            runs = slice(first, min(first + at_once, len(self.runs)))
+            rows = slice(self.starts[first], self.ends[runs.stop - 1])
+            cluster, at, many = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
             drawn = {
-                name: of_parts(draw(self._clusters[rows], place[rows] - start * count, many, self._drawn_from, column[rows]))
-                for name, column in contributions.items()
+                name: of_parts(draw(cluster, at, many, self._drawn_from, column[rows])) for name, column in contributions.items()
             }
             replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
-        empty = of_parts(np.bincount(place, minlength=len(self.runs) * count)[None].astype(float))[0] == 0
-        values[empty] = np.nan
-        replicates[np.broadcast_to(empty[:, None, :], replicates.shape)] = np.nan
         return values, replicates
 
     def items_of(self, run: int) -> tuple[Floats, Floats]:
@@ -329,3 +342,19 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
         item_pairs=found.pairs,
         conventions=selection.conventions,
     )
+
+
+def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
+    """Kinds of questions by the parts that they are in: 1 where a kind is in a part, shape (kinds, parts), and each question's.
+
+    Args:
+        parts: which questions are in each part, shape (parts, questions).
+    """
+    kind = np.zeros(parts.shape[1], dtype=np.int64)
+    for first in range(0, len(parts), 32):
+        some = parts[first : first + 32]
+        bits = (some * (np.int64(1) << np.arange(len(some)))[:, None]).sum(axis=0)
+        kind = np.unique((kind << 32) | bits, return_inverse=True)[1]
+    kinds, example = np.unique(kind, return_index=True)
+    assert len(kinds) == kind.max(initial=-1) + 1
+    return parts[:, example].T.astype(float), kind

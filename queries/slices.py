@@ -77,8 +77,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
     inside = np.stack([kept for _, kept in parts])
-    worth, spread = (metric.badness(values) for values in evidence.in_parts(metric, inside))
-    answered = np.stack([np.add.reduceat(kept[evidence.places], evidence.starts, dtype=np.int64) for kept in inside])
+    answered, *found_there = evidence.in_parts(metric, inside)
+    worth, spread = (metric.badness(values) for values in found_there)
     if against is None:
         reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
         testable = (answered >= FEWEST) & (evidence.ends - evidence.starts - answered >= FEWEST)

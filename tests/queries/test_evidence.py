@@ -199,6 +199,14 @@ def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
         assert dense(column) == pytest.approx(dense(anew.bins.columns()[name]), abs=1e-12), name
 
 
+def test_kinds_of_questions_are_told_apart_by_all_their_parts():
+    parts = np.random.default_rng(2).random((70, 40)) < 0.5
+    parts[:, 30:] = parts[:, :10]
+    parts[69, 39] = ~parts[69, 9]  # by the very last one alone
+    inside, kind = evidence._cells(parts)
+    assert len(inside) == 31 and (parts == inside[kind].T).all()
+
+
 @pytest.mark.parametrize("at_once", [1, evidence.DRAWN_AT_ONCE])
 @pytest.mark.parametrize("binning", ["width10", "mass15"])
 @pytest.mark.parametrize("named", ["lifeeval brier", "lifeeval ece", "lifeeval r_over", "pyramid calscore", "pyramid ks"])
@@ -210,7 +218,9 @@ def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, bin
     chance = np.random.default_rng(6)
     parts = np.stack([chance.random(whole.selected) < share for share in (0.3, 0.9, 0.02, 0)])
     whole = whole.keep(~parts[0, whole.places] | (np.arange(len(whole.places)) >= whole.ends[0]))  # nothing of the first run
-    values, replicates = whole.in_parts(metric, parts)
+    ends = list(zip(whole.starts, whole.ends, strict=True))
+    answered, values, replicates = whole.in_parts(metric, parts)
+    assert answered.tolist() == [[int(part[whole.places[a:b]].sum()) for a, b in ends] for part in parts]
     assert np.isnan(values[3]).all() and np.isnan(replicates[3]).all() and np.isnan(values[0, 0])
     for part, value, drawn in zip(parts[:3], values, replicates, strict=False):
         alone = whole.keep(part[whole.places])

@@ -106,7 +106,7 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
 
 
 def consistency_band(
-    stated: Floats, items: Floats, seed: int, replicates: int = 400, level: float = 0.9
+    stated: Floats, items: Floats, seed: int, replicates: int = 200, level: float = 0.9
 ) -> tuple[Floats, Floats, Floats]:
     """Where the isotonic curve of a calibrated run that states these confidences would lie, pointwise.
 

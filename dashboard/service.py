@@ -58,7 +58,8 @@ class Service:
 
     def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: Any) -> T:
         """The answer of a query, kept by the revision of the dataset that it rests on or, without one, by the store's version."""
-        state = snapshot.revisions.get(dataset or "", snapshot.version)
+        known = snapshot.states.get(dataset or "")
+        state = known.revision if known else snapshot.version
         returns = get_type_hints(query)["return"]
         said = msgspec.json.encode([_code(), state, f"{query.__module__}.{query.__qualname__}", _plain(arguments)])
         found = self._answers.get(
@@ -73,12 +74,12 @@ class Service:
     def facets(self, dataset: str | None) -> Facets:
         """What a dataset offers."""
         snapshot = self.snapshot()
-        return self._ask(snapshot, next(iter(snapshot.revisions), None) if dataset is None else dataset, facets, dataset)
+        return self._ask(snapshot, next(iter(snapshot.states), None) if dataset is None else dataset, facets, dataset)
 
     def datasets(self) -> list[Dataset]:
         """Every dataset, in order of import."""
         snapshot = self.snapshot()
-        return [self._ask(snapshot, name, counts, name) for name in snapshot.revisions]
+        return [self._ask(snapshot, name, counts, name) for name in snapshot.states]
 
     def parse(
         self, query: Iterable[tuple[str, str]], also: Sequence[str] = (), dataset: str | None = None

@@ -185,7 +185,11 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
     for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
         statistics.derive_difficulty(connection, dataset)
     put_aside = {row[0] for row in run("select dataset from incoming.put_aside").fetchall()}
-    renew(connection, with_people | put_aside | _datasets(connection, "answers", *(set(STORED) - {"responses"})))
+    renew(
+        connection,
+        datasets=_datasets(connection, "answers", *(set(STORED) - {"responses"})),
+        bases=with_people | put_aside | _datasets(connection, "datasets"),
+    )
 
 
 @contextmanager

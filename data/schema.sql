@@ -19,7 +19,8 @@ create table datasets (
 -- The state that a dataset is in; see data/revisions.py.
 create table revisions (
     dataset     varchar not null,
-    revision    varchar not null    -- renewed by each change to the dataset, its people or its runs; never reused
+    revision    varchar not null,   -- renewed by each change to the dataset, its people or its runs; never reused
+    base        varchar not null    -- the same, but for new runs and withdrawals
 );
 
 create table questions (

@@ -26,7 +26,7 @@ import polars as pl
 
 from data.frames import ArrowStream, frame, literal
 from data.memory import Memory, Sized
-from data.revisions import revisions
+from data.revisions import State, states
 from data.statistics import TABLE
 
 SCHEMA = Path(__file__).parent / "schema.sql"
@@ -50,17 +50,20 @@ class Snapshot:
     """One version of the store and a cursor on it: what is read through it belongs together.
 
     Attributes:
-        revisions: of each dataset, in order; what was computed of one holds for all versions in which its revision is the same.
+        states: of each dataset, in order; what was computed of one holds for all versions in which its revision is the same.
+        memory: what is held of single runs for as long as their dataset's base is the same.
     """
 
     version: str
     connection: duckdb.DuckDBPyConnection
-    revisions: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, State] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
 
-    def held(self, dataset: str, name: str, read: Callable[[], S]) -> S:
-        """What ``read`` gives of a dataset, held in memory under a name for as long as the dataset's revision stays."""
-        return self.memory.get((dataset, self.revisions.get(dataset, ""), name), read)
+    def held(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, S]]) -> list[S]:
+        """Something of each of some runs, from memory or, of those of which it is not there, as ``read`` gives it."""
+        state = self.states.get(dataset)
+        found = self.memory.get((dataset, state.base if state else "", name), runs, read)
+        return [found[run] for run in runs]
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame."""
@@ -161,8 +164,8 @@ class GenerationStore:
                             continue
                         raise StoreError(f"the store in {self.folder} cannot be opened: {error}") from error
                     # The old connection is not closed: other threads may hold cursors on it. It goes with the last of them.
-                    self._opened = Snapshot(version, connection, revisions(connection), self._memory)
-                    self._memory.only(self._opened.revisions.items())
+                    self._opened = Snapshot(version, connection, states(connection), self._memory)
+                    self._memory.only((dataset, state.base) for dataset, state in self._opened.states.items())
                 return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.folder} changes faster than it can be opened")
 

@@ -1,20 +1,25 @@
-"""A dataset's statistics and items as columns in memory: read once for each of its revisions, filtered as often as asked."""
+"""The statistics and items of runs as columns in memory: read once for each run, filtered as often as asked."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from data.memory import Sized
 from data.statistics import BIN_COLUMNS, BINS_USED
 from data.store import Snapshot
 from data.sums import BINS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+V = TypeVar("V", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -91,37 +96,40 @@ class Bins:
         first, entries = _ranges(self.first, rows)
         return Bins(first, self.bin[entries], {name: values[entries] for name, values in self.values.items()})
 
+    @classmethod
+    def joined(cls, parts: Sequence[Bins]) -> Bins:
+        """Those of one part after the other."""
+        before = np.cumsum([0, *(len(part.bin) for part in parts)])
+        first = [part.first[:-1] + start for part, start in zip(parts, before[:-1], strict=True)]
+        values = {name: joined([part.values[name] for part in parts], float) for name in BIN_COLUMNS}
+        return cls(np.append(joined(first, np.int64), before[-1]), joined([part.bin for part in parts], np.int8), values)
+
     def columns(self) -> dict[str, Sparse]:
         """Each of ``BIN_COLUMNS``."""
         return {name: Sparse(self.first, self.bin, values) for name, values in self.values.items()}
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which run and question each row of a dataset's statistics is about; rows lie by run, and within one by question.
+class Lie:
+    """How the rows of one run's statistics lie in memory.
 
     Attributes:
-        runs, questions: position of each run, withdrawn ones as well, and of each question, ascending.
-        starts: index of each run's first row and, last, how many rows there are, shape (runs + 1,).
-        places: place of each row's question among them, shape (rows,).
-        order: index in the table of each row, shape (rows,).
+        positions: position in the dataset of the question of each row, ascending, shape (rows,).
+        order: place of each row among the run's rows in the table, shape (rows,).
     """
 
-    runs: Integers
-    questions: Integers
-    starts: Integers
-    places: NDArray[np.int32]
-    order: Integers
+    positions: NDArray[np.int32]
+    order: NDArray[np.int32]
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+        return self.positions.nbytes + self.order.nbytes
 
 
 @dataclass(frozen=True)
 class Items:
-    """Every item of a dataset, by row of its layout and, within one, by clue.
+    """The items of one run, by row of its statistics and, within one, by clue.
 
     Attributes:
         first: index of each row's first item and, last, how many there are, shape (rows + 1,).
@@ -136,7 +144,7 @@ class Items:
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+        return self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
 
     def of(self, rows: Integers) -> tuple[Integers, Integers]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
@@ -144,24 +152,55 @@ class Items:
         return items, np.diff(starts)
 
 
-def layout(snapshot: Snapshot, dataset: str) -> Layout:
-    """How the rows of a dataset's statistics lie in memory."""
-    return snapshot.held(dataset, "layout", lambda: _layout(snapshot, dataset))
+def lies(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Lie]:
+    """How the statistics of each run lie in memory."""
+    sql = """select list_position($runs, s.run) as run, q.position
+        from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
+        where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
+
+    def lie(_: str, table: pl.DataFrame) -> Lie:
+        positions = table["position"].to_numpy()
+        order = np.argsort(positions, kind="stable")
+        return Lie(positions[order].astype(np.int32), order.astype(np.int32))
+
+    return snapshot.held(dataset, "lie", runs, lambda missing: _read(snapshot, dataset, missing, sql, lie))
 
 
-def column(snapshot: Snapshot, dataset: str, name: str) -> Floats:
-    """A column of a dataset's statistics, one number per row of its layout, NaN for null."""
-    return snapshot.held(dataset, f"statistics.{name}", lambda: numbers(_table(snapshot, dataset, name)[name]))
+def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
+    """A column of the statistics of each run, one number per row as it lies, NaN for null."""
+    return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: numbers(table[name]))
 
 
-def bins(snapshot: Snapshot, dataset: str) -> Bins:
-    """The bins of confidence of a dataset's statistics."""
-    return snapshot.held(dataset, "bins", lambda: Bins.of(_table(snapshot, dataset, BINS_USED, *BIN_COLUMNS)))
+def bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
+    """The bins of confidence of the statistics of each run."""
+    return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.of)
 
 
-def items(snapshot: Snapshot, dataset: str) -> Items:
-    """The items of a dataset."""
-    return snapshot.held(dataset, "items", lambda: _items(snapshot, dataset))
+def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Items]:
+    """The items of each run."""
+
+    def read(missing: list[str]) -> dict[str, Items]:
+        counts = dict(zip(missing, column(snapshot, dataset, missing, "items"), strict=True))
+
+        def made(run: str, table: pl.DataFrame) -> Items:
+            first = np.append(0, np.cumsum(counts[run])).astype(np.int64)
+            clue = table["clue"].cast(pl.Int32).to_numpy()
+            return Items(first, clue, numbers(table["confidence"]), numbers(table["correct"]))
+
+        return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), made)
+
+    return snapshot.held(dataset, "items", runs, read)
+
+
+def logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
+    """Log-probability of the guess of each of the items of each run, NaN where it is unknown."""
+    sql = _responses("list_sum(p.token_logprobs) as logprob")
+    return snapshot.held(
+        dataset,
+        "logprobs",
+        runs,
+        lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: numbers(table["logprob"])),
+    )
 
 
 def numbers(column: pl.Series) -> Floats:
@@ -169,52 +208,43 @@ def numbers(column: pl.Series) -> Floats:
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
-def _layout(snapshot: Snapshot, dataset: str) -> Layout:
-    parameters = {"dataset": dataset}
-    positions = "select position from {} where dataset = $dataset order by position"
-    runs, questions = (
-        snapshot.frame(positions.format(table), parameters)["position"].to_numpy() for table in ("runs", "questions")
-    )
-    found = snapshot.frame(
-        """select r.position as run, q.position as question from statistics s join runs r on r.run = s.run
-        join questions q on q.dataset = s.dataset and q.question_id = s.question_id
-        where s.dataset = $dataset order by s.rowid""",
-        parameters,
-    )
-    run, places = (np.searchsorted(known, found[name].to_numpy()) for name, known in (("run", runs), ("question", questions)))
-    order = np.lexsort((places, run))
-    starts = np.searchsorted(run[order], np.arange(len(runs) + 1))
-    return Layout(runs, questions, starts, places[order].astype(np.int32), order)
+def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
+    """One part after the other, also where there is none."""
+    return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
 
 
-def _table(snapshot: Snapshot, dataset: str, *names: str) -> pl.DataFrame:
-    """Columns of the statistics, in the order of the layout."""
+def _statistics(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], made: Callable[[pl.DataFrame], V]
+) -> list[V]:
+    """What is made of columns of each run's statistics, of one row per question as it lies."""
     # DuckDB gives rows in the order of the table where nothing else is asked for.
-    found = snapshot.frame(f"select {', '.join(names)} from statistics where dataset = $dataset", {"dataset": dataset})
-    return found[layout(snapshot, dataset).order]
+    sql = f"""select list_position($runs, run) as run, {", ".join(columns)} from statistics
+        where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""
+
+    def read(missing: list[str]) -> dict[str, V]:
+        order = dict(zip(missing, lies(snapshot, dataset, missing), strict=True))
+        return _read(snapshot, dataset, missing, sql, lambda run, table: made(table[order[run].order]))
+
+    return snapshot.held(dataset, name, runs, read)
 
 
-def logprobs(snapshot: Snapshot, dataset: str) -> Floats:
-    """Log-probability of the guess of each of a dataset's items, shape (items,), NaN where it is unknown."""
-    sql = "list_sum(p.token_logprobs) as logprob"
-    return snapshot.held(dataset, "logprobs", lambda: numbers(_responses(snapshot, dataset, sql)["logprob"]))
+def _responses(columns: str) -> str:
+    """SQL for columns of the responses ``p`` of some runs, by run, question and clue."""
+    return f"""select list_position($runs, p.run) as run, {columns}
+        from responses p join questions q on q.dataset = p.dataset and q.question_id = p.question_id
+        where p.dataset = $dataset and p.run between $first and $last and list_contains($runs, p.run)
+        order by 1, q.position, p.clue"""
 
 
-def _items(snapshot: Snapshot, dataset: str) -> Items:
-    found = _responses(snapshot, dataset, "p.clue, p.confidence, p.correct")
-    first = np.append(0, np.cumsum(column(snapshot, dataset, "items"))).astype(np.int64)
-    clue = found["clue"].cast(pl.Int32).to_numpy()
-    return Items(first, clue, numbers(found["confidence"]), numbers(found["correct"]))
-
-
-def _responses(snapshot: Snapshot, dataset: str, columns: str) -> pl.DataFrame:
-    """Columns of the responses ``p``, by run, question and clue."""
-    return snapshot.frame(
-        f"""select {columns} from responses p
-        join runs r on r.run = p.run join questions q on q.dataset = p.dataset and q.question_id = p.question_id
-        where p.dataset = $dataset order by r.position, q.position, p.clue""",
-        {"dataset": dataset},
-    )
+def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, made: Callable[[str, pl.DataFrame], V]) -> dict[str, V]:
+    """What is made of the rows of each run, in the order in which ``sql`` gives them: its column ``run`` counts from 1."""
+    # The runs' range lets DuckDB pass over what it need not read: rows of a run stand together.
+    parameters = {"dataset": dataset, "runs": runs, "first": min(runs), "last": max(runs)}
+    found = snapshot.frame(sql, parameters)
+    number = found["run"].to_numpy()
+    order = np.argsort(number, kind="stable")
+    ends = np.searchsorted(number[order], np.arange(1, len(runs) + 2))
+    return {run: made(run, found[order[a:b]]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
 
 
 def _ranges(first: Integers, rows: Integers) -> tuple[Integers, Integers]:

@@ -35,7 +35,7 @@ class Datasets(msgspec.Struct):
 
 def datasets(snapshot: Snapshot) -> Datasets:
     """Every dataset."""
-    return Datasets([counts(snapshot, name) for name in snapshot.revisions])
+    return Datasets([counts(snapshot, name) for name in snapshot.states])
 
 
 def counts(snapshot: Snapshot, name: str) -> Dataset:

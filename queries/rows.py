@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
 from data.store import Snapshot
 from queries import columns
-from queries.columns import Bins, Floats, Integers, Layout, numbers
+from queries.columns import Bins, Floats, Integers, Lie, joined, numbers
 from queries.selection import Selection
 
 
@@ -41,47 +41,46 @@ def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.Dat
     Args:
         snapshot: the store.
         dataset: where they are.
-        runs, questions: what is chosen, with the ``position`` of each, ascending.
+        runs, questions: what is chosen, by ``run`` and by ascending ``position``.
         reads: which statistics.
         pairs: whether items are asked for.
     """
-    rows, run, places = taken(columns.layout(snapshot, dataset), runs["position"].to_numpy(), questions["position"].to_numpy())
-    said = columns.items(snapshot, dataset) if pairs else None
-    items = said.of(rows)[0] if said else None
-    every = len(rows) == len(columns.layout(snapshot, dataset).places)
+    names = runs["run"].to_list()
+    rows, places = taken(columns.lies(snapshot, dataset, names), questions["position"].to_numpy())
 
-    def of(values: NDArray[Any]) -> NDArray[Any]:
-        return values if every else values[rows]
+    def of(parts: Iterable[NDArray[Any]], chosen: Iterable[Integers] = rows) -> Floats:
+        each = zip(parts, chosen, strict=True)
+        return joined([part if len(part) == len(some) else part[some] for part, some in each], float)
 
     binned = bool(reads & {*BIN_COLUMNS})
+    said = columns.items(snapshot, dataset, names) if pairs else []
+    items = [part.of(some)[0] for part, some in zip(said, rows, strict=False)]
     return Rows(
-        run=run,
-        places=places,
-        sums={name: of(columns.column(snapshot, dataset, name)) for name in reads - {*BIN_COLUMNS}},
-        bins=columns.bins(snapshot, dataset).take(rows) if binned else None,
-        pairs=(said.confidence[items], said.correct[items]) if said else None,
+        run=np.repeat(np.arange(len(names)), np.array([len(part) for part in rows], dtype=np.int64)),
+        places=joined(places, np.int64),
+        sums={name: of(columns.column(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}},
+        bins=Bins.joined([part.take(some) for part, some in zip(columns.bins(snapshot, dataset, names), rows, strict=True)])
+        if binned
+        else None,
+        pairs=(of((part.confidence for part in said), items), of((part.correct for part in said), items)) if pairs else None,
     )
 
 
-def taken(lie: Layout, runs: Integers, questions: Integers) -> tuple[Integers, Integers, Integers]:
-    """The rows about some runs and questions.
+def taken(lies: Sequence[Lie], questions: Integers) -> tuple[list[Integers], list[Integers]]:
+    """The rows about some questions, of each run.
 
     Args:
-        lie: how rows lie in memory.
-        runs, questions: positions of those that are chosen, ascending.
+        lies: how the rows of each run lie.
+        questions: positions of those that are chosen, ascending.
 
     Returns:
-        their indices, ascending, and places of each row's run and question among those chosen, each of shape (rows,).
+        their indices, ascending, and the place of each row's question among those chosen: an array of shape (rows,) per run.
     """
-    place_of = np.full(len(lie.questions), -1)
-    place_of[np.searchsorted(lie.questions, questions)] = np.arange(len(questions))
-    found, counts = [np.zeros(0, dtype=np.int64)], []
-    for number in np.searchsorted(lie.runs, runs):
-        start, end = lie.starts[number : number + 2]
-        found.append(start + np.flatnonzero(place_of[lie.places[start:end]] >= 0))
-        counts.append(len(found[-1]))
-    rows = np.concatenate(found)
-    return rows, np.repeat(np.arange(len(runs)), counts), place_of[lie.places[rows]]
+    place_of = np.full(max([-1, *(lie.positions.max(initial=-1) for lie in lies), questions.max(initial=-1)]) + 1, -1)
+    place_of[questions] = np.arange(len(questions))
+    found = [place_of[lie.positions] for lie in lies]
+    rows = [np.flatnonzero(places >= 0) for places in found]
+    return rows, [places[some] for places, some in zip(found, rows, strict=True)]
 
 
 def anew(snapshot: Snapshot, selection: Selection, reads: Set[str], pairs: bool, responses: str | None) -> Rows:

@@ -50,12 +50,12 @@ class SideBySide(msgspec.Struct):
 
 
 def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> SideBySide:
-    """A metric that single questions have, of two runs on each question of a selection that both answered.
+    """A metric that single questions have and that ranks runs, of two runs on each question of a selection that both answered.
 
     Raises:
         BadAddress: there is no such run in the dataset, or a run is compared with itself.
     """
-    assert metric.single
+    assert metric.single and metric.direction != "none"
     _, couple = two(snapshot, selection, a, b, [metric])
     if couple is None:
         return SideBySide(0, [], ALIKE, [0] * BINS, [])

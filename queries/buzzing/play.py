@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, starmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,19 +137,22 @@ def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
 
 def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, positions: Ints) -> Iterator[Said]:
     with_clauses, parameters = chosen(selection)
-    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
-    rows, run, question = taken(columns.layout(snapshot, selection.dataset), runs["position"].to_numpy(), positions)
-    answers = columns.items(snapshot, selection.dataset)
-    items, each = answers.of(rows)
-    run, question = np.repeat(run, each), np.repeat(question, each)
-    at = board.first[question] + answers.clue[items]
-    if selection.revealed:
-        low, high = selection.revealed
-        kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
-        items, run, question, at = items[kept], run[kept], question[kept], at[kept]
-    stated = answers.confidence if rules.scale == "confidence" else columns.logprobs(snapshot, selection.dataset)
-    score, correct = stated[items], answers.correct[items]
-    ends = np.searchsorted(run, np.arange(len(runs) + 1))
-    for names, part in zip(runs.drop("position").iter_rows(), starmap(slice, pairwise(ends.tolist())), strict=True):
-        if part.start < part.stop:
-            yield Said(Run(*names), board, rules, question[part], at[part], score[part], correct[part])
+    found = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
+    runs = [Run(*row) for row in found]
+    names = [run.run for run in runs]
+    answers = columns.items(snapshot, selection.dataset, names)
+    if rules.scale == "confidence":
+        scores = [said.confidence for said in answers]
+    else:
+        scores = columns.logprobs(snapshot, selection.dataset, names)
+    asked = taken(columns.lies(snapshot, selection.dataset, names), positions)
+    for run, said, score, rows, places in zip(runs, answers, scores, *asked, strict=True):
+        items, each = said.of(rows)
+        question = np.repeat(places, each)
+        at = board.first[question] + said.clue[items]
+        if selection.revealed:
+            low, high = selection.revealed
+            kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
+            items, question, at = items[kept], question[kept], at[kept]
+        if len(items):
+            yield Said(run, board, rules, question, at, score[items], said.correct[items])

@@ -13,6 +13,23 @@ def no_samples():
         yield
 
 
+# What a run's statistics and items are computed from, and they themselves.
+BASE = {
+    "questions": "question_id, position, clues", "clues": "question_id, clue, word_end, revealed",
+    "curves": "*", "responses": "*", "statistics": "*",
+}  # fmt: skip
+
+
+def bases(snapshot, dataset, runs):
+    """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
+    found = {}
+    for table, columns in BASE.items():
+        kept = "where dataset = $d" + (" and list_contains($r, run)" if table in ("responses", "statistics") else "")
+        parameters = {"d": dataset} | ({"r": runs} if "run" in kept else {})
+        found[table] = snapshot.rows(f"select hash(t) from (select {columns} from {table} {kept}) t order by 1", parameters)
+    return found
+
+
 def datasets(snapshot):
     """What the store holds of each dataset."""
     tables = [
@@ -39,9 +56,12 @@ def whoever_changes_a_dataset_says_so(monkeypatch):
         before, after = datasets(was), datasets(now)
         for name in before | after:
             if before.get(name) != after.get(name):
-                assert was.revisions.get(name) != now.revisions.get(name), f"{name} has changed, and its revision has not"
+                assert was.states.get(name) != now.states.get(name), f"{name} has changed, and its revision has not"
             else:
-                assert was.revisions.get(name) == now.revisions.get(name), f"{name} has a new revision, and is what it was"
+                assert was.states.get(name) == now.states.get(name), f"{name} has a new revision, and is what it was"
+            if name in before and name in after and was.states[name].base == now.states[name].base:
+                runs = [run for (run,) in was.rows("select run from runs where dataset = $d", {"d": name})]
+                assert bases(was, name, runs) == bases(now, name, runs), f"earlier runs of {name} have changed, its base has not"
         return result
 
     monkeypatch.setattr(GenerationStore, "write", watched)

@@ -36,7 +36,7 @@ class Service:
 
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
-        self.store = open_store(settings.store, threads=max(1, 4 // settings.workers))
+        self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), room=settings.memory_mb * 2**20)
         folder = _cache_folder(self.store.folder)
         self._answers = Answers(server, settings.cache, folder)
         self.access = Access(settings, Tokens(self.store.folder), Failures(folder))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
+from data.memory import ROOM
+
 PREFIX = "CLUELINE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 UPLOAD_MODES = ("token", "open", "off")
@@ -24,6 +26,7 @@ class Settings:
         store: folder of the store.
         host, port: where to listen.
         workers: gunicorn worker processes.
+        memory_mb: what of the runs' statistics each worker holds in memory at most.
         cache: ``filesystem`` (a folder in the store) or a ``redis://`` address.
         uploads: who may upload: ``token``, ``open`` or ``off``.
         max_upload_mb: largest upload.
@@ -35,6 +38,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8050
     workers: int = min(4, os.cpu_count() or 1)
+    memory_mb: int = ROOM // 2**20
     cache: str = "filesystem"
     uploads: str = "token"
     max_upload_mb: int = 1024
@@ -84,6 +88,7 @@ READERS: dict[str, Callable[[str], str | int]] = {
     "host": str,
     "port": _whole(1, 65535),
     "workers": _whole(1, 64),
+    "memory_mb": _whole(1, 1_000_000),
     "cache": _cache,
     "uploads": _one_of(*UPLOAD_MODES),
     "max_upload_mb": _whole(1, 1_000_000),

@@ -25,7 +25,7 @@ import duckdb
 import polars as pl
 
 from data.frames import ArrowStream, frame, literal
-from data.memory import Memory, Sized
+from data.memory import ROOM, Memory, Sized
 from data.revisions import State, states
 from data.statistics import TABLE
 
@@ -103,12 +103,15 @@ class Store(Protocol):
         """
 
 
-def open_store(url: str | Path, *, threads: int | None = None, memory_limit: str | None = None) -> GenerationStore:
+def open_store(
+    url: str | Path, *, threads: int | None = None, memory_limit: str | None = None, room: int = ROOM
+) -> GenerationStore:
     """Open the store in the folder ``url``; the folder is made at the first write.
 
     Args:
         url: path of a folder.
         threads: DuckDB threads of this process (default: all cores).
+        room: bytes of what snapshots hold in memory (``data.memory``).
         memory_limit: DuckDB's memory in this process, such as ``1GB`` (default: DuckDB's own, 80 % of the machine).
     """
     if re.match(r"[a-z][a-z0-9+.-]+:", str(url)):
@@ -118,18 +121,18 @@ def open_store(url: str | Path, *, threads: int | None = None, memory_limit: str
         options["threads"] = threads
     if memory_limit:
         options["memory_limit"] = memory_limit
-    return GenerationStore(Path(url), options)
+    return GenerationStore(Path(url), options, room)
 
 
 class GenerationStore:
     """A folder of generations, ``gen-000042.duckdb``, and ``CURRENT``: the file in force and a token that never repeats."""
 
-    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, options: dict[str, Any], room: int = ROOM) -> None:
         self.folder = folder.expanduser().absolute()
         self.options = options
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
-        self._memory = Memory()
+        self._memory = Memory(room)
 
     def _pointer(self) -> tuple[str, str]:
         """File name in force and version; ("", "0") before the first write."""

@@ -7,14 +7,14 @@ or the sum of the guess's token log-probabilities, at most 0 (GRACE app. E.3: -0
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from queries.metrics.kernels.arrays import Floats, ratio
+from queries.metrics.kernels.arrays import Floats, Ints, distinct, ratio
 
-Ints = NDArray[np.int64]
 TIED = 1e-12  # values nearer than this to the greatest one are as great, but for rounding
 
 
@@ -32,11 +32,27 @@ class Passing(NamedTuple):
     """The rows at which some threshold makes a player buzz: at ``rows[i]`` for low[i] <= tau < high[i], and for no other tau.
 
     Each of shape (n,); ``low`` is -inf where no score comes before it in its question. Intervals of a question never overlap.
+
+    Attributes:
+        rows: ascending.
+        scores: -inf and every score that there is, ascending, shape (m,).
+        below, at: which of these ``low`` and ``high`` are.
     """
 
     rows: Ints
-    low: Floats
-    high: Floats
+    scores: Floats
+    below: Ints
+    at: Ints
+
+    @property
+    def low(self) -> Floats:
+        """The lowest threshold that leads to each."""
+        return self.scores[self.below]
+
+    @property
+    def high(self) -> Floats:
+        """Its score: a threshold as high leads to it no more."""
+        return self.scores[self.at]
 
 
 def passing(question: Ints, score: Floats) -> Passing:
@@ -47,7 +63,7 @@ def passing(question: Ints, score: Floats) -> Passing:
         score: shape (n,), NaN where there is none: it passes no threshold.
     """
     known = ~np.isnan(score)
-    values, ranks = np.unique(score[known], return_inverse=True)
+    values, ranks = distinct(score[known])
     rank = np.zeros(len(score), np.int64)  # from 1; 0 for none
     rank[known] = ranks + 1
     # Stacked above the ranks of the question before, so that one running maximum serves all questions.
@@ -55,8 +71,7 @@ def passing(question: Ints, score: Floats) -> Passing:
     before = np.concatenate([[0], np.maximum.accumulate(base + rank)[:-1]]) if len(rank) else rank
     highest = np.maximum(before - base, 0)  # among the rows before it in its question, 0 for none
     rows = np.flatnonzero(rank > highest)
-    ends = np.concatenate([[-np.inf], values])
-    return Passing(rows, ends[highest[rows]], ends[rank[rows]])
+    return Passing(rows, np.concatenate([[-np.inf], values]), highest[rows], rank[rows])
 
 
 def buzzpoints(found: Passing, threshold: float) -> Ints:
@@ -86,14 +101,14 @@ def steps(found: Passing, worth: Floats, floor: float) -> Steps:
         worth: what each of them is worth, shape (n,) or (n, kinds).
         floor: the lowest threshold, may be -inf.
     """
-    low, high = np.maximum(found.low, floor), np.maximum(found.high, floor)
-    thresholds = np.unique(np.append(high, floor))
-    change = np.zeros((len(thresholds), *worth.shape[1:]))
-    np.add.at(change, np.searchsorted(thresholds, high), worth)
-    np.subtract.at(change, np.searchsorted(thresholds, low), worth)
+    count = len(found.scores)
+    kinds = worth.reshape(len(worth), math.prod(worth.shape[1:])).T
+    change = [np.bincount(found.at, kind, count) - np.bincount(found.below, kind, count) for kind in kinds]
+    steps = np.flatnonzero((np.bincount(found.at, minlength=count) > 0) & (found.scores > floor))
     # Added up from the top, where nobody buzzes: that end is exactly 0.
-    above = np.cumsum(change[:0:-1], axis=0)[::-1]
-    return Steps(thresholds, np.concatenate([above, np.zeros_like(change[:1])]))
+    above = np.cumsum(np.stack(change, axis=-1)[steps[::-1]], axis=0)[::-1]
+    totals = np.concatenate([above, np.zeros((1, len(change)))])
+    return Steps(np.append(floor, found.scores[steps]), totals.reshape(-1, *worth.shape[1:]))
 
 
 class Best(NamedTuple):

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from queries.metrics.kernels.arrays import FLAT, Floats, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, distinct, ratio
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100
-DECIMAL = 10_000  # confidences of up to four digits are whole numbers of parts
 FEW = 8  # items of the same confidence
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
@@ -82,13 +81,9 @@ def levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]
     Args:
         confidence, correct: of each item, shape (n,), in any order; in [0, 1].
     """
-    number = np.rint(confidence * DECIMAL).astype(np.int64)
-    if (number / DECIMAL == confidence).all():  # as people and models mostly write them: counted, which is faster than sorted
-        items = np.bincount(number, minlength=DECIMAL + 1)
-        there = np.flatnonzero(items)
-        return there / DECIMAL, items[there].astype(float), np.bincount(number, correct, DECIMAL + 1)[there].astype(float)
-    stated, number, items = np.unique(confidence, return_inverse=True, return_counts=True)
-    return stated, items.astype(float), np.bincount(number, correct, len(stated)).astype(float)
+    stated, number = distinct(confidence)
+    items, right = (np.bincount(number, each, len(stated)).astype(float) for each in (None, correct))
+    return stated, items, right
 
 
 def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:

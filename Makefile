@@ -38,7 +38,7 @@ test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@tests='not soak and not walk'; scripts/get-chromium $(PY) || tests='not soak and not walk and not browser'; \
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
 
-walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back; axe on every page (minutes)
+walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back; axe and the keyboard on every page (minutes)
 	@scripts/get-chromium $(PY)
 	$(PY) -m pytest -m walk $(PYTEST_ARGS) tests/browser
 

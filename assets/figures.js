@@ -36,7 +36,7 @@
         const plot = [...document.querySelectorAll("#content .js-plotly-plot")].find((one) => ((one.layout || {}).meta || {}).figure === name);
         const trace = (plot && plot.data[point.curveNumber]) || {};
         const link = (trace.meta || {}).link;
-        if (link) clueline.go(link.replace("ID", () => encodeURIComponent(point.customdata)));
+        if (typeof link === "string") clueline.go(link.replace("ID", () => encodeURIComponent(point.customdata)));
     };
 
     // A figure as a file, named after it and the page.

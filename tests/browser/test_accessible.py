@@ -1,6 +1,8 @@
 """No page has a serious or critical violation of axe-core's rules, in either theme, wide or narrow; and the keyboard reaches and
 uses every control."""
 
+from urllib.parse import quote
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from driving import eventually, pairs, path
@@ -56,6 +58,7 @@ def test_axe_finds_nothing_grave(visit, theme, width, rules):
     assert not said, "\n".join(said)
 
 
+@pytest.mark.walk
 def test_tab_reaches_every_control_and_shows_where_it_is(visit):
     page = visit()
     page.add_init_script(COUNT)
@@ -115,7 +118,8 @@ def test_the_table_behind_the_scatter_opens_what_its_dots_open(visit):
     page.add_init_script(COUNT)
     page.goto("/compare?dataset=pyramid")
     shown(page)
-    dots = page.evaluate("document.querySelector('.figure-scatter .js-plotly-plot').data.at(-1).customdata.map((dot) => dot[1])")
+    trace = page.evaluate("document.querySelector('.figure-scatter .js-plotly-plot').data.at(-1)")
+    dots = [trace["meta"]["link"].replace("ID", quote(name, safe="")) for name in trace["customdata"]]
     page.locator(".figure-scatter summary").focus()
     page.keyboard.press("Enter")
     links = page.locator(".figure-scatter tbody th a")

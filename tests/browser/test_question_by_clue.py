@@ -295,6 +295,7 @@ def test_the_error_panel_leads_back_to_what_there_is(visit):
     listed(page)
 
 
+@pytest.mark.walk
 def test_nothing_is_wider_than_a_telephone(visit, awkward):
     page = visit(width=390, height=844)
     wide = []

@@ -219,7 +219,7 @@ def test_distributions_as_maps_come_out(pair, tmp_path):
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=30)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(guesses=st.lists(TEXTS, min_size=1, max_size=60), confidences=st.lists(st.floats(0, 1), min_size=60, max_size=60))
 def test_any_guess_and_confidence_come_out(bare, tmp_path_factory, guesses, confidences):
     folder = tmp_path_factory.mktemp("any")

@@ -6,7 +6,7 @@ summed, some ten times as fast. Sums have the same digits as there: they are add
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,18 +149,6 @@ def bin_of(confidence: Floats) -> NDArray[np.int8]:
     found -= confidence < EDGES[found]
     found += confidence >= np.append(EDGES[1:], np.inf)[found]
     return found
-
-
-def spread(bins: NDArray[np.integer[Any]], values: Floats) -> Floats:
-    """What the bins that hold items hold, and 0 in the others: shape (questions, BINS).
-
-    Args:
-        bins: of each question: bit k is set where bin k holds items; shape (questions,).
-        values: of those bins, question by question, from the lowest bin up.
-    """
-    full = np.zeros((len(bins), BINS))
-    full[(bins[:, None] >> np.arange(BINS)) & 1 == 1] = values
-    return full
 
 
 def curve_sums(confidence: Floats, correct: Floats, starts: Integers, curves: dict[str, Floats]) -> dict[str, Floats]:

@@ -16,9 +16,8 @@ from data.memory import Sized
 from data.statistics import BIN_COLUMNS, BINS_USED
 from data.store import Snapshot
 from data.sums import BINS
+from queries.metrics.kernels.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 V = TypeVar("V", bound=Sized)
 
 
@@ -32,7 +31,7 @@ class Sparse:
         values: of each entry, shape (entries,).
     """
 
-    first: Integers
+    first: Ints
     bin: NDArray[np.int8]
     values: Floats
 
@@ -45,7 +44,7 @@ class Sparse:
         return Sparse(first, self.bin[entries], self.values[entries])
 
 
-def added(column: Floats | Sparse, places: Integers, count: int) -> Floats:
+def added(column: Floats | Sparse, places: Ints, count: int) -> Floats:
     """Totals of a column of shape (rows, ...) over the rows of each of ``count`` places: shape (count, ...).
 
     Args:
@@ -72,7 +71,7 @@ def dense(column: Floats | Sparse) -> Floats:
 class Bins:
     """The bins of confidence of some rows that hold items: ``first`` and ``bin`` as of ``Sparse``; each of ``BIN_COLUMNS``."""
 
-    first: Integers
+    first: Ints
     bin: NDArray[np.int8]
     values: dict[str, Floats]
 
@@ -89,7 +88,7 @@ class Bins:
         """Size in bytes."""
         return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
 
-    def take(self, rows: Integers) -> Bins:
+    def take(self, rows: Ints) -> Bins:
         """Those of some rows, by ascending indices."""
         if len(rows) == len(self.first) - 1:
             return self
@@ -110,7 +109,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Lie:
+class Placement:
     """How the rows of one run's statistics lie in memory.
 
     Attributes:
@@ -136,7 +135,7 @@ class Items:
         clue, confidence, correct: of each item, shape (items,).
     """
 
-    first: Integers
+    first: Ints
     clue: NDArray[np.int32]
     confidence: Floats
     correct: Floats
@@ -146,24 +145,24 @@ class Items:
         """Size in bytes."""
         return self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
 
-    def of(self, rows: Integers) -> tuple[Integers, Integers]:
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
         starts, items = _ranges(self.first, rows)
         return items, np.diff(starts)
 
 
-def lies(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Lie]:
+def placements(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Placement]:
     """How the statistics of each run lie in memory."""
     sql = """select list_position($runs, s.run) as run, q.position
         from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
         where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
 
-    def lie(_: str, table: pl.DataFrame) -> Lie:
+    def placed(_: str, table: pl.DataFrame) -> Placement:
         positions = table["position"].to_numpy()
         order = np.argsort(positions, kind="stable")
-        return Lie(positions[order].astype(np.int32), order.astype(np.int32))
+        return Placement(positions[order].astype(np.int32), order.astype(np.int32))
 
-    return snapshot.held(dataset, "lie", runs, lambda missing: _read(snapshot, dataset, missing, sql, lie))
+    return snapshot.held(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
 
 
 def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
@@ -222,7 +221,7 @@ def _statistics(
         where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""
 
     def read(missing: list[str]) -> dict[str, V]:
-        order = dict(zip(missing, lies(snapshot, dataset, missing), strict=True))
+        order = dict(zip(missing, placements(snapshot, dataset, missing), strict=True))
         return _read(snapshot, dataset, missing, sql, lambda run, table: made(table[order[run].order]))
 
     return snapshot.held(dataset, name, runs, read)
@@ -247,7 +246,7 @@ def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, made: Cal
     return {run: made(run, found[order[a:b]]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
 
 
-def _ranges(first: Integers, rows: Integers) -> tuple[Integers, Integers]:
+def _ranges(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Index of the first entry of each of some rows among their entries, and number of these; and the indices of the entries.
 
     Args:

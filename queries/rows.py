@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
 from data.store import Snapshot
 from queries import columns
-from queries.columns import Bins, Floats, Integers, Lie, joined, numbers
+from queries.columns import Bins, Placement, joined, numbers
+from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 
 
@@ -28,8 +29,8 @@ class Rows:
         pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,); None if not asked for.
     """
 
-    run: Integers
-    places: Integers
+    run: Ints
+    places: Ints
     sums: dict[str, Floats]
     bins: Bins | None
     pairs: tuple[Floats, Floats] | None
@@ -46,39 +47,37 @@ def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.Dat
         pairs: whether items are asked for.
     """
     names = runs["run"].to_list()
-    rows, places = taken(columns.lies(snapshot, dataset, names), questions["position"].to_numpy())
+    rows, places = taken(columns.placements(snapshot, dataset, names), questions["position"].to_numpy())
 
-    def of(parts: Iterable[NDArray[Any]], chosen: Iterable[Integers] = rows) -> Floats:
+    def of(parts: Iterable[NDArray[Any]], chosen: Iterable[Ints] = rows) -> Floats:
         each = zip(parts, chosen, strict=True)
         return joined([part if len(part) == len(some) else part[some] for part, some in each], float)
 
-    binned = bool(reads & {*BIN_COLUMNS})
+    bins = columns.bins(snapshot, dataset, names) if reads & {*BIN_COLUMNS} else None
     said = columns.items(snapshot, dataset, names) if pairs else []
     items = [part.of(some)[0] for part, some in zip(said, rows, strict=False)]
     return Rows(
         run=np.repeat(np.arange(len(names)), np.array([len(part) for part in rows], dtype=np.int64)),
         places=joined(places, np.int64),
         sums={name: of(columns.column(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}},
-        bins=Bins.joined([part.take(some) for part, some in zip(columns.bins(snapshot, dataset, names), rows, strict=True)])
-        if binned
-        else None,
+        bins=None if bins is None else Bins.joined([part.take(some) for part, some in zip(bins, rows, strict=True)]),
         pairs=(of((part.confidence for part in said), items), of((part.correct for part in said), items)) if pairs else None,
     )
 
 
-def taken(lies: Sequence[Lie], questions: Integers) -> tuple[list[Integers], list[Integers]]:
+def taken(placements: Sequence[Placement], questions: Ints) -> tuple[list[Ints], list[Ints]]:
     """The rows about some questions, of each run.
 
     Args:
-        lies: how the rows of each run lie.
+        placements: how the rows of each run lie.
         questions: positions of those that are chosen, ascending.
 
     Returns:
         their indices, ascending, and the place of each row's question among those chosen: an array of shape (rows,) per run.
     """
-    place_of = np.full(max([-1, *(lie.positions.max(initial=-1) for lie in lies), questions.max(initial=-1)]) + 1, -1)
+    place_of = np.full(max([-1, *(each.positions.max(initial=-1) for each in placements), questions.max(initial=-1)]) + 1, -1)
     place_of[questions] = np.arange(len(questions))
-    found = [place_of[lie.positions] for lie in lies]
+    found = [place_of[each.positions] for each in placements]
     rows = [np.flatnonzero(places >= 0) for places in found]
     return rows, [places[some] for places, some in zip(found, rows, strict=True)]
 

@@ -145,7 +145,7 @@ def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, 
         scores = [said.confidence for said in answers]
     else:
         scores = columns.logprobs(snapshot, selection.dataset, names)
-    asked = taken(columns.lies(snapshot, selection.dataset, names), positions)
+    asked = taken(columns.placements(snapshot, selection.dataset, names), positions)
     for run, said, score, rows, places in zip(runs, answers, scores, *asked, strict=True):
         items, each = said.of(rows)
         question = np.repeat(places, each)

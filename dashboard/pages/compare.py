@@ -169,7 +169,7 @@ def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
 
 def _scatter_title(metric: Metric, found: SideBySide) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
-    part = f" (every {-(-found.questions // len(found.dots))}th)" if len(found.dots) < found.questions else ""
+    part = f" (one in {-(-found.questions // len(found.dots))})" if len(found.dots) < found.questions else ""
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 

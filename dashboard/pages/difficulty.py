@@ -62,12 +62,14 @@ def _hard_easy(found: Difficulty, looking: Looking, names: dict[str, str], shade
     ]
     missing = count(found.without, "question") if found.without else None
     link = looking.link(question_path(looking.selection.dataset, "ID"), dataset=None)
+    thinned = max((round((run.questions - found.without) / len(run.points)) for run in found.runs if run.points), default=1)
     return [
         figure(
             "hard-easy",
             hard_easy_figure(found.runs, names, shades, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
-            "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question",
+            "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question"
+            + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
         ),
         html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
         table(["Run", "Slope", "95 % interval", "Questions"], slopes, "Hard-easy slopes"),

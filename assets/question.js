@@ -69,9 +69,10 @@
     }
     clueline.move = move;
 
+    // By the address: the page follows it, and a key may be pressed before it has.
     const current = () => {
-        const element = document.querySelector("#clues .now");
-        return element ? Number(element.dataset.clue) : last();
+        const clue = new URLSearchParams(window.location.search).get("clue");
+        return clue ? Number(clue) : last();
     };
 
     document.addEventListener("click", (event) => {

@@ -77,6 +77,15 @@ def at_clue(page, question, clue):
     eventually(page, check)
 
 
+def test_keys_pressed_faster_than_the_page_follows_all_count(page):
+    opened(page, f"{QUESTION}?clue=4")
+    question = api(page, "questions/pyramid/lit-01")
+    at_clue(page, question, 4)
+    pressed = "new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true })"
+    page.evaluate(f"() => {{ for (let time = 0; time < 3; time++) document.body.dispatchEvent({pressed}); }}")
+    at_clue(page, question, 1)
+
+
 def test_arrow_keys_move_the_cursor_without_the_server(page):
     opened(page, f"{QUESTION}?clue=2")
     question = api(page, "questions/pyramid/lit-01")

@@ -144,12 +144,6 @@ def test_each_confidence_is_in_one_bin(confidence):
     assert found["rounded"] == float(min(abs(confidence - k / 20) for k in range(21)) <= 1e-9)
 
 
-def test_bins_are_spread_over_all_of_them():
-    found = sums.spread(np.array([0b1, 0b100_0000_0010, 0b111_1111_1111], np.int16), np.arange(1.0, 15.0))
-    assert found.tolist() == [[1, *[0] * 10], [0, 2, *[0] * 8, 3], list(range(4, 15))]
-    assert sums.spread(np.array([], np.int16), np.array([])).shape == (0, 11)
-
-
 def test_bins_of_floats_that_are_not_what_they_look_like():
     assert [bin_of(x) for x in (0.3, 0.1 + 0.2, 0.7, 0.1 * 7, 0.7 - 1e-15, 1.0, 1 - 1e-16)] == [3, 3, 7, 7, 6, 10, 9]
     assert 0.3 * 10 < 0.1 * 3 * 10  # why they are not multiplied

@@ -20,6 +20,7 @@ from dashboard.settings import BadSetting, Settings, read_settings, unknown_sett
 from data.ingest import Progress, import_paths, seed
 from data.readers import readers
 from data.rehearsal import rehearse
+from data.repair import damage_of, versions_on_disk
 from data.report import Refused, Report
 from data.staging import ImportOptions
 from data.store import StoreError, open_store
@@ -174,6 +175,33 @@ def datasets_command(settings: Settings) -> None:
         click.echo(
             f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs{people}"
         )
+
+
+@main.command("repair")
+@click.option("--yes", is_flag=True, help="Restore the newest whole version without asking.")
+@click.pass_obj
+def repair_command(settings: Settings, yes: bool) -> None:
+    """Look for damage in the store; if there is any, list the versions in its folder and restore the newest whole one."""
+    store = open_store(settings.store)
+    damage = damage_of(store)
+    if damage is None:
+        click.echo(f"The store in {settings.store} is {'whole' if store.generation() else 'empty'}: nothing to repair.")
+        return
+    click.echo(str(damage))
+    versions = versions_on_disk(store)
+    for version in versions:
+        state = f"damaged: {version.damage}" if version.damage else f"whole: {version.datasets} datasets, {version.runs} runs"
+        click.echo(f"  {version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}")
+    newest = next((version for version in versions if version.damage is None), None)
+    if newest is None:
+        raise Refusal("No whole version is left; restore the folder from a backup. Nothing was changed.")
+    if not yes:
+        click.confirm(f"Restore {newest.name}?", abort=True)
+    try:
+        store.restore(newest.name)
+    except StoreError as error:
+        raise Refusal(str(error)) from error
+    click.echo(f"{newest.name} is in force again. No file was deleted.")
 
 
 @main.group("token")

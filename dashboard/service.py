@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -20,7 +21,7 @@ from dashboard.settings import Settings
 from dashboard.uploads.access import Access
 from dashboard.uploads.failures import Failures
 from dashboard.uploads.work import Job, Outcome, in_child
-from data.store import Snapshot, open_store
+from data.store import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, counts
 from queries.metrics import Metric
@@ -37,6 +38,8 @@ class Service:
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), room=settings.memory_mb * 2**20)
+        with suppress(StoreError):  # each request says so
+            self.store.version()  # from now on, a folder that is gone is not taken for a new store
         folder = _cache_folder(self.store.folder)
         self._answers = Answers(server, settings.cache, folder)
         self.access = Access(settings, Tokens(self.store.folder), Failures(folder))

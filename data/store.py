@@ -33,12 +33,20 @@ SCHEMA = Path(__file__).parent / "schema.sql"
 KEEP = 3  # generations left on disk after a write: a reader may still be opening the one before
 STORAGE = "storage_version 'v1.4.0'"  # of new files: packs texts faster and smaller than the oldest version that can be read
 GENERATION = re.compile(r"gen-\d{6,}\.duckdb")
+NO_GENERATION = "none"  # what CURRENT names from the first write on until it is done
 T = TypeVar("T")
 S = TypeVar("S", bound=Sized)
 
 
 class StoreError(Exception):
     """The store cannot be opened or written; the message says what to do."""
+
+
+class DamagedStore(StoreError):
+    """The folder holds data, but not a version that can be served. Nothing is written to it or deleted before a repair."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")
 
 
 class StoreMoved(Exception):
@@ -133,16 +141,38 @@ class GenerationStore:
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
         self._memory = Memory(room)
+        self._has_been_written = False
 
     def _pointer(self) -> tuple[str, str]:
-        """File name in force and version; ("", "0") before the first write."""
+        """File name and version in force; ("", "0") before the first write.
+
+        Raises:
+            DamagedStore: the pointer is lost or cannot be read, in a folder that holds data.
+            StoreError: the system does not let it be read.
+        """
+        path = self.folder / "CURRENT"
         try:
-            name, token = (self.folder / "CURRENT").read_text(encoding="ascii").split()
-        except FileNotFoundError:
+            name, token = path.read_text(encoding="ascii").split()
+        except (FileNotFoundError, NotADirectoryError):
+            if self._has_been_written and not self.folder.exists():
+                raise DamagedStore("its folder is gone") from None
+            if self._has_been_written or self.generations():
+                raise DamagedStore("the file CURRENT, which names the version in force, is gone") from None
             return "", "0"
-        except (ValueError, OSError) as error:
-            raise StoreError(f"{self.folder / 'CURRENT'} cannot be read ({error}); restore it from a backup") from error
+        except ValueError:
+            raise DamagedStore("the file CURRENT does not name a version") from None
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+        if name == NO_GENERATION:
+            return "", "0"
+        if not GENERATION.fullmatch(name):
+            raise DamagedStore("the file CURRENT does not name a version")
+        self._has_been_written = True
         return name, f"{_number(Path(name))}-{token}"
+
+    def generations(self) -> list[Path]:
+        """The files in the folder that are versions of the store by their names, oldest first."""
+        return sorted((path for path in self.folder.glob("gen-*.duckdb") if GENERATION.fullmatch(path.name)), key=_number)
 
     def version(self) -> str:
         """Name of the version in force."""
@@ -160,12 +190,12 @@ class GenerationStore:
                 name, version = self._pointer()
                 if self._opened is None or self._opened.version != version:
                     try:
-                        connection = self._open(name)
+                        connection = self.open_generation(name)
                     except (duckdb.Error, FileNotFoundError) as error:
                         # Between reading the pointer and opening, writers may have moved on by several generations.
                         if attempt < 4 and self._pointer()[1] != version:
                             continue
-                        raise StoreError(f"the store in {self.folder} cannot be opened: {error}") from error
+                        raise _cannot_open(name, error) from error
                     # The old connection is not closed: other threads may hold cursors on it. It goes with the last of them.
                     self._opened = Snapshot(version, connection, states(connection), self._memory)
                     self._memory.only((dataset, state.base) for dataset, state in self._opened.states.items())
@@ -179,14 +209,15 @@ class GenerationStore:
                 self._opened.connection.close()
                 self._opened = None
 
-    def _open(self, name: str) -> duckdb.DuckDBPyConnection:
+    def open_generation(self, name: str) -> duckdb.DuckDBPyConnection:
+        """A connection that reads a generation and no more; an empty store where ``name`` is blank. Raises ``StoreError``."""
         if not name:
             connection = duckdb.connect(":memory:", config=self.options)
             create_schema(connection)
             return connection
         path = self.folder / name
         if not path.exists():
-            raise FileNotFoundError(f"{path.name} is gone; restore the folder from a backup")
+            raise FileNotFoundError(path.name)
         connection = duckdb.connect(str(path), read_only=True, config={**self.options, "enable_external_access": False})
         self._check_schema(connection)
         return connection
@@ -201,6 +232,7 @@ class GenerationStore:
 
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T], *, expect: str | None = None) -> T:
         """Apply ``change`` to a copy of the newest generation and put the copy in force; nothing is left if it raises."""
+        self._pointer()  # a damaged store is left as it is
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
@@ -213,6 +245,10 @@ class GenerationStore:
     def _next_generation(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         name, _ = self._pointer()
         number = _number(Path(name)) + 1 if name else 1
+        if not name:
+            self._point(NO_GENERATION)  # should this process be killed, the file below is no sign of a lost pointer
+        elif not (self.folder / name).exists():
+            raise DamagedStore(f"the version in force, {name}, is gone")
         fresh = self.folder / f"gen-{number:06d}.duckdb"
         self._clean(number)
         _remove(fresh)  # a log that lost its file would be played into the new one
@@ -243,10 +279,22 @@ class GenerationStore:
         self._clean(number + 1)
         return result
 
+    def restore(self, name: str) -> None:
+        """Put a generation in force again, in the place of a lost or damaged one; no file is deleted.
+
+        Args:
+            name: of one of ``generations``.
+        """
+        try:
+            with self._locked():
+                self._point(name)
+        except OSError as error:
+            raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
+
     def _clean(self, upcoming: int) -> None:
         """Remove generations too old to be opened by a reader, and what killed writers left from ``upcoming`` on."""
-        for path in self.folder.glob("gen-*.duckdb"):
-            if GENERATION.fullmatch(path.name) and not upcoming - KEEP <= _number(path) < upcoming:
+        for path in self.generations():
+            if not upcoming - KEEP <= _number(path) < upcoming:
                 _remove(path)
 
     def _point(self, name: str) -> None:
@@ -270,6 +318,12 @@ class GenerationStore:
                         raise StoreError("another import has held the store for 15 minutes; try again when it is done") from None
                     time.sleep(0.05)
             yield
+
+
+def _cannot_open(name: str, error: Exception) -> StoreError:
+    if isinstance(error, FileNotFoundError):
+        return DamagedStore(f"the version in force, {name}, is gone")
+    return StoreError(f"the version in force, {name}, cannot be opened ({error}). If it is damaged: python -m dashboard repair")
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:

@@ -52,6 +52,7 @@ def post_runs() -> Response:
             name=clean_name(said.get("filename")) or received.name or "upload", form=said.get("format"), options=_options(said),
             dry_run=said.get("dry_run") == "1", rows=_rows(said), threads=max(1, 4 // service().settings.workers),
         )  # fmt: skip
+        service().store.version()  # sending may have taken long
         try:
             done = service().import_file(job, folder)
         except TimeoutError:
@@ -179,6 +180,7 @@ def _slot() -> Iterator[None]:
 @contextmanager
 def _folder() -> Iterator[Path]:
     """A folder for one upload beside the store, where there is room for what the store is to hold; gone at the end."""
+    service().store.version()  # a damaged store takes nothing, and a lost folder is not made anew
     root = service().store.folder / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import math
+import shutil
 from types import NoneType
 from urllib.parse import quote
 
 import msgspec
 import pytest
 
+from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
@@ -365,9 +367,25 @@ def test_an_empty_store_says_so(tmp_path, cli):
     assert client.get("/").status_code == 404
 
 
-def test_a_damaged_store_is_unavailable(fresh):
-    (fresh.store / "CURRENT").write_text("nonsense")
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda store: (store / "CURRENT").write_text("nonsense"), "CURRENT does not name a version"),
+        (lambda store: (store / "CURRENT").unlink(), "CURRENT, which names the version in force, is gone"),
+        (shutil.rmtree, "its folder is gone"),
+    ],
+    ids=["nonsense", "no pointer", "no folder"],
+)
+def test_a_damaged_store_is_unavailable_and_left_as_it_is(fresh, damage, reason):
+    token = Tokens(fresh.store).create("lab")
+    damage(fresh.store)
+    left = sorted(path.name for path in fresh.store.glob("*"))
     assert error(fresh.client, "/api/v1/leaderboard", 503)["code"] == "store_unavailable"
-    assert fresh.client.get("/readyz").status_code == 503
+    ready = fresh.client.get("/readyz")
+    assert (ready.status_code, reason in ready.json["error"]["message"]) == (503, True)
+    upload = {"data": b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n", "headers": {"Authorization": f"Bearer {token}"}}
+    assert fresh.client.post("/api/v1/runs?dataset=pyramid&model=m", **upload).status_code in (401, 503)
+    assert fresh.client.post("/api/v1/runs?model=m", **upload).status_code in (401, 503)
+    assert sorted(path.name for path in fresh.store.glob("*")) == left
     assert fresh.client.get("/healthz").status_code == 200
     assert fresh.client.get("/").status_code == 503

@@ -286,3 +286,28 @@ def test_tokens_are_made_listed_and_revoked(cli, tmp_path):
     assert unknown.returncode == 1 and "there is no token 'bob'" in unknown.stderr
     assert cli("token", "create", "a b", store=store).returncode == 1
     assert cli("token", "create", store=store).returncode == 2
+
+
+def test_a_lost_pointer_costs_no_data(cli, copied):
+    before = listed(cli, copied)
+    (copied / "CURRENT").unlink()
+    left = content(copied)
+    for command in (("serve",), ("datasets",), ("import", Path(__file__).parents[2] / "data" / "sample" / "tone")):
+        done = cli(*command, store=copied, port=1)
+        assert done.returncode == 1
+        assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
+        assert content(copied) == left
+    asked = cli("repair", store=copied)  # nobody answers
+    assert asked.returncode == 1 and "gen-000001.duckdb" in asked.stdout and "whole: 3 datasets" in asked.stdout
+    assert content(copied) == left
+    done = cli("repair", "--yes", store=copied)
+    assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout
+    assert listed(cli, copied) == before
+    assert "nothing to repair" in cli("repair", store=copied).stdout
+
+
+def test_a_store_without_a_whole_version_is_left_as_it_is(cli, copied):
+    (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
+    done = cli("repair", "--yes", store=copied)
+    assert done.returncode == 1 and "No whole version is left" in done.stderr
+    assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.store import KEEP, StoreError, StoreMoved, open_store
+from data.repair import damage_of, versions_on_disk
+from data.store import KEEP, DamagedStore, StoreError, StoreMoved, open_store
 
 ROOT = Path(__file__).parents[2]
 NEW_PROCESS = multiprocessing.get_context("spawn")
@@ -161,20 +163,88 @@ def test_a_change_prepared_for_another_version_is_not_made(store):
     assert (store.version(), generations(store)) == before
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda folder: (folder / "CURRENT").write_text("nonsense"), "CURRENT cannot be read.*restore it from a backup"),
-        (lambda folder: (folder / "CURRENT").write_bytes(b"\xff"), "CURRENT cannot be read.*restore it from a backup"),
-        (lambda folder: (folder / "gen-000001.duckdb").unlink(), "gen-000001.duckdb is gone; restore the folder"),
-        (lambda folder: (folder / "gen-000001.duckdb").write_bytes(b"x" * 9000), "cannot be opened"),
-    ],
-)
-def test_a_spoilt_store_says_so(store, spoil, message):
-    store.write(note("a"))
+DAMAGE = {
+    "no pointer": (lambda folder: (folder / "CURRENT").unlink(), "CURRENT, which names the version in force, is gone"),
+    "an empty pointer": (lambda folder: (folder / "CURRENT").write_text(""), "CURRENT does not name a version"),
+    "nonsense for a pointer": (lambda folder: (folder / "CURRENT").write_text("nonsense"), "CURRENT does not name a version"),
+    "bytes for a pointer": (lambda folder: (folder / "CURRENT").write_bytes(b"\xff"), "CURRENT does not name a version"),
+    "a path for a pointer": (lambda folder: (folder / "CURRENT").write_text("../x 1"), "CURRENT does not name a version"),
+    "a lost version": (lambda folder: (folder / "gen-000004.duckdb").unlink(), "gen-000004.duckdb, is gone"),
+    "another file": (
+        lambda folder: (folder / "gen-000004.duckdb").write_bytes(b"x" * 9000),
+        "gen-000004.duckdb, cannot be opened",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_store_is_named_and_nothing_in_it_is_changed(store, spoil, message):
+    for name in "abcd":
+        store.write(note(name))
     spoil(store.folder)
-    with pytest.raises(StoreError, match=message):
-        open_store(store.folder).snapshot()
+    left = {path.name: path.read_bytes() for path in store.folder.iterdir()}
+    for damaged in (store, open_store(store.folder, threads=1)):
+        with pytest.raises(StoreError, match=message):
+            open_store(store.folder).snapshot()
+        with pytest.raises(StoreError):
+            damaged.write(note("e"))
+        assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == left
+
+
+def test_a_store_whose_folder_is_gone_is_not_made_anew(store):
+    store.write(note("a"))
+    store.snapshot()
+    shutil.rmtree(store.folder)
+    for use in (store.version, store.snapshot, lambda: store.write(note("b"))):
+        with pytest.raises(DamagedStore, match="its folder is gone"):
+            use()
+    assert not store.folder.exists()
+
+
+@pytest.mark.parametrize("name", ["no pointer", "an empty pointer", "a lost version", "another file"])
+def test_the_newest_whole_version_is_restored(store, name):
+    for dataset in "abcd":
+        store.write(note(dataset))
+    DAMAGE[name][0](store.folder)
+    before = {path.name: path.read_bytes() for path in store.folder.glob("gen-*")}
+    damaged = open_store(store.folder, threads=1)
+    assert damage_of(damaged) is not None
+    newest = next(version for version in versions_on_disk(damaged) if version.damage is None)
+    assert newest.name == ("gen-000004.duckdb" if "pointer" in name else "gen-000003.duckdb")
+    damaged.restore(newest.name)
+    assert notes(damaged) == ["a", "b", "c", "d"][: newest.datasets]
+    assert {path.name: path.read_bytes() for path in store.folder.glob("gen-*")} == before
+    assert damage_of(damaged) is None
+    damaged.write(note("e"))
+    assert "e" in notes(damaged)
+
+
+def test_damage_within_a_version_is_found_before_it_is_restored(store):
+    store.write(note("a"))
+    store.write(
+        lambda connection: connection.execute(
+            "insert into datasets select hash(i), 0, '', 'single', null, null, false, null, null, '' from range(99999) t(i)"
+        )
+    )
+    path = store.folder / "gen-000002.duckdb"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    (store.folder / "CURRENT").unlink()
+    newest, older = versions_on_disk(open_store(store.folder, threads=1))
+    assert newest.damage is not None and "checksum" in newest.damage
+    assert (older.damage, older.datasets, older.runs) == (None, 1, 0)
+
+
+def test_a_first_write_that_was_killed_is_no_damage(store):
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, "change"], cwd=ROOT, timeout=60, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert generations(store) == ["gen-000001.duckdb"]
+    assert (store.version(), notes(store), damage_of(store)) == ("0", [], None)
+    store.write(note("a"))
+    assert (notes(store), generations(store)) == (["a"], ["gen-000001.duckdb"])
 
 
 def test_a_store_of_another_version_says_so(store):

@@ -1,7 +1,7 @@
 // Withdraws and restores runs.
 (function () {
     "use strict";
-    const desk = window.cluelineDesk;
+    const api = window.cluelineApi;
     const SAID = "clueline-said"; // what is to be said once the page is drawn anew
 
     function say(text, bad) {
@@ -16,7 +16,7 @@
         const button = event.target.closest("button[data-change]");
         if (!button || button.disabled) return;
         const field = document.getElementById("token");
-        if (field && !desk.token()) {
+        if (field && !api.token()) {
             say("This server asks for a token: put it into the field above and try again.", true);
             field.focus();
             return;
@@ -25,10 +25,10 @@
         const restores = button.dataset.change === "restore";
         button.disabled = true;
         say(restores ? "Restoring…" : "Withdrawing…", false);
-        desk.send(restores ? "POST" : "DELETE", restores ? `${address}/restore` : address, null, (status, answer) => {
+        api.send(restores ? "POST" : "DELETE", restores ? `${address}/restore` : address, null, (status, answer) => {
             button.disabled = false;
             if (status !== 200) {
-                say(desk.explain(status, answer), true);
+                say(api.explain(status, answer), true);
                 if ((status === 401 || status === 403) && field) field.focus();
                 return;
             }
@@ -38,7 +38,7 @@
         });
     });
 
-    desk.whenever("#runs-said", (place) => {
+    api.whenever("#runs-said", (place) => {
         if (place.dataset.built) return;
         place.dataset.built = "yes";
         try {

@@ -30,11 +30,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from data.statistics import BIN_COLUMNS
-from data.store import Snapshot, open_store
-from queries.evidence import gather
+from data.store.generations import Snapshot, open_store
+from queries.engine.evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.kernels.items import sums_of

@@ -21,13 +21,13 @@ sys.path.extend([str(ROOT / "tests"), str(ROOT / "tests" / "browser")])
 
 import numpy as np  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
-from serving import FLAGS, chromium, start_server  # noqa: E402
-from walking import COUNT, shown  # noqa: E402
 
 from benchmarks.made import write, write_bundle  # noqa: E402
-from data.ingest import import_paths  # noqa: E402
-from data.staging import ImportOptions  # noqa: E402
-from data.store import open_store  # noqa: E402
+from data.importing.ingest import import_paths  # noqa: E402
+from data.importing.staging import ImportOptions  # noqa: E402
+from data.store.generations import open_store  # noqa: E402
+from tests.helpers.serving import FLAGS, chromium, start_server  # noqa: E402
+from tests.helpers.walking import COUNT, shown  # noqa: E402
 
 PAGES = ("/", "/reliability", "/difficulty", "/questions", "/compare", "/slices")
 HARDEST = 0.75  # where the range begins

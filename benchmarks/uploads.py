@@ -32,13 +32,13 @@ sys.path.append(str(ROOT / "tests"))
 
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
-from serving import environment, free_port, run_cli  # noqa: E402
 
 from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
-from dashboard.uploads.work import MEMORY  # noqa: E402
-from data.ingest import import_paths, take_in  # noqa: E402
-from data.staging import ImportOptions, staging  # noqa: E402
-from data.store import open_store  # noqa: E402
+from dashboard.uploads.import_process import MEMORY  # noqa: E402
+from data.importing.ingest import import_paths, take_in  # noqa: E402
+from data.importing.staging import ImportOptions, staging  # noqa: E402
+from data.store.generations import open_store  # noqa: E402
+from tests.helpers.serving import environment, free_port, run_cli  # noqa: E402
 
 OUT = Path(__file__).with_suffix(".md")
 FULL, CSV_FULL = 10_000_000, 20_000_000
@@ -201,7 +201,7 @@ class Server:
                 continue
             if parent in found:
                 found.add(int(stat.parent.name))
-                yield int(stat.parent.name), b"dashboard.uploads.work" in words
+                yield int(stat.parent.name), b"dashboard.uploads.import_process" in words
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard import api, pages, security
-from dashboard.api.answers import error_response
+from dashboard.api.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
 from dashboard.view import VIEWS, look
-from data.store import StoreError
-from queries.selection import BadAddress
+from data.store.generations import StoreError
+from queries.selection import BadRequest
 
 ASSETS = Path(__file__).parents[1] / "assets"
 # The theme is set before anything is painted; a file of its own, so that pages need no inline script of ours.
@@ -79,7 +79,7 @@ def _status_of_page(response: Response) -> Response:
     ):
         try:
             _check_page(path)
-        except BadAddress as error:
+        except BadRequest as error:
             response.status_code = error.status
         except StoreError:
             response.status_code = 503
@@ -87,7 +87,7 @@ def _status_of_page(response: Response) -> Response:
 
 
 def _check_page(path: str) -> None:
-    """Read a page's address as the page will. Raises ``BadAddress``."""
+    """Read a page's address as the page will. Raises ``BadRequest``."""
     pairs = list(request.args.items(multi=True))
     dataset, slash, question_id = path.removeprefix("/questions/").partition("/")
     if path.startswith("/questions/") and slash:
@@ -98,7 +98,7 @@ def _check_page(path: str) -> None:
         if view.path == path and view.name not in ("question", "nowhere"):
             view.check(look(view, pairs))
             return
-    raise BadAddress("unknown_address", "There is no such page.", status=404)
+    raise BadRequest("unknown_address", "There is no such page.", status=404)
 
 
 def _http_error(error: HTTPException) -> Response | HTTPException:

@@ -15,18 +15,18 @@ from typing import Any
 import click
 
 from dashboard.api.reading import metrics_of
-from dashboard.scoring import lines, score
 from dashboard.settings import BadSetting, Settings, read_settings, unknown_settings
-from data.ingest import Progress, import_paths, seed
+from dashboard.usecases.scoring import lines, score
+from data.importing.dry_run import open_dry_run
+from data.importing.ingest import Progress, import_paths, seed
+from data.importing.report import Refused, Report
+from data.importing.staging import ImportOptions
 from data.readers import readers
-from data.rehearsal import rehearse
-from data.repair import damage_of, versions_on_disk
-from data.report import Refused, Report
-from data.staging import ImportOptions
-from data.store import StoreError, open_store
+from data.store.generations import StoreError, open_store
+from data.store.repair import damage_of, versions_on_disk
 from data.tokens import TokenError, Tokens
 from queries.datasets import datasets
-from queries.selection import BadAddress, facets, parse
+from queries.selection import BadRequest, facets, parse
 
 SHOWN = 200  # bad rows on standard error; the rest stand in a file that is named there
 
@@ -140,9 +140,9 @@ def score_command(
     try:
         chosen = metrics_of([] if metrics is None else [metrics])
         parse(pairs, lambda name: facets(store.snapshot(), name))  # a mistake there is said before a large file is read
-        with _progress("Scoring") as progress, rehearse(store, paths, options, form=form, progress=progress) as rehearsal:
-            found = score(rehearsal, pairs, chosen)
-    except BadAddress as error:
+        with _progress("Scoring") as progress, open_dry_run(store, paths, options, form=form, progress=progress) as trial:
+            found = score(trial, pairs, chosen)
+    except BadRequest as error:
         if error.code == "empty_store":
             raise Refusal(error.message) from error
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""

@@ -32,7 +32,7 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "dashboard.worker.Worker",
+            "worker_class": "dashboard.gunicorn_worker.Worker",
             "threads": 8,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: a selection may name many runs

@@ -16,12 +16,12 @@ from flask import Flask, current_app
 
 import data
 import queries
-from dashboard.cache import Answers
+from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
 from dashboard.uploads.access import Access
-from dashboard.uploads.failures import Failures
-from dashboard.uploads.work import Job, Outcome, in_child
-from data.store import Snapshot, StoreError, open_store
+from dashboard.uploads.import_process import Job, Outcome, in_child
+from dashboard.uploads.token_throttle import TokenThrottle
+from data.store.generations import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, counts
 from queries.metrics import Metric
@@ -41,8 +41,8 @@ class Service:
         with suppress(StoreError):  # each request says so
             self.store.version()  # from now on, a folder that is gone is not taken for a new store
         folder = _cache_folder(self.store.folder)
-        self._answers = Answers(server, settings.cache, folder)
-        self.access = Access(settings, Tokens(self.store.folder), Failures(folder))
+        self._answers = QueryCache(server, settings.cache, folder)
+        self.access = Access(settings, Tokens(self.store.folder), TokenThrottle(folder))
         self.uploading = BoundedSemaphore(UPLOADS_AT_ONCE)
         self.import_file: Callable[[Job, Path], Outcome] = in_child
         server.extensions[EXTENSION] = self

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-from data.memory import ROOM
+from data.store.memory import ROOM
 
 PREFIX = "CLUELINE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")

@@ -20,16 +20,16 @@ from dashboard.components.filters import filter_bar
 from dashboard.components.messages import error_panel, simulated_banner, withdrawn_banner
 from dashboard.components.shell import header
 from dashboard.service import service
-from data.store import StoreError
+from data.store.generations import StoreError
 from queries.runs import run
-from queries.selection import KEYS, BadAddress, Facets, Selection
+from queries.selection import KEYS, BadRequest, Facets, Selection
 
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Looking:
+class PageRequest:
     """What a page is asked to draw.
 
     Attributes:
@@ -48,7 +48,7 @@ class Looking:
         """One of the page's own keys, given at most once."""
         values = self.extra.get(key, [])
         if len(values) > 1:
-            raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
+            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
         return values[0] if values else default
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
@@ -69,7 +69,7 @@ class View:
         title: of the browser's tab.
         filters: keys of the selection that have a control on this page, in order.
         keys: its own keys.
-        draw: components for what is looked at; raises ``BadAddress`` where one of its own keys is bad.
+        draw: components for what is looked at; raises ``BadRequest`` where one of its own keys is bad.
         check: raises the same without drawing anything.
         live: own keys whose change leaves the page standing: only its parts are drawn anew, in their places, so that a control
             that is held keeps its focus. All else that it draws is the same whatever these keys say, but for those controls.
@@ -80,9 +80,9 @@ class View:
     path: str
     title: str
     filters: tuple[str, ...]
-    draw: Callable[[Looking], Sequence[Component | None]]
+    draw: Callable[[PageRequest], Sequence[Component | None]]
     keys: tuple[str, ...] = ()
-    check: Callable[[Looking], None] = lambda looking: None
+    check: Callable[[PageRequest], None] = lambda request: None
     place: int | None = None
     live: tuple[str, ...] = ()
 
@@ -112,13 +112,13 @@ def question_path(dataset: str, question_id: str) -> str:
     return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
-def look(view: View, pairs: Pairs, dataset: str | None = None, item: str | None = None) -> Looking:
-    """Read an address for a view. Raises ``BadAddress``."""
+def look(view: View, pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest:
+    """Read an address for a view. Raises ``BadRequest``."""
     selection, facets, extra = service().parse(pairs, also=(*view.keys, "theme"), dataset=dataset)
     for theme in extra["theme"]:
         if theme not in THEMES:
-            raise BadAddress("unknown_value", f"There is no theme {theme!r}.", "theme", THEMES)
-    return Looking(selection, facets, extra, item)
+            raise BadRequest("unknown_value", f"There is no theme {theme!r}.", "theme", THEMES)
+    return PageRequest(selection, facets, extra, item)
 
 
 def page(view: View, query: dict[str, Any], dataset: str | None = None, item: str | None = None) -> html.Div:
@@ -127,23 +127,23 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
     dataset, item = (unquote(part) if part is not None else None for part in (dataset, item))
     path = question_path(dataset, item) if dataset and item else view.path
     bar: Component | None = None
-    looking: Looking | None = None
-    version = ""  # of the data that is drawn, or an older one: assets/fresh.js compares it with the store's
+    request: PageRequest | None = None
+    version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
     try:
         version = service().snapshot().version
-        looking = look(view, pairs, dataset, item)
-        content = _content(view, looking, pairs)
-        bar = filter_bar(looking.facets, looking.selection, view.filters)
-    except (BadAddress, StoreError) as error:
+        request = look(view, pairs, dataset, item)
+        content = _content(view, request, pairs)
+        bar = filter_bar(request.facets, request.selection, view.filters)
+    except (BadRequest, StoreError) as error:
         content = parts.frame([error_panel(error, path, pairs)])
-    chosen = looking.selection.dataset if looking else dataset
+    chosen = request.selection.dataset if request else dataset
     of = {"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS), "live": list(view.live)}
     return html.Div(
         [
-            header(service().datasets(), chosen, view.path, pairs if looking else [], navigation()),
+            header(service().datasets(), chosen, view.path, pairs if request else [], navigation()),
             html.Main(
                 [
-                    simulated_banner(looking.facets) if looking else None,
+                    simulated_banner(request.facets) if request else None,
                     bar,
                     html.Div(content, id="content"),
                 ],
@@ -151,7 +151,7 @@ def page(view: View, query: dict[str, Any], dataset: str | None = None, item: st
             ),
             dcc.Store(id="address", data=urlencode(pairs)),
             dcc.Store(id="answer"),
-            dcc.Store(id="shown", data=shown(urlencode(pairs), content) if looking else None),
+            dcc.Store(id="shown", data=shown(urlencode(pairs), content) if request else None),
             dcc.Store(id="view", data=of),
         ],
         className=f"page page-{view.name}",
@@ -169,7 +169,7 @@ def redraw(query: str | None, of: dict[str, Any]) -> Any:
     pairs = parse_qsl(query or "", keep_blank_values=True)
     try:
         content = _content(view, look(view, pairs, of["dataset"], of["item"]), pairs)
-    except (BadAddress, StoreError) as error:
+    except (BadRequest, StoreError) as error:
         return _answer(parts.frame([error_panel(error, of["path"], pairs)]), None)
     return _answer(content, shown(query or "", content))
 
@@ -178,11 +178,11 @@ def _answer(content: Sequence[Component | None], shows: dict[str, Any] | None) -
     return parts.as_json({"content": content, "shown": shows}).decode()
 
 
-def _content(view: View, looking: Looking, pairs: Pairs) -> Sequence[Component | None]:
+def _content(view: View, request: PageRequest, pairs: Pairs) -> Sequence[Component | None]:
     """What a view draws, below what must be said of withdrawn runs that its address names."""
-    named = [name for name in looking.facets.withdrawn if any(name in value for _, value in pairs)]
+    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     said = [withdrawn_banner(service().ask(run, name)) for name in named]
-    return parts.frame([*said, *view.draw(looking)])
+    return parts.frame([*said, *view.draw(request)])
 
 
 def shown(query: str, content: Sequence[Component | None]) -> dict[str, Any]:

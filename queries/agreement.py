@@ -8,8 +8,8 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
-from queries.evidence import gather
+from data.store.generations import Snapshot
+from queries.engine.evidence import gather
 from queries.leaderboard import ranks
 from queries.metrics import Metric
 from queries.metrics.kernels.agreement import tau_b
@@ -58,7 +58,7 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
 
 def taus(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[Tau]:
     """Kendall's tau-b between each two metrics' rankings, from their values, shape (runs,) each, NaN where undefined."""
-    orders = {metric.key: ranks(metric.badness(values[metric.key])) for metric in metrics}
+    orders = {metric.key: ranks(metric.loss(values[metric.key])) for metric in metrics}
     return [_tau(first.key, second.key, orders[first.key], orders[second.key]) for first, second in combinations(metrics, 2)]
 
 

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.evidence import gather
+from data.store.generations import Snapshot
+from queries.engine.evidence import gather
 from queries.leaderboard import Row, rows_of
 from queries.metrics import Metric
 from queries.metrics.kernels.bins import bin_of

@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.evidence import Evidence, gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import TIED, holm, interval, p_value
+from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.plain import number, selection_keys
-from queries.resampling import TIED, holm, interval, p_value
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 
 
 class Named(msgspec.Struct):
@@ -84,7 +84,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     """Compare two runs of the selection's dataset; its filters on questions and clues apply, those on runs do not.
 
     Raises:
-        BadAddress: there is no such run in the dataset, or a run is compared with itself.
+        BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     names, couple = two(snapshot, selection, a, b, metrics)
     return Compared(
@@ -107,7 +107,7 @@ def two(
     """The runs of the dataset by name, and two of them on the questions of a selection that both answered, None without any.
 
     Raises:
-        BadAddress: there is no such run in the dataset, or a run is compared with itself.
+        BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     names = _names(snapshot, selection, {"a": a, "b": b})
     measured = Measured(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
@@ -118,7 +118,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     """Compare run ``a`` with every other run of the selection or, where it is None, every two runs, with Holm's adjustment.
 
     Raises:
-        BadAddress: there is no such run in the dataset.
+        BadRequest: there is no such run in the dataset.
     """
     names = _names(snapshot, selection, {"a": a})
     runs = [run.run for run in gather(snapshot, selection, []).runs]
@@ -177,9 +177,9 @@ def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None
     known = {row[0]: Named(*row) for row in rows}
     for key, run in named.items():
         if run is not None and run not in known:
-            raise BadAddress("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*known])
+            raise BadRequest("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*known])
     if len(set(named.values())) < len(named):
-        raise BadAddress("bad_value", "A run cannot be compared with itself: name another as b.", "b", [*known])
+        raise BadRequest("bad_value", "A run cannot be compared with itself: name another as b.", "b", [*known])
     return known
 
 
@@ -216,7 +216,7 @@ def _difference(couple: Couple, metric: Metric, a: str, b: str) -> Difference:
     if found.difference is None:
         found.missing = metric.undefined
         return found
-    ahead = metric.badness(values)[1] - metric.badness(values)[0]
+    ahead = metric.loss(values)[1] - metric.loss(values)[0]
     if abs(ahead) > TIED:
         found.better = a if ahead > 0 else b
     if couple.measured.questions(metric)[[couple.a, couple.b]].min() > 1:

@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.evidence import Evidence, gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import interval
+from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.questions import slope
 from queries.metrics.metric import Sums
 from queries.plain import number, selection_keys
-from queries.resampling import interval
 from queries.selection import Selection
 
 GRID = np.linspace(0, 1, 21)

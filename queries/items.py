@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store import Snapshot
-from queries.rows import chosen, kept_responses
+from data.store.generations import Snapshot
+from queries.engine.select import chosen, kept_responses
 from queries.selection import Range, Selection
 
 MOST = 1000

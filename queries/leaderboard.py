@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.evidence import Evidence, gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import TIED, differ, interval
+from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.plain import number, selection_keys
-from queries.resampling import TIED, differ, interval
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> lis
     values = evidence.values(metric)
     cells = [
         Cell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
-        for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.badness(values)), strict=True)
+        for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
     ]
     if intervals and any(cell.questions > 1 for cell in cells):
         _add_intervals(cells, metric, evidence.replicates(metric))
@@ -102,11 +102,11 @@ def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> lis
 
 
 def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> None:
-    badness = metric.badness(replicates)
-    ends = zip(*interval(replicates), *interval(ranks(badness))[:2], strict=True)
+    loss = metric.loss(replicates)
+    ends = zip(*interval(replicates), *interval(ranks(loss))[:2], strict=True)
     resampled = [cell.value is not None and cell.questions > 1 for cell in cells]
     groups = tied_groups(
-        np.array([cell.rank if known else None for cell, known in zip(cells, resampled, strict=True)], float), badness
+        np.array([cell.rank if known else None for cell, known in zip(cells, resampled, strict=True)], float), loss
     )
     for cell, known, (low, high, count, rank_low, rank_high), tied in zip(cells, resampled, ends, groups, strict=True):
         if known:
@@ -115,23 +115,23 @@ def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> Non
             cell.tied = tied
 
 
-def ranks(badness: Floats) -> Floats:
-    """Ranks from 1 by ascending badness, ties sharing the mean rank, NaN where badness is NaN. Shape (..., runs) in and out."""
-    known = np.isfinite(badness)
-    badness = np.where(known, badness, np.inf)  # behind all others
-    order = np.argsort(badness, axis=-1)
+def ranks(loss: Floats) -> Floats:
+    """Ranks from 1 by ascending loss, ties sharing the mean rank, NaN where loss is NaN. Shape (..., runs) in and out."""
+    known = np.isfinite(loss)
+    loss = np.where(known, loss, np.inf)  # behind all others
+    order = np.argsort(loss, axis=-1)
     with np.errstate(invalid="ignore"):
-        apart = np.diff(np.take_along_axis(badness, order, axis=-1), axis=-1) > TIED
-    edge = np.ones((*badness.shape[:-1], 1), dtype=bool)
-    place = np.arange(1.0, badness.shape[-1] + 1)
+        apart = np.diff(np.take_along_axis(loss, order, axis=-1), axis=-1) > TIED
+    edge = np.ones((*loss.shape[:-1], 1), dtype=bool)
+    place = np.arange(1.0, loss.shape[-1] + 1)
     first = np.maximum.accumulate(np.where(np.concatenate([edge, apart], axis=-1), place, 0.0), axis=-1)
     last = np.minimum.accumulate(np.where(np.concatenate([apart, edge], axis=-1), place, np.inf)[..., ::-1], axis=-1)[..., ::-1]
-    found = np.empty_like(place * badness)
+    found = np.empty_like(place * loss)
     np.put_along_axis(found, order, (first + last) / 2, axis=-1)
     return np.where(known, found, np.nan)
 
 
-def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
+def tied_groups(rank: Floats, loss: Floats) -> list[list[int]]:
     """Groups of runs that follow each other in rank and of which no two differ (two-sided bootstrap p < 0.05).
 
     As the bars of a critical difference diagram: a run may be in several groups, which are numbered from the best; a run that
@@ -139,7 +139,7 @@ def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
 
     Args:
         rank: shape (runs,), NaN for a run without one.
-        badness: in each replicate, shape (REPLICATES, runs).
+        loss: in each replicate, shape (REPLICATES, runs).
     """
     groups: list[list[int]] = [[] for _ in rank]
     known = np.flatnonzero(np.isfinite(rank))
@@ -148,7 +148,7 @@ def tied_groups(rank: Floats, badness: Floats) -> list[list[int]]:
     for first in range(len(order)):
         end = max(first, last)  # all up to ``last`` are known not to differ
         while end + 1 < len(order):
-            against = badness[:, order[end + 1], None] - badness[:, order[first : end + 1]]
+            against = loss[:, order[end + 1], None] - loss[:, order[first : end + 1]]
             if differ(against, DIFFERENT).any():
                 break
             end += 1

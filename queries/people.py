@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries import distributions
-from queries.distributions import Distributions, Items
-from queries.evidence import gather
+from data.store.generations import Snapshot
+from queries.engine import distributions
+from queries.engine.distributions import Distributions, Items
+from queries.engine.evidence import gather
+from queries.engine.select import chosen, kept_responses
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.plain import number, selection_keys
-from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]

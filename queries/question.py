@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from data.lifetable import best_guess, survivors
-from data.store import Snapshot
+from data.life_table import best_guess, survivors
+from data.store.generations import Snapshot
 from queries.buzzing import Rules
-from queries.buzzing.play import NO_LOGPROBS, play
-from queries.evidence import gather
+from queries.buzzing.runs import NO_LOGPROBS, play
+from queries.engine.evidence import gather
+from queries.engine.select import chosen, kept_responses
 from queries.metrics import CATALOGUE, HUMAN, METRICS
 from queries.metrics.kernels.buzzing import buzzpoints
 from queries.metrics.kernels.questions import buzz_mass
 from queries.plain import number
-from queries.rows import chosen, kept_responses
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 
 
 class Clue(msgspec.Struct):
@@ -146,7 +146,7 @@ def question(
         best: pairs of a run and its best threshold, for runs to which the rules give none.
 
     Raises:
-        BadAddress: there is no such question.
+        BadRequest: there is no such question.
     """
     identity = {"dataset": selection.dataset, "question": question_id}
     one = "dataset = $dataset and question_id = $question"
@@ -156,7 +156,7 @@ def question(
         identity,
     ).to_dicts()
     if not facts:
-        raise BadAddress(
+        raise BadRequest(
             "unknown_question", f"Dataset {selection.dataset!r} has no question {question_id!r}.", "question_id", status=404
         )
     clues = snapshot.frame(f"select clue, text, word_end, char_end from clues where {one} order by clue", identity).to_dicts()

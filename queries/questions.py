@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 import polars as pl
 
-from data.store import Snapshot
-from queries.evidence import gather
+from data.store.generations import Snapshot
+from queries.engine.evidence import gather
 from queries.metrics import Metric
-from queries.order import Order, order
 from queries.plain import number
-from queries.selection import BadAddress, Selection
+from queries.question_order import Order, order
+from queries.selection import BadRequest, Selection
 
 LONGEST_PAGE = 1000
 
@@ -62,7 +62,7 @@ def questions(
         snapshot: the store.
         selection: which questions, whose runs.
         metrics: what to give per run.
-        sort: see ``queries.order``; questions without a value come last.
+        sort: see ``queries.question_order``; questions without a value come last.
         limit: questions per page, 1 to 1000.
         cursor: ``next`` of the page before.
     """
@@ -80,7 +80,7 @@ def page(found: Order, detail: Callable[[tuple[str, ...]], Details], limit: int 
     """
     start = _start(cursor)
     if not 1 <= limit <= LONGEST_PAGE:
-        raise BadAddress("bad_value", f"limit must lie in 1..{LONGEST_PAGE}.", "limit")
+        raise BadRequest("bad_value", f"limit must lie in 1..{LONGEST_PAGE}.", "limit")
     ids = tuple(found.questions[start : start + limit])
     listed = detail(ids).questions
     if found.values is not None:
@@ -114,7 +114,7 @@ def table(
     """
     start = _start(cursor)
     if limit is not None and limit < 1:
-        raise BadAddress("bad_value", "limit must be at least 1.", "limit")
+        raise BadRequest("bad_value", "limit must be at least 1.", "limit")
     found = order(snapshot, selection, sort)
     last = len(found.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": found.questions[start:last]}, schema={"question_id": pl.String})
@@ -165,5 +165,5 @@ def _start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isdecimal() or len(cursor) > 9:
-        raise BadAddress("bad_value", f"{cursor!r} is no cursor; take `next` of the page before.", "cursor")
+        raise BadRequest("bad_value", f"{cursor!r} is no cursor; take `next` of the page before.", "cursor")
     return int(cursor)

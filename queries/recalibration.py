@@ -8,15 +8,15 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.evidence import Run, gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import DIGITS, SEED
+from queries.engine.evidence import Run, gather
+from queries.engine.select import chosen, kept_responses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
 from queries.plain import number, selection_keys
 from queries.reliability import NEEDED, Diagram, diagrams
-from queries.resampling import DIGITS, SEED
-from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 FOLDS = 5

@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 
 from data.statistics import ROUNDING
-from data.store import Snapshot
-from queries.evidence import Evidence, gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import SEED, interval
+from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.pairs import consistency_band, corp_curve, levels
 from queries.plain import number, selection_keys
-from queries.resampling import SEED, interval
 from queries.selection import Selection
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.

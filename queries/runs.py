@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from data.export import Form, Table
-from data.store import Snapshot
-from queries.selection import BadAddress
+from data.store.export import Form, Table
+from data.store.generations import Snapshot
+from queries.selection import BadRequest
 
 
 class Unanswered(msgspec.Struct):
@@ -68,11 +68,11 @@ def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
     """Every run of a dataset, or of all; those that were withdrawn are among them and say so.
 
     Raises:
-        BadAddress: there is no such dataset.
+        BadRequest: there is no such dataset.
     """
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if dataset is not None and dataset not in known:
-        raise BadAddress("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
+        raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", known)
     rows = snapshot.frame(f"{FACTS} where $d is null or dataset = $d order by position", {"d": dataset})
     return Runs([_facts(row) for row in rows.to_dicts()])
 
@@ -81,11 +81,11 @@ def run(snapshot: Snapshot, name: str) -> RunFacts:
     """One run, withdrawn or not.
 
     Raises:
-        BadAddress: there is no such run.
+        BadRequest: there is no such run.
     """
     rows = snapshot.frame(f"{FACTS} where run = $run", {"run": name}).to_dicts()
     if not rows:
-        raise BadAddress("unknown_run", f"There is no run {name!r}; /api/v1/runs lists them.", "run", status=404)
+        raise BadRequest("unknown_run", f"There is no run {name!r}; /api/v1/runs lists them.", "run", status=404)
     return _facts(rows[0])
 
 
@@ -105,7 +105,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     question id and clue: the order in which they are stored, so that nothing need be sorted.
 
     Raises:
-        BadAddress: there is no such run.
+        BadRequest: there is no such run.
     """
     of = run(snapshot, name)
 
@@ -137,7 +137,7 @@ def unanswered(snapshot: Snapshot, name: str, most: int = 100) -> Unanswered:
     """What of its dataset a run did not answer, in the dataset's order.
 
     Raises:
-        BadAddress: there is no such run.
+        BadRequest: there is no such run.
     """
     of = run(snapshot, name)
     rows = snapshot.rows(
@@ -158,7 +158,7 @@ class Answer(msgspec.Struct):
     guess: str | None
     confidence: float
     correct: float
-    graded: str  # see responses.graded in data/schema.sql
+    graded: str  # see responses.graded in data/store/schema.sql
 
 
 def first_answers(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[Answer]:

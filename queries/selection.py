@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from data.store import Snapshot
+from data.store.generations import Snapshot
 from queries.metrics import HUMAN, Conventions
 
 Range = tuple[float, float]
@@ -24,7 +24,7 @@ KEYS = (*SINGLE, *REPEATABLE)
 LONGEST_VALUE = 500  # characters
 
 
-class BadAddress(Exception):
+class BadRequest(Exception):
     """Something that an address names is unknown or malformed; the attributes are those of the error envelope."""
 
     def __init__(self, code: str, message: str, field: str | None = None, allowed: Sequence[str] = (), status: int = 400) -> None:
@@ -137,13 +137,13 @@ class Facets(msgspec.Struct, frozen=True):
 
 
 def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
-    """What a dataset offers, the first one where none is named. Raises ``BadAddress`` for an unknown one or an empty store."""
+    """What a dataset offers, the first one where none is named. Raises ``BadRequest`` for an unknown one or an empty store."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if not known:
-        raise BadAddress("empty_store", "The store holds no dataset yet: python -m dashboard import PATH", "dataset", status=404)
+        raise BadRequest("empty_store", "The store holds no dataset yet: python -m dashboard import PATH", "dataset", status=404)
     name = dataset if dataset is not None else known[0]
     if name not in known:
-        raise BadAddress("unknown_value", f"There is no dataset {name!r}.", "dataset", known)
+        raise BadRequest("unknown_value", f"There is no dataset {name!r}.", "dataset", known)
     parameters = {"d": name}
     title, kind, simulated, note = snapshot.rows(
         "select title, kind, simulated, note from datasets where dataset = $d", parameters
@@ -182,7 +182,7 @@ def parse(
 
     Args:
         query: keys and values, as they come.
-        facets_of: what a dataset offers; raises ``BadAddress`` for an unknown one.
+        facets_of: what a dataset offers; raises ``BadRequest`` for an unknown one.
         also: further keys that the page or address takes.
         dataset: the dataset where the path names it.
 
@@ -190,26 +190,26 @@ def parse(
         The selection, what its dataset offers, and the values of the further keys.
 
     Raises:
-        BadAddress: for an unknown key or value, naming what is allowed.
+        BadRequest: for an unknown key or value, naming what is allowed.
     """
     values: dict[str, list[str]] = {}
     for key, value in query:
         if key not in KEYS and key not in also:
-            raise BadAddress("unknown_key", f"There is no key {key!r} here.", key, sorted({*KEYS, *also}))
+            raise BadRequest("unknown_key", f"There is no key {key!r} here.", key, sorted({*KEYS, *also}))
         if len(value) > LONGEST_VALUE:
-            raise BadAddress("bad_value", f"The value of {key!r} is longer than {LONGEST_VALUE} characters.", key)
+            raise BadRequest("bad_value", f"The value of {key!r} is longer than {LONGEST_VALUE} characters.", key)
         values.setdefault(key, []).append(value)
     for key in SINGLE:
         if len(values.get(key, [])) > 1:
-            raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
+            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
     named = values.get("dataset", [None])[0]
     if dataset is not None and named not in (None, dataset):
-        raise BadAddress("unknown_value", f"The address is about dataset {dataset!r}.", "dataset", [dataset])
+        raise BadRequest("unknown_value", f"The address is about dataset {dataset!r}.", "dataset", [dataset])
     try:
         offered = facets_of(dataset if dataset is not None else named)
-    except BadAddress as error:
+    except BadRequest as error:
         if dataset is not None and error.code == "unknown_value":  # the path names it: there is no such place
-            raise BadAddress("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
+            raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     allowed: dict[str, Sequence[str]] = {
         "run": [*(run for run, _, _ in offered.runs), *offered.withdrawn],
@@ -222,7 +222,7 @@ def parse(
     for key, known in allowed.items():
         for value in values.get(key, []):
             if value not in known:
-                raise BadAddress("unknown_value", f"Dataset {offered.dataset!r} has no {key} {value!r}.", key, known)
+                raise BadRequest("unknown_value", f"Dataset {offered.dataset!r} has no {key} {value!r}.", key, known)
 
     def several(key: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(values.get(key, [])))
@@ -249,33 +249,33 @@ def parse(
 def _conventions(binning: str | None, human: str | None, beta: str | None) -> Conventions:
     standard = Conventions()
     if binning is not None and binning not in BINNINGS and not re.fullmatch(r"mass([2-9]|[1-9][0-9]|100)", binning):
-        raise BadAddress(
+        raise BadRequest(
             "unknown_value", f"There is no binning {binning!r}; beside mass15 there are mass2 to mass100.", "binning", BINNINGS
         )
     if human is not None and human not in HUMAN:
-        raise BadAddress("unknown_value", f"There is no human curve {human!r}.", "human", HUMAN)
+        raise BadRequest("unknown_value", f"There is no human curve {human!r}.", "human", HUMAN)
     weight = standard.beta if beta is None else _number("beta", beta)
     if not 0 < weight <= 1000:
-        raise BadAddress("bad_value", "beta must be above 0 and at most 1000.", "beta")
+        raise BadRequest("bad_value", "beta must be above 0 and at most 1000.", "beta")
     return Conventions(binning or standard.binning, human, weight)
 
 
 def _number(key: str, text: str) -> float:
     if not re.fullmatch(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?", text):
-        raise BadAddress("bad_value", f"{key} must be a number, not {text!r}.", key)
+        raise BadRequest("bad_value", f"{key} must be a number, not {text!r}.", key)
     return float(text)
 
 
 def parse_range(key: str, text: str | None) -> Range | None:
-    """A range lo..hi within 0..1; None where there is none or it is all of that. Raises ``BadAddress``."""
+    """A range lo..hi within 0..1; None where there is none or it is all of that. Raises ``BadRequest``."""
     if text is None:
         return None
     low, dots, high = text.partition("..")
     if not dots:
-        raise BadAddress("bad_value", f"{key} is a range such as 0.2..0.8, not {text!r}.", key)
+        raise BadRequest("bad_value", f"{key} is a range such as 0.2..0.8, not {text!r}.", key)
     ends = (_number(key, low), _number(key, high))
     if not 0 <= ends[0] <= ends[1] <= 1:
-        raise BadAddress("bad_value", f"{key} must run upwards within 0..1, not {text!r}.", key)
+        raise BadRequest("bad_value", f"{key} must run upwards within 0..1, not {text!r}.", key)
     return None if ends == (0, 1) else ends
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from data.store import Snapshot
+from data.store.generations import Snapshot
 from queries.compare import two
 from queries.metrics import Metric
 from queries.selection import Selection
@@ -53,7 +53,7 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
     """A metric that single questions have and that ranks runs, of two runs on each question of a selection that both answered.
 
     Raises:
-        BadAddress: there is no such run in the dataset, or a run is compared with itself.
+        BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     assert metric.single and metric.direction != "none"
     _, couple = two(snapshot, selection, a, b, [metric])
@@ -73,7 +73,7 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
         dots=[Dot(*dot) for dot in dots],
         widest=widest,
         differences=np.histogram(of_a - of_b, BINS, (-widest, widest))[0].tolist(),
-        wins=_wins(snapshot, selection, questions, metric.badness(of_b) - metric.badness(of_a)),
+        wins=_wins(snapshot, selection, questions, metric.loss(of_b) - metric.loss(of_a)),
     )
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.evidence import gather
+from data.store.generations import Snapshot
+from queries.engine.bootstrap import holm, interval, p_value
+from queries.engine.evidence import gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.plain import selection_keys
-from queries.resampling import holm, interval, p_value
-from queries.selection import BadAddress, Selection, format_range
+from queries.selection import BadRequest, Selection, format_range
 
 FEWEST = 8  # questions of a slice, and as many outside it; fewer would say little
 BY = ("category", "radius", "difficulty")
@@ -65,20 +65,20 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Parts with fewer than eight questions answered, or outside of which fewer than eight are, are not tested.
 
     Raises:
-        BadAddress: there is no run ``against`` among those of the selection.
+        BadRequest: there is no run ``against`` among those of the selection.
     """
     evidence = gather(snapshot, selection, [metric])
     runs = [run.run for run in evidence.runs]
     if against is not None and against not in runs:
-        raise BadAddress("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
-    whole, whole_replicates = metric.badness(evidence.values(metric)), metric.badness(evidence.replicates(metric))
-    turn = -1.0 if metric.direction == "higher" else 1.0  # from badness back to the metric
+        raise BadRequest("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
+    whole, whole_replicates = metric.loss(evidence.values(metric)), metric.loss(evidence.replicates(metric))
+    turn = -1.0 if metric.direction == "higher" else 1.0  # from loss back to the metric
     parts = [*_parts(snapshot, selection)]
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
     inside = np.stack([kept for _, kept in parts])
     answered, *found_there = evidence.in_parts(metric, inside)
-    worth, spread = (metric.badness(values) for values in found_there)
+    worth, spread = (metric.loss(values) for values in found_there)
     if against is None:
         reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
         testable = (answered >= FEWEST) & (evidence.ends - evidence.starts - answered >= FEWEST)

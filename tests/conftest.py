@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from serving import run_cli, start_server
+
+from tests.helpers.serving import run_cli, start_server
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory):
     """Folder of a store with the bundled datasets; who writes to it takes a copy with ``copied``."""
-    from data.ingest import seed
-    from data.store import open_store
+    from data.importing.ingest import seed
+    from data.store.generations import open_store
 
     folder = tmp_path_factory.mktemp("seeded") / "store"
     seed(open_store(folder))

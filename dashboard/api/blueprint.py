@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, current_app, request
 
-from dashboard.api.answers import error_response
+from dashboard.api.responses import error_response
 from dashboard.uploads.access import Denied
-from data.store import StoreError
-from queries.selection import BadAddress
+from data.store.generations import StoreError
+from queries.selection import BadRequest
 
 api = Blueprint("api", __name__)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-@api.errorhandler(BadAddress)
-def bad_address(error: BadAddress) -> Response:
+@api.errorhandler(BadRequest)
+def bad_request(error: BadRequest) -> Response:
     """What an address names is unknown."""
     return error_response(error.code, error.message, error.status, error.field, error.allowed)
 

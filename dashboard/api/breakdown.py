@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
 from dashboard.api.reading import choice, metrics_of, pairs
+from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.breakdown import BY, Breakdown, breakdown
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import pairs
+from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.buzzing import Buzz, buzz, parse_rules
-from queries.buzzing.answers import Outcome
+from queries.buzzing.results import Outcome
 from queries.buzzing.rules import KEYS
 
 COLUMNS = (

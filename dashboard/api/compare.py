@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
+from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.agreement import Agreement, Tau, agreement
 from queries.compare import Compared, Comparison, Comparisons, Difference, compare, comparisons
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
 
@@ -22,7 +22,7 @@ def _compare() -> Compared:
     a, b = single(extra, "a"), single(extra, "b")
     for key, run in (("a", a), ("b", b)):
         if run is None:
-            raise BadAddress("missing_key", f"Name two runs to compare, a and b: {key} is missing.", key)
+            raise BadRequest("missing_key", f"Name two runs to compare, a and b: {key} is missing.", key)
     return service().ask(compare, selection, a, b, metrics_of(extra["metrics"]))
 
 

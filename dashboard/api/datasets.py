@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import no_keys
+from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.datasets import Dataset, Datasets
 

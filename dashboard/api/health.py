@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.answers import json_response
 from dashboard.api.blueprint import api
+from dashboard.api.responses import json_response
 from dashboard.service import service
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import pairs
+from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.people import Histograms, People, people
 

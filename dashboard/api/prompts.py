@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 from flask import Response
 
-from dashboard.api.answers import csv_parts, jsonl_parts, stream_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import pairs
+from dashboard.api.responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
 from queries.prompts import prompts
 

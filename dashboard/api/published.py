@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.answers import csv_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import pairs
+from dashboard.api.responses import csv_response, json_response
 from queries.metrics import CATALOGUE
 from queries.published import Published, PublishedValue, published
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 
 def _published() -> Published:
@@ -23,9 +23,9 @@ def _published() -> Published:
     chosen: dict[str, list[str]] = {key: [] for key in allowed}
     for key, value in pairs():
         if key not in allowed:
-            raise BadAddress("unknown_key", f"There is no key {key!r} here.", key, sorted(allowed))
+            raise BadRequest("unknown_key", f"There is no key {key!r} here.", key, sorted(allowed))
         if value not in allowed[key]:
-            raise BadAddress("unknown_value", f"There is no {key} {value!r}.", key, allowed[key])
+            raise BadRequest("unknown_value", f"There is no {key} {value!r}.", key, allowed[key])
         chosen[key].append(value)
     values = [
         value

@@ -7,18 +7,18 @@ from urllib.parse import urlencode
 import msgspec
 from flask import Response, request
 
-from dashboard.api.answers import csv_parts, csv_response, json_response, stream_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
-from dashboard.buzzpoints import question_with_buzzpoints
-from dashboard.listing import listed
+from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response
 from dashboard.service import service
+from dashboard.usecases.buzzpoints import question_with_buzzpoints
+from dashboard.usecases.question_list import listed
 from queries.buzzing import parse_rules
 from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
 from queries.question import Answer, question
 from queries.questions import table
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 
 ROWS = 2000  # sent at once
 Page = tuple[Selection, tuple[Metric, ...], str, int | None, str | None]
@@ -29,7 +29,7 @@ def _page() -> Page:
     selection, _, extra = service().parse(pairs(), also=("sort", "limit", "cursor", "metrics"))
     limit = single(extra, "limit")
     if limit is not None and (not limit.isdecimal() or len(limit) > 6):
-        raise BadAddress("bad_value", f"limit must be a whole number, not {limit!r}.", "limit")
+        raise BadRequest("bad_value", f"limit must be a whole number, not {limit!r}.", "limit")
     metrics = metrics_of(extra["metrics"]) if extra["metrics"] else (CATALOGUE["brier"],)
     return (
         selection,
@@ -71,7 +71,7 @@ def get_question_csv(dataset: str, question_id: str) -> Response:
     selection, _, _ = service().parse(pairs(), dataset=dataset)
     try:
         return json_response(service().ask(question, selection, f"{question_id}.csv"))
-    except BadAddress as error:
+    except BadRequest as error:
         if error.code != "unknown_question":
             raise
     found = service().ask(question, selection, question_id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.answers import csv_response, file_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import no_keys, only_keys
+from dashboard.api.responses import csv_response, file_response, json_response
 from dashboard.service import service
-from data.export import Form, export
+from data.store.export import Form, export
 from queries.runs import RunFacts, Runs, responses, run, runs
 
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import msgspec
 from flask import Response, request
 
-from dashboard.api.answers import error_response, json_response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import no_keys
+from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.uploads.access import Denied
 from dashboard.uploads.body import check_type, clean_name, receive, too_large
-from dashboard.uploads.work import Impossible, Job, Rejected
+from dashboard.uploads.import_process import Impossible, Job, Rejected
+from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
-from data.scratch import held, sweep
-from data.staging import Decision, ImportOptions
-from data.store import StoreError
-from data.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from data.scratch_folders import held, sweep
+from data.store.generations import StoreError
+from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.runs import run
-from queries.selection import LONGEST_VALUE, BadAddress
+from queries.selection import LONGEST_VALUE, BadRequest
 
 KEYS = (
     "dataset", "model", "elicitation", "format", "filename", "confidence_scale", "classes", "dry_run", "rows", "grades",
@@ -97,21 +97,21 @@ def _named(run_id: str) -> Iterator[None]:
     try:
         yield
     except NoSuchRun:
-        raise BadAddress("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
+        raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
     except CannotRestore as error:
-        raise BadAddress("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
+        raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
 
 def _read(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The keys of an upload, from its address and its form, each given once. Raises ``BadAddress``."""
+    """The keys of an upload, from its address and its form, each given once. Raises ``BadRequest``."""
     said: dict[str, str] = {}
     for key, value in fields:
         if key not in KEYS:
-            raise BadAddress("unknown_key", f"There is no key {key[:100]!r} here.", key[:100], KEYS)
+            raise BadRequest("unknown_key", f"There is no key {key[:100]!r} here.", key[:100], KEYS)
         if key in said:
-            raise BadAddress("repeated_key", f"{key!r} can be given once.", key)
+            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
         if len(value) > LONGEST_VALUE and key != "grades":
-            raise BadAddress("bad_value", f"The value of {key!r} is longer than {LONGEST_VALUE} characters.", key)
+            raise BadRequest("bad_value", f"The value of {key!r} is longer than {LONGEST_VALUE} characters.", key)
         said[key] = value
     said = {key: value for key, value in said.items() if value}  # a form sends the fields that were left empty
     allowed = {"format": sorted(readers()), "confidence_scale": ["unit", "percent"], "dry_run": ["0", "1"]}
@@ -119,7 +119,7 @@ def _read(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
         allowed["dataset"] = [one.dataset for one in service().datasets()]
     for key, values in allowed.items():
         if key in said and said[key] not in values:
-            raise BadAddress("unknown_value", f"{key!r} cannot be {said[key]!r}.", key, values)
+            raise BadRequest("unknown_value", f"{key!r} cannot be {said[key]!r}.", key, values)
     _rows(said)
     _decisions(said)
     return said
@@ -128,7 +128,7 @@ def _read(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _rows(said: dict[str, str]) -> int:
     text = said.get("rows", str(ROWS))
     if not (text.isascii() and text.isdecimal()) or len(text) > 6 or not 1 <= int(text) <= MOST_ROWS:
-        raise BadAddress("bad_value", f"'rows' must be a whole number from 1 to {MOST_ROWS}, not {text!r}.", "rows")
+        raise BadRequest("bad_value", f"'rows' must be a whole number from 1 to {MOST_ROWS}, not {text!r}.", "rows")
     return int(text)
 
 
@@ -147,14 +147,14 @@ def _decisions(said: dict[str, str]) -> tuple[Decision, ...]:
     try:
         grades = msgspec.json.decode(said["grades"], type=list[_Grade])
     except msgspec.MsgspecError as error:
-        raise BadAddress(
+        raise BadRequest(
             "bad_value", f"'grades' must be a JSON list of {{question_id, clue, guess, correct}}: {error}.", "grades"
         ) from None
     if len(grades) > MOST_DECISIONS:
-        raise BadAddress("bad_value", f"'grades' can hold {MOST_DECISIONS:,} decisions; state `correct` in the file.", "grades")
+        raise BadRequest("bad_value", f"'grades' can hold {MOST_DECISIONS:,} decisions; state `correct` in the file.", "grades")
     for one in grades:
         if not 0 <= one.correct <= 1 or not -(2**31) <= (one.clue or 0) < 2**31:
-            raise BadAddress("bad_value", "'grades': `correct` is true, false or a number from 0 to 1.", "grades")
+            raise BadRequest("bad_value", "'grades': `correct` is true, false or a number from 0 to 1.", "grades")
     return tuple(Decision(one.question_id, one.clue, one.guess, float(one.correct)) for one in grades)
 
 

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from dash import dcc, html
 
-from data.store import StoreError
+from data.store.generations import StoreError
 from queries.runs import RunFacts
-from queries.selection import KEYS, BadAddress, Facets, Selection
+from queries.selection import KEYS, BadRequest, Facets, Selection
 
 NARROWING = ("run", "model", "elicitation", "category", "subcategory", "difficulty", "radius", "revealed", "q")
 MOST_LINKS = 24
@@ -53,7 +53,7 @@ def withdrawn_banner(run: RunFacts) -> html.Aside:
     )  # fmt: skip
 
 
-def error_panel(error: BadAddress | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
+def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
     """What is wrong with an address, and addresses that are right: the same with an allowed value in the bad one's place."""
     if isinstance(error, StoreError):
         return html.Section([html.H1("The store cannot be read"), html.P(str(error))], className="panel", role="alert")

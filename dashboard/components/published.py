@@ -11,14 +11,14 @@ from dashboard.components.filters import menu
 from dashboard.components.numbers import short
 from queries.metrics import Metric
 from queries.published import COUNT, PublishedRow, PublishedTable, published, rows_of
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 
 def known(key: str) -> str:
-    """The key of a published table, or blank for none. Raises ``BadAddress`` where there is no such table."""
+    """The key of a published table, or blank for none. Raises ``BadRequest`` where there is no such table."""
     tables = [table.key for table in published().tables]
     if key and key not in tables:
-        raise BadAddress("unknown_value", f"There is no published table {key!r}.", "published", tables)
+        raise BadRequest("unknown_value", f"There is no published table {key!r}.", "published", tables)
     return key
 
 

@@ -15,10 +15,10 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.filters import control
 from dashboard.components.numbers import DASH, short
-from dashboard.components.runs import swatch
+from dashboard.components.run_names import swatch
 from dashboard.figures.style import OTHERS
 from queries.buzzing import Explorer
-from queries.buzzing.answers import Outcome, RunExplorer
+from queries.buzzing.results import Outcome, RunExplorer
 
 KEY = "threshold"
 # What a box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank from a bad one.

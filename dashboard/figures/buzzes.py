@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, axis, layout, plain
-from queries.buzzing.answers import BuzzCurve, BuzzCurves, Habits, RunHabit, TeamsHabit
+from queries.buzzing.results import BuzzCurve, BuzzCurves, Habits, RunHabit, TeamsHabit
 
 WIDTH, HEIGHT = 430, 300  # of a panel
 ROW = 24

@@ -28,7 +28,7 @@ def scatter_figure(
         colours: of a and b.
     """
     a, b = np.array([dot.a for dot in dots]), np.array([dot.b for dot in dots])
-    better = metric.badness(b) - metric.badness(a)  # above 0: a is better
+    better = metric.loss(b) - metric.loss(a)  # above 0: a is better
     shades = np.where(better > 0, colours[0], np.where(better < 0, colours[1], OTHERS))
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.figures.style import GRID, INK, OTHERS, axis, layout, plain
-from queries.buzzing.answers import RunExplorer
+from queries.buzzing.results import RunExplorer
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run

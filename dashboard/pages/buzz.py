@@ -14,16 +14,16 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
-from dashboard.components.runs import COLOURS, colours, legend, run_names, swatch
+from dashboard.components.run_names import COLOURS, colours, legend, run_names, swatch
 from dashboard.components.thresholds import KEY, span, threshold_rows
 from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
-from dashboard.listing import ordered
 from dashboard.service import service
-from dashboard.view import Looking, View, page, question_path, register
+from dashboard.usecases.question_list import ordered
+from dashboard.view import PageRequest, View, page, question_path, register
 from queries.buzzing import Buzz, BuzzCurves, Explorer, Habits, Rules, buzz, parse_rules
-from queries.buzzing.answers import Outcome, RunExplorer
+from queries.buzzing.results import Outcome, RunExplorer
 from queries.buzzing.rules import CURVES, KEYS, SCALES
 
 PATH = "/buzz"
@@ -36,40 +36,40 @@ ROOM_COLUMNS = ("Run", "Wins", "of which not sure", "Neither", "People win", "Qu
 Names = Mapping[str, str]
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The threshold explorer, runs against people, buzzes along the question, and buzzes given what a guess was worth."""
-    rules = parse_rules(looking.extra, looking.facets)
-    found = service().ask(buzz, looking.selection, rules)
+    rules = parse_rules(request.extra, request.facets)
+    found = service().ask(buzz, request.selection, rules)
     if not found.questions:
-        return [nothing_selected(PATH, looking.selection, "questions")]
+        return [nothing_selected(PATH, request.selection, "questions")]
     if found.missing:
-        return [_not_read(looking)]
-    shades = colours(looking.facets, looking.selection)
+        return [_not_read(request)]
+    shades = colours(request.facets, request.selection)
     names = run_names(found.explorer.runs)
     runs = bool(found.explorer.runs)
     return [
-        _heading(looking, found, rules),
-        _explorer(looking, found.explorer, names, shades) if runs else nothing_selected(PATH, looking.selection, "answers"),
+        _heading(request, found, rules),
+        _explorer(request, found.explorer, names, shades) if runs else nothing_selected(PATH, request.selection, "answers"),
         _rooms(found.explorer, names, shades) if runs else None,
         _curves(found.curves, names, shades),
         _habits(found.habits, names, shades),
     ]
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    parse_rules(looking.extra, looking.facets)
+    parse_rules(request.extra, request.facets)
 
 
-def _not_read(looking: Looking) -> html.Section:
+def _not_read(request: PageRequest) -> html.Section:
     """The dataset's questions are not read clue by clue: those whose questions are."""
-    others = [html.Li(dcc.Link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(looking)]
+    others = [html.Li(dcc.Link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(request)]
     return html.Section(
         [
             html.H1("Nobody buzzes here"),
             html.P(
                 f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
-                f"when to answer. Those of {looking.facets.title} are asked whole."
+                f"when to answer. Those of {request.facets.title} are asked whole."
             ),
             html.P("Datasets that have it:" if others else "The store holds no dataset that has it."),
             html.Ul(others, className="choices"),
@@ -78,30 +78,30 @@ def _not_read(looking: Looking) -> html.Section:
     )
 
 
-def _read_by_clue(looking: Looking) -> list[Any]:
-    return [one for one in service().datasets() if one.kind == "incremental" and one.dataset != looking.selection.dataset]
+def _read_by_clue(request: PageRequest) -> list[Any]:
+    return [one for one in service().datasets() if one.kind == "incremental" and one.dataset != request.selection.dataset]
 
 
-def _heading(looking: Looking, found: Buzz, rules: Rules) -> html.Div:
+def _heading(request: PageRequest, found: Buzz, rules: Rules) -> html.Div:
     counts = f"{count(len(found.explorer.runs), 'run')}, {count(found.questions, 'question')}"
-    parts: list[Component] = [html.H1("Buzz"), html.P(f"{looking.facets.title}: when to answer, {counts}", className="lead")]
+    parts: list[Component] = [html.H1("Buzz"), html.P(f"{request.facets.title}: when to answer, {counts}", className="lead")]
     if "logprob" in found.explorer.scales or rules.scale == "logprob":
-        written = looking.single("scale")
+        written = request.single("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
         parts.append(menu("scale", "Scale of the threshold", options, written, kind=f"rules:{KEY}"))
-    if looking.facets.human_teams or rules.curve == "dataset":
+    if request.facets.human_teams or rules.curve == "dataset":
         own = "dataset" if rules.curve == "dataset" else ""
         parts.append(menu("curve", "Opponents", {"": "Published curve", CURVES[1]: "This dataset's people"}, own))
     return html.Div(parts, className="heading")
 
 
-def _explorer(looking: Looking, found: Explorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _explorer(request: PageRequest, found: Explorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Expected wins over the threshold, a slider per run, and what comes of the thresholds."""
     drawable = [run for run in found.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(found.runs) <= SLIDERS
     ends = span(found, drawable)
-    given = looking.extra.get(KEY, [])
+    given = request.extra.get(KEY, [])
     parts: list[Component | None] = [html.H2("Thresholds"), html.P(_said_of(found, names), className="note")]
     if valued:
         parts.append(
@@ -117,22 +117,22 @@ def _explorer(looking: Looking, found: Explorer, names: Names, shades: dict[str,
         reason = "; ".join(dict.fromkeys(filter(None, why)))
         parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
     if few:
-        written = looking.single("scale")
+        written = request.single("scale")
         parts.append(threshold_rows(found, drawable, names, shades, given, written) if drawable else None)
     else:
         parts.append(html.Div(_no_sliders(len(found.runs), bool(given)), className="note"))
     parts.append(_outcomes(found, names, shades))
-    parts.append(_to_questions(looking))
+    parts.append(_to_questions(request))
     return html.Section(parts, className="explorer")
 
 
-def _to_questions(looking: Looking) -> html.P:
+def _to_questions(request: PageRequest) -> html.P:
     """The way to the first question of the selection, at these thresholds; from there one walks on to the next."""
-    first = ordered(looking.selection, "").questions[0]
-    keys: dict[str, str | Sequence[str] | None] = {key: looking.extra.get(key) or None for key in KEYS}
-    path = question_path(looking.selection.dataset, first)
+    first = ordered(request.selection, "").questions[0]
+    keys: dict[str, str | Sequence[str] | None] = {key: request.extra.get(key) or None for key in KEYS}
+    path = question_path(request.selection.dataset, first)
     return html.P(
-        dcc.Link("Where each run buzzes, question by question", href=looking.link(path, dataset=None, **keys)), className="note"
+        dcc.Link("Where each run buzzes, question by question", href=request.link(path, dataset=None, **keys)), className="note"
     )
 
 

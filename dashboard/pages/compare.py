@@ -13,16 +13,16 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, p_said, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
 from dashboard.service import service
-from dashboard.view import Looking, View, address, page, question_path, register
+from dashboard.view import PageRequest, View, address, page, question_path, register
 from queries.compare import Comparison, Difference, comparison
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 from queries.side_by_side import SideBySide, Wins, side_by_side
 
 PATH = "/compare"
@@ -34,36 +34,36 @@ USUAL = tuple(metric for metric in RANKED if metric.pairs is None)
 NAMED = {metric.key: metric.name for metric in RANKED}
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """Who is better by which metric and how sure that is; every question as a dot; who wins where."""
-    runs = _runs(looking)
+    runs = _runs(request)
     if len(runs) < 2:
-        return [nothing_selected(PATH, looking.selection, "two runs")]
-    a, b, metric = _chosen(looking, list(runs))
-    shown = _metrics(looking)
-    found = service().ask(comparison, looking.selection, a, b, shown)
-    questions = service().ask(side_by_side, looking.selection, a, b, metric)
-    shades = colours(looking.facets, looking.selection)
+        return [nothing_selected(PATH, request.selection, "two runs")]
+    a, b, metric = _chosen(request, list(runs))
+    shown = _metrics(request)
+    found = service().ask(comparison, request.selection, a, b, shown)
+    questions = service().ask(side_by_side, request.selection, a, b, metric)
+    shades = colours(request.facets, request.selection)
     tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
-    link = looking.link(question_path(looking.selection.dataset, "ID"), dataset=None)
-    standard = _standard(looking)
+    link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
+    standard = _standard(request)
     metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
-    unnamed = _unnamed(looking, list(runs))
+    unnamed = _unnamed(request, list(runs))
     return [
         html.Div(
             [
                 html.H1("Compare"),
-                html.P(f"{looking.facets.title}: {count(found.questions, 'question')} answered by both", className="lead"),
+                html.P(f"{request.facets.title}: {count(found.questions, 'question')} answered by both", className="lead"),
             ],
             className="heading",
         ),
         html.Div(
             [
-                menu("a", "First run", _choices(runs, unnamed[0], looking.single("b")), "" if a == unnamed[0] else a),
-                menu("b", "Second run", _choices(runs, unnamed[1], looking.single("a")), "" if b == unnamed[1] else b),
+                menu("a", "First run", _choices(runs, unnamed[0], request.single("b")), "" if a == unnamed[0] else a),
+                menu("b", "Second run", _choices(runs, unnamed[1], request.single("a")), "" if b == unnamed[1] else b),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", NAMED, looking.extra["metrics"], "The usual ones"),
+                several("metrics", "Metrics", NAMED, request.extra["metrics"], "The usual ones"),
             ],
             className="controls",
         ),
@@ -71,7 +71,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             [
                 figure(
                     "scatter", scatter_figure(questions.dots, metric, link, names, tones), _scatter_title(metric, questions),
-                    _questions_table(looking, questions, names),
+                    _questions_table(request, questions, names),
                 ),
                 figure(
                     "differences", differences_figure(questions, metric, tones),
@@ -80,7 +80,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             ],
             className="side-by-side",
         ) if questions.questions else html.P(f"No question has {metric.name} in both runs.", className="note"),
-        _furthest_apart(looking, a, b, metric, names) if questions.questions else None,
+        _furthest_apart(request, a, b, metric, names) if questions.questions else None,
         figure(
             "forest",
             forest_figure(found, shown, names, tones),
@@ -91,10 +91,10 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def _furthest_apart(looking: Looking, a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
+def _furthest_apart(request: PageRequest, a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
     """Links to the list of questions by the difference of both runs, from either end."""
-    pairs = looking.selection.but(run=(a, b), model=(), elicitation=()).pairs()
-    key = [("metric", metric.key)] if metric.key != _standard(looking) else []
+    pairs = request.selection.but(run=(a, b), model=(), elicitation=()).pairs()
+    key = [("metric", metric.key)] if metric.key != _standard(request) else []
 
     def to(title: str, sign: str) -> Component:
         return dcc.Link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
@@ -109,56 +109,56 @@ def _furthest_apart(looking: Looking, a: str, b: str, metric: Metric, names: tup
     )
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _metrics(looking)
-    _chosen(looking, list(_runs(looking)))
+    _metrics(request)
+    _chosen(request, list(_runs(request)))
 
 
-def _metrics(looking: Looking) -> tuple[Metric, ...]:
+def _metrics(request: PageRequest) -> tuple[Metric, ...]:
     """The metrics that the address names; where it names none, all that are sums."""
-    keys = [key for part in looking.extra["metrics"] for key in part.split(",")]
+    keys = [key for part in request.extra["metrics"] for key in part.split(",")]
     for key in keys:
         if key not in NAMED:
-            raise BadAddress("unknown_value", f"There is no metric {key!r} to compare runs by.", "metrics", list(NAMED))
+            raise BadRequest("unknown_value", f"There is no metric {key!r} to compare runs by.", "metrics", list(NAMED))
     return tuple(CATALOGUE[key] for key in dict.fromkeys(keys)) or USUAL
 
 
-def _runs(looking: Looking) -> dict[str, str]:
+def _runs(request: PageRequest) -> dict[str, str]:
     """The runs that can be compared, with their names: those of the selection and those that the address names."""
-    named = [run for run in (looking.single("a"), looking.single("b")) if run in looking.facets.withdrawn]
+    named = [run for run in (request.single("a"), request.single("b")) if run in request.facets.withdrawn]
     # A withdrawn run is looked at only where it is named, and then the others must be named too.
-    runs = (*(run for run, _, _ in looking.facets.runs), *named) if named else ()
-    found = service().ask(leaderboard, looking.selection.but(run=runs, model=(), elicitation=()), ())
+    runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
+    found = service().ask(leaderboard, request.selection.but(run=runs, model=(), elicitation=()), ())
     return run_names(found.rows)
 
 
-def _standard(looking: Looking) -> str:
-    return "calscore" if looking.facets.human_teams else "brier"
+def _standard(request: PageRequest) -> str:
+    return "calscore" if request.facets.human_teams else "brier"
 
 
-def _unnamed(looking: Looking, runs: list[str]) -> tuple[str, str]:
+def _unnamed(request: PageRequest, runs: list[str]) -> tuple[str, str]:
     """The run that either key means where the address leaves it out: the first one, and the next, that the other is not."""
-    a, b = looking.single("a"), looking.single("b")
+    a, b = request.single("a"), request.single("b")
     first = next((run for run in runs if run != b), "")
     second = next((run for run in runs if run != (a or first)), "")
     return first, second
 
 
-def _chosen(looking: Looking, runs: list[str]) -> tuple[str, str, Metric]:
+def _chosen(request: PageRequest, runs: list[str]) -> tuple[str, str, Metric]:
     """Both runs and the metric of the address; the first two runs, and the dataset's usual metric, where it names none."""
     found = []
-    for key, standard in zip(("a", "b"), _unnamed(looking, runs), strict=True):
-        run = looking.single(key) or standard
+    for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
+        run = request.single(key) or standard
         if run and run not in runs:
-            raise BadAddress("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
+            raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
         found.append(run)
     if runs and found[0] == found[1]:
-        raise BadAddress("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != found[0]])
-    metric = looking.single("metric", _standard(looking))
+        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != found[0]])
+    metric = request.single("metric", _standard(request))
     allowed = [each.key for each in PER_QUESTION]
     if metric not in allowed:
-        raise BadAddress("unknown_value", f"Questions have no metric {metric!r} to compare.", "metric", allowed)
+        raise BadRequest("unknown_value", f"Questions have no metric {metric!r} to compare.", "metric", allowed)
     return found[0], found[1], CATALOGUE[metric]
 
 
@@ -173,12 +173,12 @@ def _scatter_title(metric: Metric, found: SideBySide) -> str:
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-def _questions_table(looking: Looking, found: SideBySide, names: tuple[str, str]) -> Component:
+def _questions_table(request: PageRequest, found: SideBySide, names: tuple[str, str]) -> Component:
     """The first dots of the scatter as text; each links to what a press on its dot opens."""
     most = 200
     rows = [
         row(
-            dcc.Link(dot.question_id, href=looking.link(question_path(looking.selection.dataset, dot.question_id), dataset=None)),
+            dcc.Link(dot.question_id, href=request.link(question_path(request.selection.dataset, dot.question_id), dataset=None)),
             short(dot.a),
             short(dot.b),
         )

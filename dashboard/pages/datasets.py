@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.numbers import count
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import PageRequest, View, page, register
 from queries.datasets import Dataset
 
 KINDS = {
@@ -20,7 +20,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def draw(looking: Looking) -> Sequence[Component]:
+def draw(request: PageRequest) -> Sequence[Component]:
     """A card per dataset."""
     return [html.Div(html.H1("Datasets"), className="heading"), *(_card(dataset) for dataset in service().datasets())]
 

@@ -12,11 +12,11 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, legend, named, run_names
+from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
 from dashboard.service import service
-from dashboard.view import Looking, View, page, question_path, register
+from dashboard.view import PageRequest, View, page, question_path, register
 from queries.breakdown import Breakdown, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
 from queries.difficulty import Difficulty, difficulty
@@ -26,29 +26,29 @@ PATH = "/difficulty"
 GAP = CATALOGUE["overconfidence"]
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
-    found = service().ask(difficulty, looking.selection)
+    found = service().ask(difficulty, request.selection)
     if not found.runs:
-        return [nothing_selected(PATH, looking.selection, "answers")]
-    shades = colours(looking.facets, looking.selection)
+        return [nothing_selected(PATH, request.selection, "answers")]
+    shades = colours(request.facets, request.selection)
     names = run_names(found.runs)
     return [
         html.Div(
             [
                 html.H1("Difficulty"),
-                html.P(f"{looking.facets.title}: {count(len(found.runs), 'run')}", className="lead"),
+                html.P(f"{request.facets.title}: {count(len(found.runs), 'run')}", className="lead"),
             ],
             className="heading",
         ),
-        *_hard_easy(found, looking, names, shades),
-        _by("radius", "radius", looking.facets.radii, looking, names, shades),
-        _by("category", "category", looking.facets.categories, looking, names, shades),
-        _revealed(looking, names, shades) if looking.facets.longest > 1 else None,
+        *_hard_easy(found, request, names, shades),
+        _by("radius", "radius", request.facets.radii, request, names, shades),
+        _by("category", "category", request.facets.categories, request, names, shades),
+        _revealed(request, names, shades) if request.facets.longest > 1 else None,
     ]
 
 
-def _hard_easy(found: Difficulty, looking: Looking, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
+def _hard_easy(found: Difficulty, request: PageRequest, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
     if not any(run.points for run in found.runs):
         return [html.P("No question of this selection has a difficulty.", className="note")]
     slopes = [
@@ -61,7 +61,7 @@ def _hard_easy(found: Difficulty, looking: Looking, names: dict[str, str], shade
         for run in found.runs
     ]
     missing = count(found.without, "question") if found.without else None
-    link = looking.link(question_path(looking.selection.dataset, "ID"), dataset=None)
+    link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
     thinned = max((round((run.questions - found.without) / len(run.points)) for run in found.runs if run.points), default=1)
     return [
         figure(
@@ -77,12 +77,12 @@ def _hard_easy(found: Difficulty, looking: Looking, names: dict[str, str], shade
 
 
 def _by(
-    by: str, name: str, values: Sequence[Any], looking: Looking, names: dict[str, str], shades: dict[str, str]
+    by: str, name: str, values: Sequence[Any], request: PageRequest, names: dict[str, str], shades: dict[str, str]
 ) -> Component | None:
     """Overconfidence in each part; None where the dataset has no parts of this kind."""
     if len(values) < 2:
         return None
-    found: Breakdown = service().ask(breakdown, looking.selection, by, [GAP], True)
+    found: Breakdown = service().ask(breakdown, request.selection, by, [GAP], True)
     rows = [
         row(
             named(shades.get(each.run), f"{names[each.run]}, {part.value or 'not stated'}"),
@@ -102,8 +102,8 @@ def _by(
     )
 
 
-def _revealed(looking: Looking, names: dict[str, str], shades: dict[str, str]) -> Component | None:
-    found: FractionAccuracy = service().ask(accuracy_by_fraction, looking.selection)
+def _revealed(request: PageRequest, names: dict[str, str], shades: dict[str, str]) -> Component | None:
+    found: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection)
     if found.missing or not found.runs:
         return None
     marks = [at.revealed for at in found.runs[0].fractions]

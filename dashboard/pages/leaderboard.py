@@ -12,22 +12,22 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components import published
-from dashboard.components.board import board_table, not_shown
 from dashboard.components.figure import figure
 from dashboard.components.filters import several
+from dashboard.components.leaderboard_table import board_table, not_shown
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.agreement import agreement_figure
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
-from dashboard.view import Looking, View, address, page, register
+from dashboard.view import PageRequest, View, address, page, register
 from queries.agreement import taus
 from queries.leaderboard import Leaderboard, Row, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
 USUAL = (
@@ -38,34 +38,34 @@ NAMED = {metric.key: metric.name for metric in METRICS}
 ALWAYS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])  # which the figure of gaps draws
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The table, what is missing from it and why, ranks across metrics, their agreement, confidence against accuracy."""
-    chosen = _columns(looking)
+    chosen = _columns(request)
     asked = tuple(dict.fromkeys((*chosen, *ALWAYS)))
-    board = service().ask(leaderboard, looking.selection, asked, True)
+    board = service().ask(leaderboard, request.selection, asked, True)
     if not board.rows:
-        return [nothing_selected("/", looking.selection, "answers")]
+        return [nothing_selected("/", request.selection, "answers")]
     shown = [metric for metric in chosen if any(each.metrics[metric.key].value is not None for each in board.rows)]
-    shades = colours(looking.facets, looking.selection)
-    board.rows = _sorted(board.rows, looking.single("sort"), chosen)
+    shades = colours(request.facets, request.selection)
+    board.rows = _sorted(board.rows, request.single("sort"), chosen)
     names = run_names(board.rows)
-    reference = published.known(looking.single("published"))
+    reference = published.known(request.single("published"))
     ranked = [metric for metric in shown if metric.direction != "none"]
     return [
         html.Div(
             [
                 html.H1("Leaderboard"),
                 html.P(
-                    f"{looking.facets.title}: {count(len(board.rows), 'run')} over {count(board.questions, 'question')}",
+                    f"{request.facets.title}: {count(len(board.rows), 'run')} over {count(board.questions, 'question')}",
                     className="lead",
                 ),
-                several("metrics", "Columns", NAMED, looking.extra["metrics"], "The usual ones"),
+                several("metrics", "Columns", NAMED, request.extra["metrics"], "The usual ones"),
                 published.choice(reference),
             ],
             className="heading",
         ),
         board_table(
-            board, shown, looking.selection, looking.single("sort"), shades,
+            board, shown, request.selection, request.single("sort"), shades,
             published.reference(reference, shown, len(NAMES) + 2 + len(shown)),
         ),
         html.Div(
@@ -74,13 +74,13 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                     "Beside a value its rank; runs that share a letter in a column do not differ (paired bootstrap, p ≥ 0.05).",
                     className="note",
                 ),
-                html.A("CSV", href=_csv(looking, shown), className="quiet", title="This table with its intervals"),
+                html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),
             ],
             className="below",
         ),
         published.about(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]),
-        *(_ranks(board, ranked, looking, names, shades) if len(board.rows) > 1 and len(ranked) > 1 else []),
+        *(_ranks(board, ranked, request, names, shades) if len(board.rows) > 1 and len(ranked) > 1 else []),
         figure(
             "gap",
             gap_figure(board, names, shades),
@@ -90,18 +90,18 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _sorted([], looking.single("sort"), _columns(looking))
-    published.known(looking.single("published"))
+    _sorted([], request.single("sort"), _columns(request))
+    published.known(request.single("published"))
 
 
-def _columns(looking: Looking) -> tuple[Metric, ...]:
+def _columns(request: PageRequest) -> tuple[Metric, ...]:
     """The metrics that the address names; the usual ones where it names none."""
-    keys = [key for part in looking.extra["metrics"] for key in part.split(",")]
+    keys = [key for part in request.extra["metrics"] for key in part.split(",")]
     for key in keys:
         if key not in CATALOGUE:
-            raise BadAddress("unknown_value", f"There is no metric {key!r}.", "metrics", list(CATALOGUE))
+            raise BadRequest("unknown_value", f"There is no metric {key!r}.", "metrics", list(CATALOGUE))
     return tuple(CATALOGUE[key] for key in dict.fromkeys(keys or USUAL))
 
 
@@ -114,7 +114,7 @@ def _sorted(rows: list[Row], sort: str, columns: Sequence[Metric]) -> list[Row]:
         return sorted(rows, key=lambda each: getattr(each, key).casefold(), reverse=turned)
     if key not in CATALOGUE:
         allowed = [*NAMES, *(metric.key for metric in columns)]
-        raise BadAddress("unknown_value", f"The leaderboard cannot be sorted by {key!r}.", "sort", allowed)
+        raise BadRequest("unknown_value", f"The leaderboard cannot be sorted by {key!r}.", "sort", allowed)
     if key not in {metric.key for metric in columns}:  # a column that was taken away
         return rows
 
@@ -128,13 +128,13 @@ def _sorted(rows: list[Row], sort: str, columns: Sequence[Metric]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _csv(looking: Looking, shown: Sequence[Metric]) -> str:
+def _csv(request: PageRequest, shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
-    return address("/api/v1/leaderboard.csv", [*looking.selection.pairs(), *keys])
+    return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
 def _ranks(
-    board: Leaderboard, ranked: Sequence[Metric], looking: Looking, names: dict[str, str], shades: dict[str, str]
+    board: Leaderboard, ranked: Sequence[Metric], request: PageRequest, names: dict[str, str], shades: dict[str, str]
 ) -> list[Component]:
     """Ranks of each run across the metrics, and how far these agree."""
     # The page has the values already that /api/v1/agreement reads for them.

@@ -11,14 +11,14 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria
 from dashboard.components.numbers import CURVE_NAMES
-from dashboard.view import Looking, View, page, register
+from dashboard.view import PageRequest, View, page, register
 from queries.catalogue import Catalogue, Entry, Refuted, Remark, catalogue
 
 NOTHING = "no items are selected"  # needs no telling
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
 
 
-def draw(looking: Looking) -> Sequence[Component]:
+def draw(request: PageRequest) -> Sequence[Component]:
     """A table of contents, the metrics by family, the axioms, the notes."""
     known = catalogue()
     titles = {entry.key: entry.name for entry in known.metrics}

@@ -7,12 +7,12 @@ from typing import Any
 import dash
 
 from dashboard.view import View, page, register
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 
-def draw(looking: object) -> Any:
+def draw(request: object) -> Any:
     """Nothing to draw."""
-    raise BadAddress("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
+    raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 
 VIEW = register(View(name="nowhere", path="", title="No such page", draw=draw, filters=()))

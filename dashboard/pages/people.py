@@ -14,39 +14,39 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, legend, named, run_names
+from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import PageRequest, View, page, register
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
 from queries.people import Histograms, People, people
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
 METRICS = VOTES
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """Metrics against votes, then the histograms behind them with the human reference drawn in."""
-    found: People = service().ask(people, looking.selection)
+    found: People = service().ask(people, request.selection)
     if not found.rows:
-        return [nothing_selected(PATH, looking.selection, "answers")]
+        return [nothing_selected(PATH, request.selection, "answers")]
     heading = html.Div(
         [
             html.H1("People"),
-            html.P(f"{looking.facets.title}: {count(len(found.rows), 'run')} beside human votes", className="lead"),
+            html.P(f"{request.facets.title}: {count(len(found.rows), 'run')} beside human votes", className="lead"),
         ],
         className="heading",
     )
     if found.missing or not any(each.histograms for each in found.rows):
         return [heading, _without(found)]
-    shades = colours(looking.facets, looking.selection)
+    shades = colours(request.facets, request.selection)
     names = run_names(found.rows)
-    board: Leaderboard = service().ask(leaderboard, looking.selection, METRICS, True)
-    absolute = _absolute(looking)
+    board: Leaderboard = service().ask(leaderboard, request.selection, METRICS, True)
+    absolute = _absolute(request)
     ranked = any(each.histograms and each.histograms.ranking for each in found.rows)
     reference = f"the outline is a human reference: the shares of {found.reference_votes} of its votes, drawn at random"
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
@@ -86,15 +86,15 @@ def draw(looking: Looking) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _absolute(looking)
+    _absolute(request)
 
 
-def _absolute(looking: Looking) -> bool:
-    said = looking.single("entropy")
+def _absolute(request: PageRequest) -> bool:
+    said = request.single("entropy")
     if said not in VIEWS_OF_ENTROPY:
-        raise BadAddress("unknown_value", f"There is no view {said!r} of entropy.", "entropy", ["absolute"])
+        raise BadRequest("unknown_value", f"There is no view {said!r} of entropy.", "entropy", ["absolute"])
     return bool(said)
 
 

@@ -10,29 +10,29 @@ import dash
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.buzzpoints import question_with_buzzpoints
 from dashboard.components.attributes import aria, data
-from dashboard.components.cluetext import clue_text
+from dashboard.components.clue_text import clue_text
 from dashboard.components.figure import figure
 from dashboard.components.filters import control, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
-from dashboard.components.runs import colours, legend, named, run_names
+from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.components.thresholds import PATTERNS
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
 from dashboard.figures.votes import votes_figure
-from dashboard.listing import ordered
 from dashboard.service import service
-from dashboard.view import Looking, View, page, question_path, register
+from dashboard.usecases.buzzpoints import question_with_buzzpoints
+from dashboard.usecases.question_list import ordered
+from dashboard.view import PageRequest, View, page, question_path, register
 from queries.buzzing import Rules, parse_rules
 from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
-from queries.order import SINGLE
 from queries.question import Buzzpoint, Question, RunAnswers, question
-from queries.selection import BadAddress
+from queries.question_order import SINGLE
+from queries.selection import BadRequest
 
 SOURCES = {
     "given": "given with the dataset",
@@ -42,65 +42,65 @@ SOURCES = {
 SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in the table of answers
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
-    rules = parse_rules(looking.extra, looking.facets)
-    found = question_with_buzzpoints(looking.selection, looking.facets, looking.item or "", rules)
-    shades = colours(looking.facets, looking.selection)
+    rules = parse_rules(request.extra, request.facets)
+    found = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
+    shades = colours(request.facets, request.selection)
     names = run_names(found.runs)
-    cursor = _cursor(looking, found)
+    cursor = _cursor(request, found)
     return [
-        _heading(found, looking),
+        _heading(found, request),
         clue_text(found, cursor),
-        _thresholds(looking, found, rules),
+        _thresholds(request, found, rules),
         _picture(found, names, shades, cursor),
         _votes(found, names, shades) if found.votes else None,
-        *(_answers(found, names, shades, _metric(looking), cursor) if found.runs else [_unanswered(found, looking)]),
+        *(_answers(found, names, shades, _metric(request), cursor) if found.runs else [_unanswered(found, request)]),
     ]
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """There is such a question, and its own keys name what there is."""
-    _cursor(looking, service().ask(question, looking.selection, looking.item))
-    ordered(looking.selection, looking.single("sort"))
-    _metric(looking)
-    parse_rules(looking.extra, looking.facets)
+    _cursor(request, service().ask(question, request.selection, request.item))
+    ordered(request.selection, request.single("sort"))
+    _metric(request)
+    parse_rules(request.extra, request.facets)
 
 
-def _metric(looking: Looking) -> Metric | None:
+def _metric(request: PageRequest) -> Metric | None:
     """The metric by which the address orders the runs."""
-    key = looking.single("metric")
+    key = request.single("metric")
     if not key:
         return None
     allowed = [metric.key for metric in SINGLE]
     if key not in allowed:
-        raise BadAddress("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
+        raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
     return CATALOGUE[key]
 
 
-def _carried(looking: Looking) -> dict[str, str | Sequence[str] | None]:
+def _carried(request: PageRequest) -> dict[str, str | Sequence[str] | None]:
     """The page's own keys that mean the same on another question."""
-    return {"sort": looking.single("sort") or None, "metric": looking.single("metric") or None} | _buzzing(looking)
+    return {"sort": request.single("sort") or None, "metric": request.single("metric") or None} | _buzzing(request)
 
 
-def _buzzing(looking: Looking) -> dict[str, str | Sequence[str] | None]:
+def _buzzing(request: PageRequest) -> dict[str, str | Sequence[str] | None]:
     """How runs buzz, as the address has it."""
-    return {key: looking.extra.get(key) or None for key in KEYS}
+    return {key: request.extra.get(key) or None for key in KEYS}
 
 
-def _cursor(looking: Looking, found: Question) -> int:
+def _cursor(request: PageRequest, found: Question) -> int:
     """The clue that the address names, the last one where it names none."""
     last = len(found.clues) - 1
-    text = looking.single("clue")
+    text = request.single("clue")
     if not text:
         return last
     if not text.isdecimal() or int(text) > last:
-        raise BadAddress("unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in found.clues])
+        raise BadRequest("unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in found.clues])
     return int(text)
 
 
-def _heading(found: Question, looking: Looking) -> html.Div:
-    ids = ordered(looking.selection, looking.single("sort")).questions
+def _heading(found: Question, request: PageRequest) -> html.Div:
+    ids = ordered(request.selection, request.single("sort")).questions
     place = ids.index(found.question_id) if found.question_id in ids else None
     facts: list[str | Component | None] = [found.category, found.subcategory]
     if found.difficulty is not None:
@@ -119,13 +119,13 @@ def _heading(found: Question, looking: Looking) -> html.Div:
                 title="By the life table; MAS in LifeEval",
             )
         )
-    extra = _carried(looking)
+    extra = _carried(request)
     listed = {key: extra[key] for key in ("sort", "metric")}
     return html.Div(
         [
             html.P(
                 [
-                    dcc.Link(f"{looking.facets.title} questions", href=looking.link("/questions", **listed)),
+                    dcc.Link(f"{request.facets.title} questions", href=request.link("/questions", **listed)),
                     html.Span(f" {place + 1:,} of {len(ids):,}" if place is not None else " outside the filters"),
                 ],
                 className="crumbs",
@@ -135,8 +135,8 @@ def _heading(found: Question, looking: Looking) -> html.Div:
                     html.H1(_answer(found) or f"Question {found.question_id}"),
                     html.Div(
                         [
-                            _step(looking, ids, place, -1, "Previous", "p", extra),
-                            _step(looking, ids, place, 1, "Next", "n", extra),
+                            _step(request, ids, place, -1, "Previous", "p", extra),
+                            _step(request, ids, place, 1, "Next", "n", extra),
                             html.Button("Copy link", type="button", className="quiet", id="copy-link", **data(copy="address")),
                         ],
                         className="steps",
@@ -160,7 +160,7 @@ def _answer(found: Question) -> str | None:
 
 
 def _step(
-    looking: Looking,
+    request: PageRequest,
     ids: list[str],
     place: int | None,
     by: int,
@@ -172,17 +172,17 @@ def _step(
     target = (0 if by > 0 else None) if place is None else place + by
     if target is None or not 0 <= target < len(ids):
         return html.Span(title, className="quiet off")
-    path = question_path(looking.selection.dataset, ids[target])
+    path = question_path(request.selection.dataset, ids[target])
     return dcc.Link(
         title,
-        href=looking.link(path, dataset=None, **extra),
+        href=request.link(path, dataset=None, **extra),
         className="quiet",
         id={"role": "step", "key": key},
         title=f"Key {key}",
     )
 
 
-def _thresholds(looking: Looking, found: Question, rules: Rules) -> html.Div | None:
+def _thresholds(request: PageRequest, found: Question, rules: Rules) -> html.Div | None:
     """At which thresholds runs buzz, with a box for one that is common to all."""
     if not any(run.buzzpoint for run in found.runs):
         return None
@@ -190,14 +190,14 @@ def _thresholds(looking: Looking, found: Question, rules: Rules) -> html.Div | N
     own = count(len(rules.thresholds), "run") if rules.thresholds else ""
     said = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
     box = dcc.Input(
-        type="text", value=rules.threshold, id=control("threshold", f"of scale={looking.single('scale')}:"), debounce=True,
+        type="text", value=rules.threshold, id=control("threshold", f"of scale={request.single('scale')}:"), debounce=True,
         pattern=PATTERNS[rules.scale], placeholder="best", maxLength=24, autoComplete="off", className="threshold-box",
     )  # fmt: skip
     note: list[str | Component] = [
         f"◇ A run buzzes at the first clue at which its {score} is above {said}"
         + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
         + ". ",
-        dcc.Link("Thresholds on Buzz", href=looking.link("/buzz", **_buzzing(looking))),
+        dcc.Link("Thresholds on Buzz", href=request.link("/buzz", **_buzzing(request))),
     ]
     return html.Div(
         [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
@@ -278,8 +278,8 @@ def _table(found: Question, names: dict[str, str]) -> html.Div:
     )
 
 
-def _unanswered(found: Question, looking: Looking) -> html.Section:
-    return nothing_selected(question_path(found.dataset, found.question_id), looking.selection, "answers")
+def _unanswered(found: Question, request: PageRequest) -> html.Section:
+    return nothing_selected(question_path(found.dataset, found.question_id), request.selection, "answers")
 
 
 def _answers(

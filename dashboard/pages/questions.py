@@ -8,26 +8,26 @@ from typing import Any
 
 import dash
 import dash_ag_grid
+import flask
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
-from flask import Response, request
 
-from dashboard.api.answers import json_response
+from dashboard.api.responses import json_response
 from dashboard.components.attributes import data
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, count, short
-from dashboard.components.runs import chosen_runs, colours
-from dashboard.figures.sparks import WIDTH, spark_figure
+from dashboard.components.run_names import chosen_runs, colours
+from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
-from dashboard.listing import listed, ordered
 from dashboard.service import service
-from dashboard.view import Looking, View, look, page, question_path, register
+from dashboard.usecases.question_list import listed, ordered
+from dashboard.view import PageRequest, View, look, page, question_path, register
 from queries.metrics import CATALOGUE, Metric
-from queries.order import SINGLE, Sort, early_curve, read_sort
+from queries.question_order import SINGLE, Sort, early_curve, read_sort
 from queries.questions import Listed
-from queries.selection import BadAddress
-from queries.sparks import sparks
+from queries.selection import BadRequest
+from queries.sparklines import sparks
 
 BLOCK = 100  # rows that the grid asks for at a time
 MOST = 1000  # rows that it is given
@@ -38,29 +38,29 @@ NUMERIC = {"type": "rightAligned", "width": 66, "cellClass": "number", "headerCl
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The grid; its rows are asked for as they come into sight."""
-    metric, sort = _metric(looking), _sort_of(looking)
-    total = len(ordered(looking.selection, looking.single("sort")).questions)
+    metric, sort = _metric(request), _sort_of(request)
+    total = len(ordered(request.selection, request.single("sort")).questions)
     if not total:
-        return [nothing_selected("/questions", looking.selection, "questions")]
-    standard = _standard(looking)
+        return [nothing_selected("/questions", request.selection, "questions")]
+    standard = _standard(request)
     metrics = {"" if each.key == standard else each.key: each.name for each in SINGLE}
-    columns = _columns(looking, metric)
+    columns = _columns(request, metric)
     own = _own(columns, sort)
     if own:
-        columns.insert(len(columns) - len(_runs(looking)), _own_column(looking, sort))
+        columns.insert(len(columns) - len(_runs(request)), _own_column(request, sort))
     for column in columns:
         if _column_id(column) == sort.key:
             column["sort"] = "desc" if sort.descending else "asc"
-    of = looking.link("/_rows", metric=looking.single("metric") or None)
+    of = request.link("/_rows", metric=request.single("metric") or None)
     return [
         html.Div(
             [
                 html.H1("Questions"),
-                html.P(f"{looking.facets.title}: {count(total, 'question')}", className="lead"),
+                html.P(f"{request.facets.title}: {count(total, 'question')}", className="lead"),
                 menu("metric", "Metric per run", metrics, "" if metric.key == standard else metric.key),
-                _order_menu(looking, metric, sort if own else None),
+                _order_menu(request, metric, sort if own else None),
             ],
             className="heading",
         ),
@@ -83,57 +83,57 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             **(data(own=sort.key) if own else {}),
         ),
         dcc.Store(id={"role": "drawn", "key": "grid", "kind": "rows"}, data={"rows": total, "of": of}),
-        _legend(looking),
+        _legend(request),
     ]  # fmt: skip
 
 
-def _standard(looking: Looking) -> str:
-    return "calscore" if looking.facets.human_teams else "brier"
+def _standard(request: PageRequest) -> str:
+    return "calscore" if request.facets.human_teams else "brier"
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _metric(looking)
-    _sort_of(looking)
+    _metric(request)
+    _sort_of(request)
 
 
-def _metric(looking: Looking) -> Metric:
-    key = looking.single("metric", _standard(looking))
+def _metric(request: PageRequest) -> Metric:
+    key = request.single("metric", _standard(request))
     allowed = [metric.key for metric in SINGLE]
     if key not in allowed:
-        raise BadAddress("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
+        raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
     return CATALOGUE[key]
 
 
-def _sort_of(looking: Looking) -> Sort:
-    return _read(looking, looking.single("sort") or "position")
+def _sort_of(request: PageRequest) -> Sort:
+    return _read(request, request.single("sort") or "position")
 
 
-def _read(looking: Looking, sort: str) -> Sort:
-    facets = looking.facets
+def _read(request: PageRequest, sort: str) -> Sort:
+    facets = request.facets
     return read_sort(sort, [*(run for run, _, _ in facets.runs), *facets.withdrawn], facets.dataset)
 
 
 # -- the order ---------------------------------------------------------------------------------------------------------
 
 
-def _order_menu(looking: Looking, metric: Metric, own: Sort | None) -> Component:
+def _order_menu(request: PageRequest, metric: Metric, own: Sort | None) -> Component:
     """Orders that no column of the table stands for; ``own`` is the one in force, None where a column sorts."""
     options = {"": "As in the table"}
-    runs = [run for run, _, _ in _runs(looking)][:OFFERED]
+    runs = [run for run, _, _ in _runs(request)][:OFFERED]
     pairs = combinations(runs, 2) if len(runs) <= PAIRED else ((runs[0], run) for run in runs[1:])
     offered = [f"-wrong:{run}" for run in runs] + [f"-{metric.key}:{a}-{b}" for a, b in pairs]
     chosen = f"{'-' if own.descending else ''}{own.key}" if own else ""
     for sort in offered:
         # Turned round by its heading, an order is still the one that was chosen.
-        options[chosen if own and sort.removeprefix("-") == own.key else sort] = _said(looking, _read(looking, sort))
+        options[chosen if own and sort.removeprefix("-") == own.key else sort] = _said(request, _read(request, sort))
     if own and chosen not in options:
-        options[chosen] = _said(looking, own)
+        options[chosen] = _said(request, own)
     return menu("sort", "Order", options, chosen, kind="order")
 
 
-def _said(looking: Looking, sort: Sort) -> str:
-    names = [_names(looking)[run] for run in sort.runs]
+def _said(request: PageRequest, sort: Sort) -> str:
+    names = [_names(request)[run] for run in sort.runs]
     if sort.by == "difference":
         assert sort.metric
         return f"Difference of {sort.metric.name}: {names[0]} \u2212 {names[1]}"
@@ -147,16 +147,16 @@ def _own(columns: list[dict[str, Any]], sort: Sort) -> bool:
     return sort.key not in {_column_id(column) for column in columns} and (sort.key != "position" or sort.descending)
 
 
-def _own_column(looking: Looking, sort: Sort) -> dict[str, Any]:
-    names = [_names(looking)[run] for run in sort.runs]
+def _own_column(request: PageRequest, sort: Sort) -> dict[str, Any]:
+    names = [_names(request)[run] for run in sort.runs]
     label = sort.metric.label if sort.metric else ""
     title = {"wrong": "Wrong early: ", "difference": f"{label}: ", "metric": f"{label}: "}.get(sort.by, "") + " \u2212 ".join(
         names
     )
-    tip = _said(looking, sort)
+    tip = _said(request, sort)
     if sort.by == "wrong":
-        tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[early_curve(looking.selection)]}"
-        tip += "" if looking.facets.human_teams else ", 0 without human data"
+        tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[early_curve(request.selection)]}"
+        tip += "" if request.facets.human_teams else ", 0 without human data"
     return {
         "field": "own", "colId": sort.key, "headerName": title or tip, "headerTooltip": tip, "sortingOrder": ["desc", "asc"],
         **NUMERIC, **WRAPPED, "width": 92, "cellClass": "number by",
@@ -166,17 +166,17 @@ def _own_column(looking: Looking, sort: Sort) -> dict[str, Any]:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(looking: Looking, metric: Metric) -> list[dict[str, Any]]:
+def _columns(request: PageRequest, metric: Metric) -> list[dict[str, Any]]:
     """What is known of each question, then the metric of each run."""
-    facets = looking.facets
-    shades = colours(facets, looking.selection)
+    facets = request.facets
+    shades = colours(facets, request.selection)
     found: list[dict[str, Any]] = [
         {
             "field": "text", "colId": "question_id", "headerName": "Question", "cellRenderer": "QuestionLink",
             "flex": 1, "minWidth": 150, "cellClass": "question-cell",
         }
     ]  # fmt: skip
-    if _sparks_shown(looking):
+    if _sparks_shown(request):
         found.append(
             {
                 "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
@@ -194,8 +194,8 @@ def _columns(looking: Looking, metric: Metric) -> list[dict[str, Any]]:
     if facets.human_teams and facets.difficulty_source != "human":
         tip = "Share of human teams that answered correctly"
         found.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
-    for run, _, _ in _runs(looking):
-        name = _names(looking)[run]
+    for run, _, _ in _runs(request):
+        name = _names(request)[run]
         found.append(
             {
                 "field": run,
@@ -214,59 +214,59 @@ def _column_id(column: dict[str, Any]) -> str:
     return str(column.get("colId", column["field"]))
 
 
-def _runs(looking: Looking) -> list[tuple[str, str, str]]:
-    shown = set(chosen_runs(looking.facets, looking.selection))
-    return [run for run in looking.facets.runs if run[0] in shown]
+def _runs(request: PageRequest) -> list[tuple[str, str, str]]:
+    shown = set(chosen_runs(request.facets, request.selection))
+    return [run for run in request.facets.runs if run[0] in shown]
 
 
-def _names(looking: Looking) -> dict[str, str]:
+def _names(request: PageRequest) -> dict[str, str]:
     """What each run of the dataset is called, a withdrawn one by its id."""
-    facets = looking.facets
+    facets = request.facets
     several = len(facets.elicitations) > 1
     names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in facets.runs}
     return {run: run for run in facets.withdrawn} | names
 
 
-def _sparks_shown(looking: Looking) -> bool:
+def _sparks_shown(request: PageRequest) -> bool:
     """Whether there is anything to draw clue by clue."""
-    return looking.facets.longest > 1 and bool(looking.facets.human_teams or _coloured(looking))
+    return request.facets.longest > 1 and bool(request.facets.human_teams or _coloured(request))
 
 
-def _coloured(looking: Looking) -> dict[str, str]:
+def _coloured(request: PageRequest) -> dict[str, str]:
     """Colour of each run of the table that has one of its own."""
-    shades = colours(looking.facets, looking.selection)
-    return {run: shades[run] for run, _, _ in _runs(looking) if run in shades}
+    shades = colours(request.facets, request.selection)
+    return {run: shades[run] for run, _, _ in _runs(request) if run in shades}
 
 
-def _legend(looking: Looking) -> Component | None:
-    if not _sparks_shown(looking):
+def _legend(request: PageRequest) -> Component | None:
+    if not _sparks_shown(request):
         return None
     lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
-    parts = [lines if _coloured(looking) else "with at most 8 runs chosen, a line for each"]
-    if looking.facets.human_teams:
-        parts.append(f"steps: {CURVE_NAMES[early_curve(looking.selection)]}")
+    parts = [lines if _coloured(request) else "with at most 8 runs chosen, a line for each"]
+    if request.facets.human_teams:
+        parts.append(f"steps: {CURVE_NAMES[early_curve(request.selection)]}")
     return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
 
 
-def rows() -> Response:
+def rows() -> flask.Response:
     """Rows as the grid shows them: ``count`` from ``start`` on, in the order of ``sort``. ``assets/questions.js`` asks."""
-    pairs = list(request.args.items(multi=True))
+    pairs = list(flask.request.args.items(multi=True))
     given = dict(pairs)
     try:
         start, count = int(given["start"]), min(int(given["count"]), MOST)
-        looking = look(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
-        metric, sort = _metric(looking), looking.single("sort") or "position"
-        asked = _read(looking, sort)
-        found = listed(looking.selection, (metric,), sort, max(1, count), str(max(0, start)))
-    except (BadAddress, KeyError, ValueError):
+        request = look(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
+        metric, sort = _metric(request), request.single("sort") or "position"
+        asked = _read(request, sort)
+        found = listed(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
+    except (BadRequest, KeyError, ValueError):
         return json_response({"rows": [], "total": 0}, 400)
-    extra = {"sort": sort if sort != "position" else None, "metric": looking.single("metric") or None}
-    small = _sparks(looking, found.questions)
+    extra = {"sort": sort if sort != "position" else None, "metric": request.single("metric") or None}
+    small = _sparks(request, found.questions)
     block = [
         {
             "question_id": one.question_id,
             "text": f"{one.question_id} · {(one.text or '')[:SNIPPET]}",
-            "href": looking.link(question_path(looking.selection.dataset, one.question_id), dataset=None, **extra),
+            "href": request.link(question_path(request.selection.dataset, one.question_id), dataset=None, **extra),
             "clues": small.get(one.question_id),
             "category": one.category,
             "subcategory": one.subcategory,
@@ -289,14 +289,14 @@ def _value(one: Listed, sort: Sort, place: int) -> str | None:
     return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
 
-def _sparks(looking: Looking, questions: Sequence[Listed]) -> dict[str, dict[str, Any] | None]:
+def _sparks(request: PageRequest, questions: Sequence[Listed]) -> dict[str, dict[str, Any] | None]:
     """The small figure of each question."""
-    if not _sparks_shown(looking) or not questions:
+    if not _sparks_shown(request) or not questions:
         return {}
-    coloured, names = _coloured(looking), _names(looking)
+    coloured, names = _coloured(request), _names(request)
     # Beyond eight runs none is drawn, so that none need be read.
-    runs = tuple(coloured) or tuple(run for run, _, _ in looking.facets.runs[:1])
-    among = looking.selection.but(run=runs, model=(), elicitation=())
+    runs = tuple(coloured) or tuple(run for run, _, _ in request.facets.runs[:1])
+    among = request.selection.but(run=runs, model=(), elicitation=())
     found = service().ask(sparks, among, tuple(one.question_id for one in questions))
     return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
 

@@ -13,19 +13,19 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import between, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
 from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
 from dashboard.service import service
-from dashboard.view import Looking, View, page, question_path, register
+from dashboard.view import PageRequest, View, page, question_path, register
 from queries.items import Items, Said, items
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import Recalibration, recalibration
 from queries.reliability import Diagram, reliability
-from queries.selection import BadAddress, parse_range
+from queries.selection import BadRequest, parse_range
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
@@ -34,63 +34,63 @@ SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_u
 MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
-    found = service().ask(reliability, looking.selection)
+    found = service().ask(reliability, request.selection)
     if not found.runs:
-        return [nothing_selected(PATH, looking.selection, "answers")]
-    shades = colours(looking.facets, looking.selection)
+        return [nothing_selected(PATH, request.selection, "answers")]
+    shades = colours(request.facets, request.selection)
     names = run_names(found.runs)
-    method = _method(looking)
-    what_if = service().ask(recalibration, looking.selection, method, MEASURED) if method else None
+    method = _method(request)
+    what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
         html.Div(
             [
                 html.H1("Reliability"),
-                html.P(f"{looking.facets.title}: accuracy against confidence, {count(len(found.runs), 'run')}", className="lead"),
+                html.P(f"{request.facets.title}: accuracy against confidence, {count(len(found.runs), 'run')}", className="lead"),
                 menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
             ],
             className="heading",
         ),
         figure(
             "reliability",
-            reliability_figure(found.runs, names, shades, after, _range(looking)),
+            reliability_figure(found.runs, names, shades, after, _range(request)),
             "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
             "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker. Drag sideways over a "
             "diagram to list the items of a range of confidence",
             _bins_table(found.runs, names),
         ),
-        _split(service().ask(leaderboard, looking.selection, SPLIT, False), names, shades),
+        _split(service().ask(leaderboard, request.selection, SPLIT, False), names, shades),
         _what_if(what_if, names, shades) if what_if else None,
-        _items(looking, found.runs, names),
+        _items(request, found.runs, names),
     ]
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _method(looking)
-    _range(looking)
-    _focus(looking, [run for run, _, _ in looking.facets.runs])
+    _method(request)
+    _range(request)
+    _focus(request, [run for run, _, _ in request.facets.runs])
 
 
-def _range(looking: Looking) -> tuple[float, float] | None:
+def _range(request: PageRequest) -> tuple[float, float] | None:
     """The range of confidence whose items are listed; None for the whole."""
-    return parse_range("confidence", looking.single("confidence") or None)
+    return parse_range("confidence", request.single("confidence") or None)
 
 
-def _method(looking: Looking) -> str | None:
-    method = looking.single("method")
+def _method(request: PageRequest) -> str | None:
+    method = request.single("method")
     if method and method not in METHODS:
-        raise BadAddress("unknown_value", f"There is no recalibration {method!r}.", "method", tuple(METHODS))
+        raise BadRequest("unknown_value", f"There is no recalibration {method!r}.", "method", tuple(METHODS))
     return method or None
 
 
-def _focus(looking: Looking, runs: Sequence[str]) -> str:
+def _focus(request: PageRequest, runs: Sequence[str]) -> str:
     """The run whose items are listed: the one that the address names, else the first."""
-    focus = looking.single("focus")
+    focus = request.single("focus")
     if focus and focus not in runs:
-        raise BadAddress("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
+        raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
     return focus or (runs[0] if runs else "")
 
 
@@ -159,17 +159,17 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
     )
 
 
-def _items(looking: Looking, runs: Sequence[Diagram], names: dict[str, str]) -> html.Section:
+def _items(request: PageRequest, runs: Sequence[Diagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, furthest off first."""
-    focus = _focus(looking, [run.run for run in runs])
-    chosen = _range(looking)
-    only = looking.selection.but(run=(focus,), model=(), elicitation=())
+    focus = _focus(request, [run.run for run in runs])
+    chosen = _range(request)
+    only = request.selection.but(run=(focus,), model=(), elicitation=())
     found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
 
     def link(said: Said) -> dcc.Link:
-        path = question_path(looking.selection.dataset, said.question_id)
-        return dcc.Link(said.question_id, href=looking.link(path, clue=str(said.clue), dataset=None))
+        path = question_path(request.selection.dataset, said.question_id)
+        return dcc.Link(said.question_id, href=request.link(path, clue=str(said.clue), dataset=None))
 
     listed = [
         html.Tr(

@@ -13,9 +13,9 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.numbers import count
 from dashboard.components.table import table
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import PageRequest, View, page, register
 from queries.runs import RunFacts, runs
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 PATH = "/runs"
 ALL = ("", "all")  # values of the key "show": runs of the dataset, or of every one
@@ -23,31 +23,31 @@ MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
 OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."
 
 
-def check(looking: Looking) -> None:
-    """Raise ``BadAddress`` where the page's own key is bad."""
-    if looking.single("show") not in ALL:
-        raise BadAddress("unknown_value", f"'show' cannot be {looking.single('show')!r}.", "show", ALL[1:])
+def check(request: PageRequest) -> None:
+    """Raise ``BadRequest`` where the page's own key is bad."""
+    if request.single("show") not in ALL:
+        raise BadRequest("unknown_value", f"'show' cannot be {request.single('show')!r}.", "show", ALL[1:])
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """Runs that count, and those that were withdrawn."""
-    check(looking)
-    everything = looking.single("show") == "all"
-    found = service().ask(runs, None if everything else looking.selection.dataset).runs
+    check(request)
+    everything = request.single("show") == "all"
+    found = service().ask(runs, None if everything else request.selection.dataset).runs
     titles = {one.dataset: one.title for one in service().datasets()}
     counting = [one for one in found if not one.withdrawn_at]
     gone = [one for one in found if one.withdrawn_at]
     mode = service().access.mode
-    where = "every dataset" if everything else looking.facets.title
+    where = "every dataset" if everything else request.facets.title
     other = (
-        dcc.Link(f"Only those of {looking.facets.title}", href=looking.link(PATH, show=None))
+        dcc.Link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
         if everything
-        else dcc.Link("Those of every dataset", href=looking.link(PATH, show="all"))
+        else dcc.Link("Those of every dataset", href=request.link(PATH, show="all"))
     )
     return [
         html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other,
-                  dcc.Link("Upload a run", href=looking.link("/upload")) if mode != "off" else None], className="heading"),
-        html.P(OFF, className="note") if mode == "off" else html.Div(className="desk-token", **data(mode=mode)),
+                  dcc.Link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
+        html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="said", role="status", id="runs-said"),
         _listed(counting, titles, everything, mode)
         if counting
@@ -65,7 +65,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         html.P(
             [
                 "As a table: ",
-                html.A("CSV", href="/api/v1/runs.csv" if everything else f"/api/v1/runs.csv?dataset={looking.selection.dataset}"),
+                html.A("CSV", href="/api/v1/runs.csv" if everything else f"/api/v1/runs.csv?dataset={request.selection.dataset}"),
                 ". The files of responses have what went in, by question id and clue; imported again, they give the same run.",
             ],
             className="note",

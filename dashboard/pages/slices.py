@@ -12,13 +12,13 @@ from dash.development.base_component import Component
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, p_said, short
-from dashboard.components.runs import colours, named, run_names
+from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
 from dashboard.service import service
-from dashboard.view import Looking, View, address, page, register
+from dashboard.view import PageRequest, View, address, page, register
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 from queries.slices import FEWEST, Slice, Slices, slices
 
 PATH = "/slices"
@@ -27,19 +27,19 @@ MOST = 200  # rows of the table
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """Parts where a run is significantly worse, and those where it is better."""
-    metric = _metric(looking)
-    runs = _runs(looking)
+    metric = _metric(request)
+    runs = _runs(request)
     if not runs:
-        return [nothing_selected(PATH, looking.selection, "answers")]
-    against = _against(looking, runs)
-    found: Slices = service().ask(slices, looking.selection, metric, against)
-    shades = colours(looking.facets, looking.selection)
+        return [nothing_selected(PATH, request.selection, "answers")]
+    against = _against(request, runs)
+    found: Slices = service().ask(slices, request.selection, metric, against)
+    shades = colours(request.facets, request.selection)
     certain = [one for one in found.slices if one.p_holm < SIGNIFICANT]
     worse = [one for one in certain if one.difference > 0]
     better = [one for one in certain if one.difference < 0]
-    standard = _standard(looking)
+    standard = _standard(request)
     metrics = {"" if each.key == standard else each.key: each.name for each in RANKED}
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
     return [
@@ -47,7 +47,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             [
                 html.H1("Slices"),
                 html.P(
-                    f"{looking.facets.title}: {count(found.tested, 'part of a run', 'parts of runs')} tested", className="lead"
+                    f"{request.facets.title}: {count(found.tested, 'part of a run', 'parts of runs')} tested", className="lead"
                 ),
             ],
             className="heading",
@@ -59,8 +59,8 @@ def draw(looking: Looking) -> Sequence[Component | None]:
             ],
             className="controls",
         ),
-        _section(f"Worse {beside}", worse, metric, looking, runs, shades),
-        _section(f"Better {beside}", better, metric, looking, runs, shades),
+        _section(f"Worse {beside}", worse, metric, request, runs, shades),
+        _section(f"Better {beside}", better, metric, request, runs, shades),
         html.P(
             f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST} questions. Shown "
             f"is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; the address "
@@ -71,7 +71,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
 
 
 def _section(
-    title: str, found: Sequence[Slice], metric: Metric, looking: Looking, names: dict[str, str], shades: dict[str, str]
+    title: str, found: Sequence[Slice], metric: Metric, request: PageRequest, names: dict[str, str], shades: dict[str, str]
 ) -> html.Section:
     if not found:
         return html.Section([html.H2(title), html.P("None that is significant.", className="note")], className="section")
@@ -79,7 +79,7 @@ def _section(
         html.Tr(
             [
                 html.Th(named(shades.get(one.run), names.get(one.run, one.model)), scope="row"),
-                html.Td(dcc.Link(_said(one), href=_link(one, looking), title="Show this part")),
+                html.Td(dcc.Link(_said(one), href=_link(one, request), title="Show this part")),
                 html.Td(short(one.value), className="number"),
                 html.Td(short(one.reference), className="number"),
                 html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
@@ -98,38 +98,38 @@ def _said(one: Slice) -> str:
     return " · ".join(f"{names[by]}{value}" for by, value in one.filters.items())
 
 
-def _link(one: Slice, looking: Looking) -> str:
+def _link(one: Slice, request: PageRequest) -> str:
     """The reliability diagram of the run on this part."""
-    kept = [(key, value) for key, value in looking.selection.pairs() if key not in (*one.filters, "run", "model", "elicitation")]
+    kept = [(key, value) for key, value in request.selection.pairs() if key not in (*one.filters, "run", "model", "elicitation")]
     return address("/reliability", [*kept, ("run", one.run), *one.filters.items()])
 
 
-def check(looking: Looking) -> None:
+def check(request: PageRequest) -> None:
     """Its own keys name what there is."""
-    _metric(looking)
-    _against(looking, _runs(looking))
+    _metric(request)
+    _against(request, _runs(request))
 
 
-def _standard(looking: Looking) -> str:
-    return "calscore" if looking.facets.human_teams else "brier"
+def _standard(request: PageRequest) -> str:
+    return "calscore" if request.facets.human_teams else "brier"
 
 
-def _metric(looking: Looking) -> Metric:
-    key = looking.single("metric", _standard(looking))
+def _metric(request: PageRequest) -> Metric:
+    key = request.single("metric", _standard(request))
     allowed = [metric.key for metric in RANKED]
     if key not in allowed:
-        raise BadAddress("unknown_value", f"Parts cannot be compared by {key!r}.", "metric", allowed)
+        raise BadRequest("unknown_value", f"Parts cannot be compared by {key!r}.", "metric", allowed)
     return CATALOGUE[key]
 
 
-def _runs(looking: Looking) -> dict[str, str]:
-    return run_names(service().ask(leaderboard, looking.selection, ()).rows)
+def _runs(request: PageRequest) -> dict[str, str]:
+    return run_names(service().ask(leaderboard, request.selection, ()).rows)
 
 
-def _against(looking: Looking, runs: dict[str, str]) -> str | None:
-    run = looking.single("against")
+def _against(request: PageRequest, runs: dict[str, str]) -> str | None:
+    run = request.single("against")
     if run and run not in runs:
-        raise BadAddress("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
+        raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
     return run or None
 
 

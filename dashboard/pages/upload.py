@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import data
 from dashboard.components.messages import prompts
 from dashboard.service import service
-from dashboard.view import Looking, View, page, register
+from dashboard.view import PageRequest, View, page, register
 from queries.metrics import METRICS
 
 PATH = "/upload"
@@ -23,11 +23,11 @@ OFF = (
 )
 
 
-def draw(looking: Looking) -> Sequence[Component | None]:
+def draw(request: PageRequest) -> Sequence[Component | None]:
     """The place where the form is built, and the questions to answer."""
     access, datasets = service().access, service().datasets()
     form = {
-        "chosen": looking.selection.dataset,
+        "chosen": request.selection.dataset,
         "datasets": [[one.dataset, one.title] for one in datasets],
         "metrics": [[metric.key, metric.name] for metric in METRICS],
         "most": service().settings.max_upload_mb,
@@ -41,7 +41,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
         if access.mode == "off"
         else html.Div(
             [
-                html.Div(className="desk-token", **data(mode=access.mode)),
+                html.Div(className="api-token", **data(mode=access.mode)),
                 html.Div(id="upload", **data(form=json.dumps(form))),
             ]
         ),
@@ -54,7 +54,7 @@ def draw(looking: Looking) -> Sequence[Component | None]:
                     className="note",
                 ),
                 html.Ul([html.Li([f"{one.title}: ", *prompts(one.dataset)]) for one in datasets]),
-                html.P(dcc.Link("Runs that are there", href=looking.link("/runs")), className="note"),
+                html.P(dcc.Link("Runs that are there", href=request.link("/runs")), className="note"),
             ],
             className="section",
         ),

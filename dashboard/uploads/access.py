@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 from flask import request
 
 from dashboard.settings import Settings
-from dashboard.uploads.failures import Failures
-from data.store import StoreError
+from dashboard.uploads.token_throttle import TokenThrottle
+from data.store.generations import StoreError
 from data.tokens import TokenError, Tokens
-from queries.selection import BadAddress
+from queries.selection import BadRequest
 
 NOBODY = "open"  # what provenance says of an upload without a token
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
 CHALLENGE = 'Bearer realm="clueline"'
 
 
-class Denied(BadAddress):
+class Denied(BadRequest):
     """A request that may not be made; ``headers`` go with the answer."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Denied(BadAddress):
 class Access:
     """Decides about requests to one server."""
 
-    def __init__(self, settings: Settings, tokens: Tokens, failures: Failures) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens, failures: TokenThrottle) -> None:
         self.mode = settings.uploads
         self.tokens = tokens
         self._failures = failures

@@ -18,7 +18,7 @@ from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntity
 from werkzeug.formparser import MultiPartParser
 
 from dashboard.uploads.access import Denied
-from data.store import StoreError
+from data.store.generations import StoreError
 
 CHUNK = 64 * 1024  # bytes; each such piece must come within PATIENCE
 PATIENCE = 60.0  # seconds

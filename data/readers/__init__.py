@@ -11,9 +11,9 @@ import pkgutil
 from functools import cache
 from typing import Protocol, cast
 
-from data.incoming import Incoming
-from data.report import refuse
-from data.staging import ImportOptions, Staging
+from data.importing.incoming import Incoming
+from data.importing.report import refuse
+from data.importing.staging import ImportOptions, Staging
 
 
 class Reader(Protocol):

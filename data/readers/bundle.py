@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.contract import BUZZES, CLUES, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
-from data.incoming import Incoming
+from data.importing.contract import BUZZES, CLUES, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
+from data.importing.incoming import Incoming
+from data.importing.report import Problem, Refused, refuse
+from data.importing.staging import ImportOptions, Staging
 from data.readers.responses import read_file
-from data.report import Problem, Refused, refuse
-from data.staging import ImportOptions, Staging
 
 KEY = "bundle"
 ENDINGS = tuple(f".{table}{packed}" for table in ("csv", "jsonl", "parquet") for packed in ("", ".gz", ".zst"))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from data.contract import SHOWN, Column
-from data.files import TableFile
 from data.frames import literal
-from data.incoming import Incoming
-from data.report import Problem, refuse
-from data.staging import ImportOptions, RunKey, Staging
+from data.importing.contract import SHOWN, Column
+from data.importing.incoming import Incoming
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.table_files import TableFile
 
 KEY = "chaosnli"
 DATASET = "chaosnli"

@@ -5,11 +5,11 @@ A question's id says whom it is about: male if id < 404, minimum age (id mod 404
 
 from __future__ import annotations
 
-from data.contract import Column
-from data.incoming import Incoming
-from data.lifetable import RADII
-from data.report import Problem, refuse
-from data.staging import ImportOptions, RunKey, Staging
+from data.importing.contract import Column
+from data.importing.incoming import Incoming
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, RunKey, Staging
+from data.life_table import RADII
 
 KEY = "lifeeval"
 DATASET = "lifeeval"

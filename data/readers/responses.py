@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from data.contract import responses_columns
-from data.files import TableFile
 from data.frames import literal
-from data.incoming import Incoming
-from data.report import Problem, refuse
-from data.staging import ImportOptions, Staging
+from data.importing.contract import responses_columns
+from data.importing.incoming import Incoming
+from data.importing.report import Problem, refuse
+from data.importing.staging import ImportOptions, Staging
+from data.importing.table_files import TableFile
 
 KEY = "responses"
 MOST_RUNS = 1000  # of one file

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from data.lifetable import LAST_AGE, RADII, best_guess, death_probabilities, survivors
+from data.life_table import LAST_AGE, RADII, best_guess, death_probabilities, survivors
 from data.sample.writing import write_csv, write_json
 
 FOLDER = Path(__file__).parent / "lifeeval"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from data.grading import parse_answer_line
+from data.importing.grading import parse_answer_line
 from data.sample.guessers import (
     GUESSERS,
     Guesser,

@@ -6,11 +6,11 @@ Of a selection, the filters on questions apply to runs and people alike. ``revea
 so that their buzzpoint is the first of those above the threshold; people are taken as they played.
 """
 
-from queries.buzzing.answers import Buzz, BuzzCurves, Explorer, FractionAccuracy, Habits
 from queries.buzzing.conditional import habits
 from queries.buzzing.cumulative import buzz_curves
 from queries.buzzing.fractions import accuracy_by_fraction
 from queries.buzzing.overall import buzz
+from queries.buzzing.results import Buzz, BuzzCurves, Explorer, FractionAccuracy, Habits
 from queries.buzzing.rules import CURVES, SCALES, Rules, parse_rules
 from queries.buzzing.thresholds import explorer
 

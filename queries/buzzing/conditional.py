@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.buzzing.answers import Habits, RunHabit, TeamsHabit
-from queries.buzzing.board import Board
-from queries.buzzing.play import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
+from data.store.generations import Snapshot
+from queries.buzzing.clues import Board
+from queries.buzzing.results import Habits, RunHabit, TeamsHabit
 from queries.buzzing.rules import Rules
+from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
 from queries.metrics.kernels.buzzing import habit, survey_score
 from queries.metrics.kernels.rooms import upper_half
 from queries.plain import number

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.buzzing.answers import BuzzCurve, BuzzCurves
-from queries.buzzing.board import Board
-from queries.buzzing.play import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
+from data.store.generations import Snapshot
+from queries.buzzing.clues import Board
+from queries.buzzing.results import BuzzCurve, BuzzCurves
 from queries.buzzing.rules import Rules
+from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rooms import quartiles, up_to
 from queries.selection import Selection

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from data.store import Snapshot
-from queries.buzzing.answers import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
-from queries.buzzing.board import Board
+from data.store.generations import Snapshot
+from queries.buzzing.clues import Board
 from queries.buzzing.cumulative import revealed_at
-from queries.buzzing.play import NO_PEOPLE, Play, Said, play
+from queries.buzzing.results import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
 from queries.buzzing.rules import Rules
+from queries.buzzing.runs import NO_PEOPLE, Play, Said, play
 from queries.metrics.kernels.buzzing import in_force
 from queries.selection import Selection
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from data.store import Snapshot
+from data.store.generations import Snapshot
 from queries.buzzing import conditional, cumulative, fractions, thresholds
-from queries.buzzing.answers import Buzz
-from queries.buzzing.play import play
+from queries.buzzing.results import Buzz
 from queries.buzzing.rules import Rules
+from queries.buzzing.runs import play
 from queries.plain import selection_keys
 from queries.selection import Selection
 

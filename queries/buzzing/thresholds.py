@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from data.store import Snapshot
-from queries.buzzing.answers import Curve, Explorer, Optimum, Outcome, RunExplorer
-from queries.buzzing.board import PEOPLE_CURVE
-from queries.buzzing.play import NO_LOGPROBS, NO_PEOPLE, Play, Said, play, representative
+from data.store.generations import Snapshot
+from queries.buzzing.clues import PEOPLE_CURVE
+from queries.buzzing.results import Curve, Explorer, Optimum, Outcome, RunExplorer
 from queries.buzzing.rules import Rules
+from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, Play, Said, play, representative
+from queries.engine.select import chosen, kept_responses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.rooms import points
-from queries.rows import chosen, kept_responses
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}

@@ -77,5 +77,5 @@ def measured(metric: Metric, items: Sequence[Item], conventions: Conventions | N
 
 def better(metric: Metric, before: float, after: float) -> bool:
     """Whether a value is strictly better than the one before."""
-    badness = metric.badness(np.array([before, after]))
-    return bool(badness[1] < badness[0] - SAME)
+    loss = metric.loss(np.array([before, after]))
+    return bool(loss[1] < loss[0] - SAME)

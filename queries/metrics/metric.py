@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data.human import CURVES
+from data.human_curves import CURVES
 
 Floats = NDArray[np.float64]
 Sums = Mapping[str, Floats]
@@ -184,6 +184,6 @@ class Metric:
         order = np.argsort(confidence, kind="stable")
         return float(self.pairs(confidence[order], correct[order], np.ones(len(order))))
 
-    def badness(self, values: Floats) -> Floats:
+    def loss(self, values: Floats) -> Floats:
         """Values as numbers that are smaller where the metric is better, for ranking."""
         return {"lower": values, "higher": -values, "zero": np.abs(values), "none": np.full_like(values, np.nan)}[self.direction]

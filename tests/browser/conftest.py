@@ -3,7 +3,8 @@
 from urllib.parse import urlsplit
 
 import pytest
-from serving import BROWSERS, FLAGS, chromium
+
+from tests.helpers.serving import BROWSERS, FLAGS, chromium
 
 
 def pytest_collection_modifyitems(items):

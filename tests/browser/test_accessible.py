@@ -5,8 +5,9 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from driving import eventually, pairs, path
-from walking import CONTROLS, COUNT, follow, moved, pages, shown
+
+from tests.helpers.driving import eventually, pairs, path
+from tests.helpers.walking import CONTROLS, COUNT, follow, moved, pages, shown
 
 # Rows of a table are alike: a few of each are enough, and hundreds take minutes.
 UNFOLD = """() => {

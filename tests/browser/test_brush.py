@@ -1,7 +1,8 @@
 """A range of confidence is dragged on a reliability diagram: address, shade and list of items follow, and it goes again."""
 
 import pytest
-from driving import api, eventually, pairs
+
+from tests.helpers.driving import api, eventually, pairs
 
 ADDRESS = "/reliability?dataset=pyramid"
 WHERE = """([panel, x]) => {

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from bundles import RUNS, write_crowd, write_tokens
-from driving import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
+
+from tests.helpers.browser_bundles import RUNS, write_crowd, write_tokens
+from tests.helpers.driving import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
 
 PYRAMID = ("dataset", "pyramid")
 ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({

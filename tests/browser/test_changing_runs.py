@@ -4,13 +4,13 @@ import json
 
 import pytest
 from conftest import Visit
-from driving import eventually, fetched
 
 from data.tokens import Tokens
+from tests.helpers.driving import eventually, fetched
 
 
 @pytest.fixture
-def desk(browser, served):
+def runs_page(browser, served):
     """A page on a server of its own; what the API refuses is no complaint."""
     visit = Visit(browser, served)
     yield visit.page, served
@@ -26,8 +26,8 @@ def said(page, text):
     eventually(page, there)
 
 
-def test_a_run_is_withdrawn_and_restored(desk):
-    page, served = desk
+def test_a_run_is_withdrawn_and_restored(runs_page):
+    page, served = runs_page
     token = Tokens(served.store).create("ann")
     page.goto("/runs?dataset=pyramid")
     button = page.locator("button[data-change=withdraw]").first

@@ -2,7 +2,8 @@
 
 import pytest
 import test_controls_of_overviews as overviews
-from walking import pages, walk
+
+from tests.helpers.walking import pages, walk
 
 WALKED = ("/buzz", "/questions", "/compare", "question")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")

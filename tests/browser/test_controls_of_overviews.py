@@ -1,7 +1,8 @@
 """Every control of the pages that show all runs at once; see ``walking``."""
 
 import pytest
-from walking import walk
+
+from tests.helpers.walking import walk
 
 WALKED = ("/", "/reliability", "/difficulty", "/slices", "/people")
 pytestmark = pytest.mark.walk

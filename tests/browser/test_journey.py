@@ -1,7 +1,8 @@
 """One way through the product, as an analyst goes it, and what the address remembers of it."""
 
 import pytest
-from driving import (
+
+from tests.helpers.driving import (
     answers,
     api,
     between,

@@ -2,10 +2,10 @@
 
 import pytest
 from conftest import Visit
-from driving import board, eventually
 
-from data.store import open_store
-from data.withdrawal import withdraw
+from data.store.generations import open_store
+from data.store.withdrawal import withdraw
+from tests.helpers.driving import board, eventually
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from urllib.parse import quote
 
 import pytest
-from bundles import BOLD, IDS, IMAGE, RUNS, SCRIPT, TURNED, write_crowd, write_nasty
-from driving import (
+
+from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, RUNS, SCRIPT, TURNED, write_crowd, write_nasty
+from tests.helpers.driving import (
     NoServer,
     answers,
     api,

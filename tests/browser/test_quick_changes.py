@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from driving import eventually, pairs
-from walking import COUNT, shown, shows
+
+from tests.helpers.driving import eventually, pairs
+from tests.helpers.walking import COUNT, shown, shows
 
 
 def test_the_last_of_many_quick_changes_wins(visit):

@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-from bundles import BOLD, IMAGE, SCRIPT, TURNED
 from conftest import Visit
-from driving import api, board, eventually, fetched
 
 from data.tokens import Tokens
+from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
+from tests.helpers.driving import api, board, eventually, fetched
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();
@@ -23,7 +23,7 @@ DROP = """([name, content]) => {
 
 
 @pytest.fixture
-def desk(browser, served):
+def upload_page(browser, served):
     """The upload page of a server of its own, with a token typed in; what the API refuses is no complaint."""
     token = Tokens(served.store).create("ann")
     visit = Visit(browser, served)
@@ -73,8 +73,8 @@ def region(page, name):
     )
 
 
-def test_a_file_is_tried_then_published(desk):
-    page = desk.page
+def test_a_file_is_tried_then_published(upload_page):
+    page = upload_page.page
     before = fetched(page, "/readyz")[1]
     page.get_by_label("Model").fill("Guesser")
     page.get_by_label("Elicitation").fill("flat")
@@ -90,7 +90,7 @@ def test_a_file_is_tried_then_published(desk):
     assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
     page.get_by_role("button", name="Publish").click()
     said(page, "Published.")
-    assert desk.token not in page.url
+    assert upload_page.token not in page.url
     page.get_by_role("link", name="on the leaderboard").click()
     page.locator("table.board").wait_for()
     new = eventually(page, lambda: next(row for row in board(page) if row["model"] == "Guesser"))
@@ -98,8 +98,8 @@ def test_a_file_is_tried_then_published(desk):
     assert (facts["imported_by"], facts["file_name"], facts["items"]) == ("ann", "answers.csv", len(answers))
 
 
-def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(desk):
-    page = desk.page
+def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(upload_page):
+    page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     drop(page, "question_id,clue,guess,confidence\nlit-01,0,x,7\n=1+1,0,x,0.5\nlit-01,99,x,0.5\n")
     said(page, "3 problems")
@@ -117,8 +117,8 @@ def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(desk)
     assert not page.get_by_role("region", name="Bad rows").count()
 
 
-def test_guesses_that_look_like_markup_are_text(desk):
-    page = desk.page
+def test_guesses_that_look_like_markup_are_text(upload_page):
+    page = upload_page.page
     page.get_by_label("Model").fill(IMAGE)
     guesses = [SCRIPT, IMAGE, BOLD, TURNED, "=HYPERLINK(1)", "🦉"]
     drop(page, written([{"question_id": "lit-01", "clue": n, "guess": g, "confidence": 0.5} for n, g in enumerate(guesses[:5])]),
@@ -134,8 +134,8 @@ def test_guesses_that_look_like_markup_are_text(desk):
     assert page.locator("#content img").count() == 0
 
 
-def test_grades_are_decided_by_keyboard_and_kept(desk):
-    page = desk.page
+def test_grades_are_decided_by_keyboard_and_kept(upload_page):
+    page = upload_page.page
     answer = api(page, "questions/pyramid/lit-01")["answer"]
     near = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip() + "s"
     page.get_by_label("Model").fill("Speller")
@@ -157,22 +157,22 @@ def test_grades_are_decided_by_keyboard_and_kept(desk):
     assert run["decisions"] == [{"question_id": "lit-01", "clue": clue, "guess": near, "correct": 1.0} for clue in (0, 1)]
 
 
-def test_a_wrong_token_is_said_and_a_right_one_goes_on(desk):
-    page = desk.page
+def test_a_wrong_token_is_said_and_a_right_one_goes_on(upload_page):
+    page = upload_page.page
     field = page.get_by_label("Token")
     for token, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
         field.fill(token)
         drop(page, good(page))
         said(page, words)
         assert field.evaluate("one => one === document.activeElement")
-    field.fill(desk.token)
+    field.fill(upload_page.token)
     page.get_by_label("Model").fill("Guesser")
     page.get_by_role("button", name="Check the file").click()
     said(page, "Nothing is stored yet")
 
 
-def test_an_upload_is_cancelled(desk):
-    page = desk.page
+def test_an_upload_is_cancelled(upload_page):
+    page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     page.route("**/api/v1/runs", lambda route: None)  # an answer that never comes
     drop(page, good(page))
@@ -190,8 +190,8 @@ def test_an_upload_is_cancelled(desk):
     (415, "bad_type", "No file of runs is of that type."), (429, "too_many_failures", "Too many wrong tokens came from here."),
     (503, "busy", "Other uploads are going on; try again in a moment."), (None, "", "The connection was lost"),
 ])  # fmt: skip
-def test_what_the_server_refuses_is_said_in_place(desk, status, code, message):
-    page = desk.page
+def test_what_the_server_refuses_is_said_in_place(upload_page, status, code, message):
+    page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     envelope = json.dumps({"error": {"code": code, "message": message, "field": None, "allowed": [], "rows": []}})
     page.route("**/api/v1/runs", lambda route: route.fulfill(status=status, body=envelope, content_type="application/json")

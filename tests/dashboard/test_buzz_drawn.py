@@ -8,11 +8,11 @@ from dash import html
 
 from dashboard.components import parts
 from dashboard.view import VIEWS, look
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 
 PYRAMID = ("dataset", "pyramid")
 
@@ -133,7 +133,7 @@ def test_an_empty_selection_says_what_to_widen(drawn):
     ],
 )
 def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code, field, allowed):
-    with pytest.raises(BadAddress) as refused:
+    with pytest.raises(BadRequest) as refused:
         drawn(PYRAMID, pair)
     error = refused.value
     assert (error.code, error.field) == (code, field)

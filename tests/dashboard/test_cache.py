@@ -14,8 +14,8 @@ import msgspec
 import pytest
 from flask import Flask
 
-from dashboard.cache import Answers
-from data.store import Snapshot
+from dashboard.query_cache import QueryCache
+from data.store.generations import Snapshot
 from queries.selection import Selection, parse
 
 ROOT = Path(__file__).parents[2]
@@ -52,13 +52,13 @@ PROCESS = """
 import sys, time
 from pathlib import Path
 from flask import Flask
-from dashboard.cache import Answers
+from dashboard.query_cache import QueryCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
     time.sleep(0.5)
     return b"answer"
-answers = Answers(Flask("x"), "filesystem", folder)
+answers = QueryCache(Flask("x"), "filesystem", folder)
 (folder / f"ready-{sys.argv[2]}").touch()
 while not (folder / "go").exists(): time.sleep(0.01)
 assert answers.get("key", compute, bytes) == b"answer"
@@ -81,7 +81,7 @@ def test_three_processes_share_one_computation(tmp_path):
 
 
 def test_a_computation_that_fails_is_not_kept(tmp_path):
-    answers = Answers(Flask("x"), "filesystem", tmp_path)
+    answers = QueryCache(Flask("x"), "filesystem", tmp_path)
     with pytest.raises(ZeroDivisionError):
         answers.get("key", lambda: bytes(1 // 0), bytes)
     assert answers.get("key", lambda: b"later", bytes) == b"later"
@@ -97,7 +97,7 @@ class Trap:
 
 @pytest.mark.parametrize("planted", ["pickle", "nothing", "nonsense"])
 def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
-    answers = Answers(Flask("x"), "filesystem", tmp_path)
+    answers = QueryCache(Flask("x"), "filesystem", tmp_path)
     assert answers.get("key", lambda: b"mine", bytes) == b"mine"
     files = [path for path in (tmp_path / "answers").iterdir() if path.is_file()]
     assert files

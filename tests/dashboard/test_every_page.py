@@ -6,17 +6,17 @@ from urllib.parse import parse_qsl
 import pytest
 
 from dashboard.components.messages import in_short, nothing_selected
-from dashboard.components.runs import legend
+from dashboard.components.run_names import legend
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.panels import fitting
-from dashboard.listing import listed
 from dashboard.service import service
+from dashboard.usecases.question_list import listed
 from dashboard.view import VIEWS, look
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.recalibration import recalibration
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 from queries.slices import slices
 
 WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan"}  # whose numbers stand in a table beside them
@@ -109,7 +109,7 @@ def test_a_page_is_drawn_for_its_own_keys(app, view, query):
 
 @pytest.mark.parametrize(("view", "query", "field"), BAD)
 def test_what_does_not_exist_is_named(app, client, view, query, field):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         drawn(app, view, f"dataset=pyramid&{query}")
     assert caught.value.field == field
     assert client.get(f"{VIEWS[view].path}?dataset=pyramid&{query}").status_code == 400

@@ -10,9 +10,9 @@ from test_api import Each, error, get, misshapen, plain
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
 from queries.metrics import Conventions
 from queries.people import people
 from queries.selection import Selection

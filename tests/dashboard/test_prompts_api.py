@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 
 import pytest
-from serving import run_cli
 from test_api import BAD_VALUES, error, get
 
-from data import ingest
-from data.staging import ImportOptions
+from data.importing import ingest
+from data.importing.staging import ImportOptions
 from queries import prompts as query
+from tests.helpers.serving import run_cli
 
 README = Path(__file__).parents[2] / "README.md"
-SAMPLE = Path(ingest.__file__).parent / "sample"
+SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 HEADER = ["question_id", "clue", "text", "guess", "confidence"]
 
 

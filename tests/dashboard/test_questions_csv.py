@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 from test_api import error, get, table
 
-from data import ingest
-from data.staging import ImportOptions
+from data.importing import ingest
+from data.importing.staging import ImportOptions
 from queries.metrics import METRICS
 
 

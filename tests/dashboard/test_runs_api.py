@@ -15,9 +15,9 @@ from test_api import COUNT, MAYBE_TEXT, TEXT, Each, error, get, misshapen, table
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
 
 RUN = {
     "run": TEXT, "dataset": TEXT, "model": TEXT, "elicitation": TEXT, "imported_by": MAYBE_TEXT, "imported_at": TEXT,

@@ -9,7 +9,7 @@ from test_every_page import drawn, plain, walk, words
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data.withdrawal import withdraw
+from data.store.withdrawal import withdraw
 
 
 def opened(seeded, tmp_path, mode):

@@ -8,7 +8,7 @@ from test_cli import content
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data.grading import grade_guesses
+from data.importing.grading import grade_guesses
 
 HEADER = "question_id,clue,guess,confidence"
 ROWS = ("lit-01,0,Dracula,0.25", "lit-01,1,Frankenstein,0.75", "lit-01,2,Frankenstein,1", "lit-02,0,,0")

@@ -13,28 +13,28 @@ import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from serving import ROOT, run_cli, start_server
 from test_api import error, get
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.uploads import body, failures, work
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from dashboard.uploads import body, import_process, token_throttle
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
+from tests.helpers.serving import ROOT, run_cli, start_server
 
 ADDRESS = "/api/v1/runs"
 RUN = {"run", "model", "elicitation", "items", "questions", "missing_questions", "sha256"}
 
 
-def desk(store, **settings):
+def upload_client(store, **settings):
     """An app that reads files in this process, with a token."""
     made = create_app(Settings(store=str(store), workers=1, **settings))
     service = made.extensions["clueline"]
-    service.import_file = lambda job, folder: work.perform(job, service.store)
+    service.import_file = lambda job, folder: import_process.perform(job, service.store)
     token = Tokens(service.store.folder).create("ann") if not Tokens(service.store.folder).all() else None
     return SimpleNamespace(
         app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store
@@ -43,13 +43,13 @@ def desk(store, **settings):
 
 @pytest.fixture
 def upload(copied):
-    return desk(copied)
+    return upload_client(copied)
 
 
 @pytest.fixture(scope="module")
 def standing(seeded, tmp_path_factory):
     """The same, for what is refused and leaves the store as it is."""
-    return desk(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
+    return upload_client(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
 
 
 @pytest.fixture(scope="session")
@@ -290,7 +290,7 @@ def test_only_runs_are_taken(standing, tmp_path):
 
 
 def test_a_file_that_is_too_large_is_not_taken(copied, prompts):
-    upload = desk(copied, max_upload_mb=1)
+    upload = upload_client(copied, max_upload_mb=1)
     most = 2**20
     assert refused(upload, bytes(most + 1), 413)["code"] == "too_large"
     # Without a length, as it is read; and within a form.
@@ -344,7 +344,9 @@ def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
 
 
 def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
-    monkeypatch.setattr(body._Spool, "write", lambda self, chunk: (_ for _ in ()).throw(work.StoreError("no space left")))
+    monkeypatch.setattr(
+        body._Spool, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
+    )
     assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
 
 
@@ -358,14 +360,14 @@ def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
 
 
 def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch):
-    standing.service.import_file = work.in_child
-    monkeypatch.setattr(work.sys, "executable", "/bin/false")
+    standing.service.import_file = import_process.in_child
+    monkeypatch.setattr(import_process.sys, "executable", "/bin/false")
     assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
     sleeper = standing.store.parent / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
     sleeper.chmod(0o700)
-    monkeypatch.setattr(work.sys, "executable", str(sleeper))
-    monkeypatch.setattr(work, "PATIENCE", 0.2)
+    monkeypatch.setattr(import_process.sys, "executable", str(sleeper))
+    monkeypatch.setattr(import_process, "PATIENCE", 0.2)
     assert "too long" in post(standing, filled(prompts), 503)["error"]["message"]
 
 
@@ -379,15 +381,15 @@ def test_what_a_killed_server_left_is_swept_up(upload, prompts):
 
 
 def test_failures_are_forgotten_after_a_minute_and_the_table_stays_small(tmp_path):
-    table = failures.Failures(tmp_path)
-    assert [table.count("a", 1000.0 + index) for index in range(failures.MOST)] == [0] * failures.MOST
+    table = token_throttle.TokenThrottle(tmp_path)
+    assert [table.count("a", 1000.0 + index) for index in range(token_throttle.MOST)] == [0] * token_throttle.MOST
     assert table.count("a", 1020.0) == 40 and table.count("b", 1020.0) == 0
-    assert failures.Failures(tmp_path).count("a", 1020.0) == 40  # another worker knows
+    assert token_throttle.TokenThrottle(tmp_path).count("a", 1020.0) == 40  # another worker knows
     assert table.count("a", 1060.5) == 0 and table.count("a", 1060.6) == 1  # the first is a minute old, the second not
-    for index in range(2 * failures.ADDRESSES):
+    for index in range(2 * token_throttle.ADDRESSES):
         table.count(f"10.0.{index // 256}.{index % 256}", 2000.0)
     kept = json.loads((tmp_path / "failed_tokens.json").read_text())
-    assert len(kept) == failures.ADDRESSES and "a" not in kept
+    assert len(kept) == token_throttle.ADDRESSES and "a" not in kept
     (tmp_path / "failed_tokens.json").write_text("[")
     assert table.count("a", 3000.0) == 0
 

@@ -9,7 +9,7 @@ from test_every_page import plain
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from dashboard.view import VIEWS, page
-from data.withdrawal import withdraw
+from data.store.withdrawal import withdraw
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from data import ingest
-from data.store import GenerationStore, open_store
+from data.importing import ingest
+from data.store.generations import GenerationStore, open_store
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,13 +10,13 @@ import zipfile
 import duckdb
 import polars as pl
 import pytest
-import toy
 
-from data import report
-from data.contract import PERCENT_HINT, _text
-from data.files import OPEN_QUOTE, zstd
-from data.report import Problem, Refused
-from data.store import open_store
+from data.importing import report
+from data.importing.contract import PERCENT_HINT, _text
+from data.importing.report import Problem, Refused
+from data.importing.table_files import OPEN_QUOTE, zstd
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
 
 TOO_HIGH = "must lie in [0, 1]" + PERCENT_HINT
 NOT_FINITE = "must be a finite number: NaN and infinities are not accepted"
@@ -39,19 +39,19 @@ def kept(tmp_path_factory):
     voted = {"facts": VOTED, "questions": "question_id\nv1\n", "clues": None, "votes": "question_id,class,votes\nv1,yes,3\n"}
     spans = {"facts": SPANS, "questions": "question_id,sex,minimum_age,radius\n1,male,30,1\n", "clues": None}
     bare = {"facts": {"dataset": "bare", "kind": "single"}, "questions": "question_id\nb1\n", "clues": None}
-    toy.put(store, toy.write(root / "toy", responses=toy.RESPONSES, **people), model="m")
+    bundles.put(store, bundles.write(root / "toy", responses=bundles.RESPONSES, **people), model="m")
     for name, bundle in {"voted": voted, "spans": spans, "bare": bare}.items():
-        toy.put(store, toy.write(root / name, **bundle))
-    return store, store.version(), toy.content(store)
+        bundles.put(store, bundles.write(root / name, **bundle))
+    return store, store.version(), bundles.content(store)
 
 
 def refusal(kept, *paths, **options) -> Refused:
     """The refusal of an import, after which the store is as it was."""
     store, version, content = kept
     with pytest.raises(Refused) as refused:
-        toy.put(store, *paths, **options)
+        bundles.put(store, *paths, **options)
     assert store.version() == version
-    assert toy.content(store) == content
+    assert bundles.content(store) == content
     return refused.value
 
 
@@ -232,7 +232,9 @@ OPTIONS = {
 
 def test_options(kept, tmp_path):
     path = tmp_path / "run.csv"
-    path.write_text(toy.table([{"question_id": "v1", "options": options, "model": f"m{i}"} for i, options in enumerate(OPTIONS)]))
+    path.write_text(
+        bundles.table([{"question_id": "v1", "options": options, "model": f"m{i}"} for i, options in enumerate(OPTIONS)])
+    )
     found = told(kept, path, dataset="voted")
     assert found == [(line, "options", options, reason) for line, (options, reason) in enumerate(OPTIONS.items(), start=2)]
 
@@ -240,7 +242,7 @@ def test_options(kept, tmp_path):
 def test_options_without_classes(kept, tmp_path):
     path = tmp_path / "run.csv"
     rows = [("[0.5, 0.5]", ""), ('{"yes": 1}', "no")]
-    path.write_text(toy.table([{"question_id": "q2", "clue": i, "options": o, "guess": g} for i, (o, g) in enumerate(rows)]))
+    path.write_text(bundles.table([{"question_id": "q2", "clue": i, "options": o, "guess": g} for i, (o, g) in enumerate(rows)]))
     assert told(kept, path, dataset="toy", model="m") == [
         (2, "options", "[0.5, 0.5]", "a list of probabilities needs a dataset that names its classes; give a map"),
         (
@@ -349,8 +351,8 @@ def spoilt(content):
             "the format is not recognised (it has no dataset.json, which makes a bundle)",
         ),
         (zipped({"a": "x", "a/b": "y"}), "the zip is damaged or cut short"),
-        (spoilt(zipped({"dataset.json": json.dumps(toy.FACTS) * 20})), "the zip is damaged or cut short"),
-        (zipped({"dataset.json": json.dumps(toy.FACTS)})[:-30], "the zip is damaged or cut short"),
+        (spoilt(zipped({"dataset.json": json.dumps(bundles.FACTS) * 20})), "the zip is damaged or cut short"),
+        (zipped({"dataset.json": json.dumps(bundles.FACTS)})[:-30], "the zip is damaged or cut short"),
     ],
 )
 def test_zips(kept, tmp_path, content, reason):
@@ -363,7 +365,7 @@ def test_zips(kept, tmp_path, content, reason):
 
 # -- bundles ---------------------------------------------------------------------------------------------------------
 
-NEW = toy.FACTS | {"dataset": "new"}
+NEW = bundles.FACTS | {"dataset": "new"}
 KINDS = "must be one of: incremental, single, lifeeval, votes"
 FACTS = {
     "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle)")]),
@@ -386,7 +388,7 @@ FACTS = {
 @pytest.mark.parametrize("case", FACTS)
 def test_dataset_json(kept, tmp_path, case):
     facts, expected = FACTS[case]
-    found = refusal(kept, toy.write(tmp_path / "new", facts)).problems
+    found = refusal(kept, bundles.write(tmp_path / "new", facts)).problems
     assert sorted((p.file, p.line, p.column, p.value) for p in found) == [(f"new{file}", *rest[:3]) for file, *rest in expected]
     assert all(
         p.reason.startswith(reason) for p, (*_, reason) in zip(sorted(found, key=lambda p: p.column or ""), expected, strict=True)
@@ -400,17 +402,17 @@ LAST_WORD = "the question has 16 words, numbered from 0; its end is 16"
 BUNDLES = {
     "no questions file": ({"questions": None}, [("questions.csv", None, None, None, "the bundle has no such file")]),
     "no questions": ({"questions": "question_id\n", "clues": None}, [("dataset.json", None, None, None, "the dataset has no questions")]),
-    "a question twice": ({"questions": toy.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question stands in the file already")]),
+    "a question twice": ({"questions": bundles.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question stands in the file already")]),
     "a difficulty": ({"questions": "question_id,difficulty\nq1,1.5\nq2,-1\n"}, [
         ("questions.csv", 2, "difficulty", "1.5", "must lie in [0, 1]"), ("questions.csv", 3, "difficulty", "-1", "must lie in [0, 1]"),
     ]),
     "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "questions stands there twice: questions.csv, questions.jsonl")]),
-    "a clue twice": ({"clues": toy.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question stands in the file already")]),
-    "a clue left out": ({"clues": toy.CLUES.replace("q1,1,", "q1,4,")}, [
+    "a clue twice": ({"clues": bundles.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question stands in the file already")]),
+    "a clue left out": ({"clues": bundles.CLUES.replace("q1,1,", "q1,4,")}, [
         ("clues.csv", 4, "clue", "2", "clues are numbered from 0 without a gap; this question has none with number 1"),
     ]),
-    "a clue of no question": ({"clues": toy.CLUES + "q3,0,text,4\n"}, [("clues.csv", 7, "question_id", "q3", "no such question in this bundle")]),
-    "clues that do not go on": ({"clues": toy.CLUES.replace(",10\n", ",5\n")}, [
+    "a clue of no question": ({"clues": bundles.CLUES + "q3,0,text,4\n"}, [("clues.csv", 7, "question_id", "q3", "no such question in this bundle")]),
+    "clues that do not go on": ({"clues": bundles.CLUES.replace(",10\n", ",5\n")}, [
         ("clues.csv", 3, "word_end", "5", "a clue must end after the one before it, which ends at word 5"),
     ]),
     "a clue without words": ({"clues": "question_id,clue,text\nq1,0,One two.\nq1,1,\nq2,0,x\n"}, [
@@ -454,13 +456,13 @@ BUNDLES = {
 @pytest.mark.parametrize("case", BUNDLES)
 def test_bundles(kept, tmp_path, case):
     tables, expected = BUNDLES[case]
-    found = refusal(kept, toy.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
+    found = refusal(kept, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
     wanted = [Problem("new" + ("/" + file if file else ""), *rest) for file, *rest in expected]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
 
 
 def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
-    folder = toy.write(
+    folder = bundles.write(
         tmp_path / "new",
         NEW,
         exposures=EXPOSURES + "q9,m1,Ash,human,\n",
@@ -480,7 +482,7 @@ def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
 
 
 def test_files_that_cannot_be_read_do_not_hide_each_other(kept, tmp_path):
-    folder = toy.write(tmp_path / "new", NEW, clues=b"\xff", responses=HEADER + "q1,0,Rome,80\n")
+    folder = bundles.write(tmp_path / "new", NEW, clues=b"\xff", responses=HEADER + "q1,0,Rome,80\n")
     (folder / "responses" / "second.csv.gz").write_bytes(b"\x1f\x8b")
     other = tmp_path / "third.parquet"
     other.write_bytes(b"PAR")
@@ -499,7 +501,7 @@ def test_one_bad_file_refuses_the_good_ones_with_it(kept, tmp_path):
 
 
 def test_people_that_the_store_knows_otherwise(kept, tmp_path):
-    folder = toy.write(
+    folder = bundles.write(
         tmp_path / "toy", exposures="question_id,match_id,team,heard_words\nq1,m1,Ash,9\n", buzzes=BUZZES + "q1,m1,Ash,4,true\n"
     )
     reason = "the store says something else of the same question, match, team; give --replace, with the whole bundle, to put these in its place"

@@ -6,12 +6,12 @@ import zipfile
 
 import polars as pl
 import pytest
-import toy
 
-from data.report import Refused
-from data.settle import sentences
-from data.store import open_store
-from data.withdrawal import withdraw
+from data.importing.checks import sentences
+from data.importing.report import Refused
+from data.store.generations import open_store
+from data.store.withdrawal import withdraw
+from tests.helpers import bundle_factory as bundles
 
 PEOPLE = {
     "exposures": """question_id,match_id,team,team_kind,heard_words,ended_by
@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 # -- formats ---------------------------------------------------------------------------------------------------------
 
-TEXTS = {"questions": toy.QUESTIONS, "clues": toy.CLUES, "responses": toy.RESPONSES, **PEOPLE}
+TEXTS = {"questions": bundles.QUESTIONS, "clues": bundles.CLUES, "responses": bundles.RESPONSES, **PEOPLE}
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def as_csv(tmp_path_factory):
     """What a store holds after the plain CSV bundle."""
     root = tmp_path_factory.mktemp("plain")
     store = open_store(root / "store", threads=1)
-    toy.put(store, toy.write(root / "toy", **TEXTS), model="m")
-    return toy.content(store)
+    bundles.put(store, bundles.write(root / "toy", **TEXTS), model="m")
+    return bundles.content(store)
 
 
 ENDINGS = ["csv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "jsonl.zst", "parquet"]
@@ -59,10 +59,10 @@ ENDINGS = ["csv", "csv.gz", "csv.zst", "jsonl", "jsonl.gz", "jsonl.zst", "parque
     [(ending, "folder") for ending in ENDINGS] + [("csv.gz", "zip"), ("jsonl", "zip of a folder"), ("parquet", "zip")],
 )
 def test_formats_and_packings_hold_the_same(store, folder, as_csv, ending, packed):
-    toy.write(folder, questions=None, clues=None)
+    bundles.write(folder, questions=None, clues=None)
     for name, text in TEXTS.items():
         place = folder / "responses" / f"run.{ending}" if name == "responses" else folder / f"{name}.{ending}"
-        place.write_bytes(toy.in_format(text, ending))
+        place.write_bytes(bundles.in_format(text, ending))
     path = folder
     if packed != "folder":
         base = folder if packed == "zip" else folder.parent
@@ -72,8 +72,8 @@ def test_formats_and_packings_hold_the_same(store, folder, as_csv, ending, packe
                 archive.write(file, file.relative_to(base))
             if packed == "zip of a folder":
                 archive.writestr("__MACOSX/toy/._questions.csv", b"what macOS adds")
-    toy.put(store, path, model="m")
-    found = toy.content(store)
+    bundles.put(store, path, model="m")
+    found = bundles.content(store)
     found["runs"] = [tuple(str(v).replace(ending, "csv").replace("upload/", "toy/") for v in row) for row in found["runs"]]
     assert found == as_csv | {"runs": [tuple(map(str, row)) for row in as_csv["runs"]]}
 
@@ -86,35 +86,35 @@ def test_other_delimiters_and_line_ends(store, folder, as_csv, delimiter, ends):
             return "".join(line + ("\r\n" if index % 2 else "\n") for index, line in enumerate(lines))
         return ends.join(lines)
 
-    toy.put(store, toy.write(folder, **{name: written(text) for name, text in TEXTS.items()}), model="m")
-    assert toy.content(store) == as_csv
+    bundles.put(store, bundles.write(folder, **{name: written(text) for name, text in TEXTS.items()}), model="m")
+    assert bundles.content(store) == as_csv
 
 
 def test_mixed_line_ends_of_json_lines(store, folder, as_csv):
-    toy.write(folder, **TEXTS | {"responses": None})
-    lines = toy.in_format(toy.RESPONSES, "jsonl").decode().splitlines()
+    bundles.write(folder, **TEXTS | {"responses": None})
+    lines = bundles.in_format(bundles.RESPONSES, "jsonl").decode().splitlines()
     (folder / "responses" / "run.jsonl").write_text("\n".join([lines[0] + "\r", "", *lines[1:], "  ", ""]), newline="")
-    toy.put(store, folder, model="m")
-    assert toy.content(store)["responses"] == as_csv["responses"]
+    bundles.put(store, folder, model="m")
+    assert bundles.content(store)["responses"] == as_csv["responses"]
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(store, folder, as_csv):
     marked = {name: text.encode("utf-8-sig") for name, text in TEXTS.items()}
-    toy.put(store, toy.write(folder, "\ufeff" + json.dumps(toy.FACTS), **marked), model="m")
-    assert toy.content(store) == as_csv
+    bundles.put(store, bundles.write(folder, "\ufeff" + json.dumps(bundles.FACTS), **marked), model="m")
+    assert bundles.content(store) == as_csv
 
 
 def test_columns_in_any_order_with_others_between(store, folder, as_csv):
-    frame = pl.read_csv(toy.RESPONSES.encode()).with_columns(reasoning=pl.lit('a, "b"\nc'), **{"": pl.lit(1)})
-    toy.write(folder, **TEXTS | {"responses": frame.select(reversed(frame.columns)).write_csv()})
-    toy.put(store, folder, model="m")
-    assert toy.content(store)["responses"] == as_csv["responses"]
+    frame = pl.read_csv(bundles.RESPONSES.encode()).with_columns(reasoning=pl.lit('a, "b"\nc'), **{"": pl.lit(1)})
+    bundles.write(folder, **TEXTS | {"responses": frame.select(reversed(frame.columns)).write_csv()})
+    bundles.put(store, folder, model="m")
+    assert bundles.content(store)["responses"] == as_csv["responses"]
 
 
 def test_files_that_are_no_part_of_a_bundle_are_named(store, folder):
-    toy.write(folder, buzz="question_id\n", README__md="hello", responses__txt="")
+    bundles.write(folder, buzz="question_id\n", README__md="hello", responses__txt="")
     (folder / "responses" / "run.xlsx").write_bytes(b"PK")
-    report = toy.put(store, folder)
+    report = bundles.put(store, folder)
     assert report.warnings == ["toy: no part of a bundle, left alone: buzz.csv, responses/run.xlsx"]
 
 
@@ -141,7 +141,7 @@ def test_sentences(text, split):
 
 def test_clues_are_the_sentences_where_none_are_given(store, folder):
     questions = "question_id,text\nq1,The poet of St. Louis. A friend of D. H. Lawrence. He wrote this.\nq2,   \nq3,\n"
-    toy.put(store, toy.write(folder, questions=questions, clues=None))
+    bundles.put(store, bundles.write(folder, questions=questions, clues=None))
     assert rows(store, "select question_id, clue, text, word_end, char_end, revealed from clues order by all") == [
         ("q1", 0, "The poet of St. Louis.", 5, 22, 5 / 14),
         ("q1", 1, "A friend of D. H. Lawrence.", 11, 50, 11 / 14),
@@ -154,13 +154,16 @@ def test_clues_are_the_sentences_where_none_are_given(store, folder):
 
 @pytest.mark.parametrize("kind", ["single", "votes"])
 def test_other_kinds_are_not_cut(store, folder, kind):
-    toy.put(store, toy.write(folder, toy.FACTS | {"kind": kind}, questions="question_id,text\nq1,One. Two.\n", clues=None))
+    bundles.put(
+        store,
+        bundles.write(folder, bundles.FACTS | {"kind": kind}, questions="question_id,text\nq1,One. Two.\n", clues=None),
+    )
     assert rows(store, "select clue, text from clues") == [(0, "One. Two.")]
 
 
 def test_words_are_counted_where_the_file_does_not(store, folder):
-    clues = "\n".join(line.rpartition(",")[0] for line in toy.CLUES.splitlines())
-    toy.put(store, toy.write(folder, clues=clues))
+    clues = "\n".join(line.rpartition(",")[0] for line in bundles.CLUES.splitlines())
+    bundles.put(store, bundles.write(folder, clues=clues))
     assert rows(store, "select word_end from clues order by question_id, clue") == [(5,), (10,), (16,), (4,), (8,)]
     (text,) = rows(store, "select text from questions where question_id = 'q1'")[0]
     ends = [end for (end,) in rows(store, "select char_end from clues where question_id = 'q1' order by clue")]
@@ -170,7 +173,7 @@ def test_words_are_counted_where_the_file_does_not(store, folder):
 def test_clues_that_state_only_their_ends_cut_the_text(store, folder):
     questions = "question_id,text\nq1,one two  three\tfour five\nq2,six seven\n"
     clues = "question_id,clue,word_end\nq1,1,4\nq1,0,1\nq1,2,5\nq2,0,9\n"
-    toy.put(store, toy.write(folder, questions=questions, clues=clues))
+    bundles.put(store, bundles.write(folder, questions=questions, clues=clues))
     assert rows(store, "select text, word_end, char_end from clues order by question_id, clue") == [
         ("one", 1, 3), ("two three four", 4, 18), ("five", 5, 23), ("six seven", 9, 9),
     ]  # fmt: skip
@@ -181,7 +184,7 @@ def test_clues_that_state_only_their_ends_cut_the_text(store, folder):
 
 
 def test_people(store, folder):
-    report = toy.put(store, toy.write(folder, **PEOPLE))
+    report = bundles.put(store, bundles.write(folder, **PEOPLE))
     assert report.lines[2:] == ["dataset toy: 4 exposures imported", "dataset toy: 3 buzzes imported"]
     assert rows(store, "select question_id, match_id, team, team_kind, word, clue, correct, guess from buzzes order by all") == [
         ("q1", "m1", "Birch", "human", 7, 1, True, "Paris"),
@@ -195,14 +198,14 @@ def test_people(store, folder):
 
 @pytest.mark.parametrize(("word", "clue"), [(0, 0), (4, 0), (5, 1), (9, 1), (10, 2), (15, 2), (16, 2)])
 def test_a_buzz_belongs_to_the_first_clue_that_ends_after_its_word(store, folder, word, clue):
-    toy.put(store, toy.write(folder, buzzes=f"question_id,match_id,team,word,correct\nq1,m,Ash,{word},yes\n"))
+    bundles.put(store, bundles.write(folder, buzzes=f"question_id,match_id,team,word,correct\nq1,m,Ash,{word},yes\n"))
     assert rows(store, "select clue, correct from buzzes") == [(clue, True)]
 
 
 def test_a_buzz_implies_an_exposure(store, folder):
     exposures = "question_id,match_id,team,team_kind\nq2,m9,Robot,model\n"
     buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,false\nq1,m1,Robot,2,false\n"
-    report = toy.put(store, toy.write(folder, exposures=exposures, buzzes=buzzes))
+    report = bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))
     assert report.repaired == {"buzzes without an exposure, taken to have heard the question": 2}
     assert rows(store, "select question_id, team, team_kind, heard_words from exposures order by all") == [
         ("q1", "Ash", "human", None), ("q1", "Robot", "model", None), ("q2", "Robot", "model", None),
@@ -215,7 +218,7 @@ VOTES = "question_id,class,votes\nv1,no,2\nv1,yes,2\nv1,maybe,1\nv2,maybe,5\nv3,
 
 def test_votes_settle_the_answer(store, folder):
     questions = "question_id,answer\nv1,\nv2,no\nv3,\n"
-    toy.put(store, toy.write(folder, VOTED, questions=questions, clues=None, votes=VOTES))
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None, votes=VOTES))
     assert rows(store, "select question_id, answer from questions order by 1") == [("v1", "yes"), ("v2", "no"), ("v3", None)]
     assert rows(store, "select class, votes from votes where question_id = 'v1' order by 1") == [
         ("maybe", 1),
@@ -226,10 +229,10 @@ def test_votes_settle_the_answer(store, folder):
 
 def test_votes_may_come_later_and_runs_with_them(store, folder):
     questions = "question_id,answer\nv1,\nv2,no\n"
-    toy.put(store, toy.write(folder, VOTED, questions=questions, clues=None))
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None))
     votes = VOTES.replace("v3,no,0\n", "")
     run = 'question_id,options\nv1,"[0.5, 0.25, 0.25]"\nv2,"[0.5, 0.25, 0.25]"\n'
-    toy.put(store, toy.write(folder, VOTED, questions=questions, clues=None, votes=votes, responses=run), model="m")
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None, votes=votes, responses=run), model="m")
     assert rows(store, "select question_id, answer from questions order by 1") == [("v1", "yes"), ("v2", "no")]
     assert rows(store, "select question_id, guess, correct, graded from responses order by 1") == [
         ("v1", "yes", 1.0, "answer"), ("v2", "yes", 0.0, "answer"),
@@ -240,10 +243,10 @@ def test_votes_may_come_later_and_runs_with_them(store, folder):
 
 
 def test_the_same_again_changes_nothing(store, folder):
-    toy.put(store, toy.write(folder, **TEXTS), model="m")
-    version, held = store.version(), toy.content(store)
-    report = toy.put(store, folder, model="m")
-    assert (store.version(), toy.content(store)) == (version, held)
+    bundles.put(store, bundles.write(folder, **TEXTS), model="m")
+    version, held = store.version(), bundles.content(store)
+    report = bundles.put(store, folder, model="m")
+    assert (store.version(), bundles.content(store)) == (version, held)
     assert report.lines[1:] == [
         "dataset toy: 2 questions, already there",
         f"run {report.runs[0]} (m, verbalized, toy): 5 items of 2 questions, already there",
@@ -256,61 +259,61 @@ def test_rows_in_another_order_are_the_same(store, folder):
         header, *lines = text.splitlines()
         return "\n".join([header, *reversed(lines)])
 
-    toy.put(store, toy.write(folder, **TEXTS), model="m")
+    bundles.put(store, bundles.write(folder, **TEXTS), model="m")
     version = store.version()
     first = rows(store, "select run from runs")
-    report = toy.put(store, toy.write(folder, **{name: turned(text) for name, text in TEXTS.items()}), model="m")
+    report = bundles.put(store, bundles.write(folder, **{name: turned(text) for name, text in TEXTS.items()}), model="m")
     assert (store.version(), [(run,) for run in report.runs]) == (version, first)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"questions": toy.QUESTIONS.replace("Nile", "Niger")},
-        {"questions": toy.QUESTIONS + "q3,Rome,Places\n"},
-        {"questions": toy.QUESTIONS.replace("q2,Nile,Places", "q2,Nile,Rivers")},
-        {"clues": toy.CLUES.replace("of iron", "of steel")},
-        {"clues": toy.CLUES.replace(",10\n", ",9\n")},
-        {"facts": toy.FACTS | {"kind": "single"}},
-        {"facts": toy.FACTS | {"classes": ["a", "b"]}},
+        {"questions": bundles.QUESTIONS.replace("Nile", "Niger")},
+        {"questions": bundles.QUESTIONS + "q3,Rome,Places\n"},
+        {"questions": bundles.QUESTIONS.replace("q2,Nile,Places", "q2,Nile,Rivers")},
+        {"clues": bundles.CLUES.replace("of iron", "of steel")},
+        {"clues": bundles.CLUES.replace(",10\n", ",9\n")},
+        {"facts": bundles.FACTS | {"kind": "single"}},
+        {"facts": bundles.FACTS | {"classes": ["a", "b"]}},
     ],
 )
 def test_other_questions_are_refused(store, folder, change):
-    toy.put(store, toy.write(folder))
-    version, held = store.version(), toy.content(store)
+    bundles.put(store, bundles.write(folder))
+    version, held = store.version(), bundles.content(store)
     with pytest.raises(Refused) as refused:
-        toy.put(store, toy.write(folder, **change))
+        bundles.put(store, bundles.write(folder, **change))
     problem = refused.value.problems[0]
     assert problem.file == "toy/dataset.json"
     assert problem.reason == (
         "dataset 'toy' is there with other questions, and runs may hang on them; give --replace to put these in their place, "
         "or --dataset to import them under another name"
     )
-    assert (store.version(), toy.content(store)) == (version, held)
-    toy.put(store, folder, dataset="another")
+    assert (store.version(), bundles.content(store)) == (version, held)
+    bundles.put(store, folder, dataset="another")
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
 
 
 def test_other_facts_are_kept_unless_replaced(store, folder):
-    toy.put(store, toy.write(folder))
+    bundles.put(store, bundles.write(folder))
     version = store.version()
-    renamed = toy.write(folder, toy.FACTS | {"title": "Renamed", "licence": "CC0"})
-    report = toy.put(store, renamed)
+    renamed = bundles.write(folder, bundles.FACTS | {"title": "Renamed", "licence": "CC0"})
+    report = bundles.put(store, renamed)
     assert report.warnings == [
         "dataset toy is there with another title, licence, and keeps it; --replace would take over what the file says"
     ]
     assert store.version() == version
-    toy.put(store, renamed, replace=True)
+    bundles.put(store, renamed, replace=True)
     assert rows(store, "select title, licence, position from datasets") == [("Renamed", "CC0", 0)]
     assert len(rows(store, "from questions")) == 2
 
 
 def test_replaced_questions_keep_the_runs_that_fit(store, folder):
-    partial = "\n".join(toy.RESPONSES.splitlines()[:4])
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES, **PEOPLE), model="whole")
-    toy.put(store, toy.write(folder, responses=partial), model="partial")
-    q3 = {"questions": toy.QUESTIONS.replace("q2,Nile", "q3,Rome"), "clues": toy.CLUES.replace("q2", "q3")}
-    report = toy.put(store, toy.write(folder, **q3), replace=True)
+    partial = "\n".join(bundles.RESPONSES.splitlines()[:4])
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES, **PEOPLE), model="whole")
+    bundles.put(store, bundles.write(folder, responses=partial), model="partial")
+    q3 = {"questions": bundles.QUESTIONS.replace("q2,Nile", "q3,Rome"), "clues": bundles.CLUES.replace("q2", "q3")}
+    report = bundles.put(store, bundles.write(folder, **q3), replace=True)
     assert report.lines[1] == "dataset toy: 2 questions replaced"
     assert rows(store, "select model, withdrawn_at is null, missing_questions from runs order by position") == [
         ("whole", False, 0), ("partial", True, 1),
@@ -319,41 +322,41 @@ def test_replaced_questions_keep_the_runs_that_fit(store, folder):
     assert rows(store, "select distinct question_id from buzzes") == [("q1",)]
     assert rows(store, "select distinct question_id from exposures") == [("q1",)]
     assert rows(store, "select distinct question_id from curves") == [("q1",)]
-    assert toy.put(store, toy.write(folder, **q3)).lines[1] == "dataset toy: 2 questions, already there"
+    assert bundles.put(store, bundles.write(folder, **q3)).lines[1] == "dataset toy: 2 questions, already there"
 
 
 def test_replaced_clues_move_the_buzzes(store, folder):
-    toy.put(store, toy.write(folder, **PEOPLE))
-    toy.put(store, toy.write(folder, clues=toy.CLUES.replace(",5\n", ",8\n")), replace=True)
+    bundles.put(store, bundles.write(folder, **PEOPLE))
+    bundles.put(store, bundles.write(folder, clues=bundles.CLUES.replace(",5\n", ",8\n")), replace=True)
     assert rows(store, "select clue from buzzes where team = 'Birch'") == [(0,)]
     assert rows(store, "select list(team_share order by clue) from curves where question_id = 'q1'") == [([0.5, 0.5, 0.5],)]
 
 
 def test_replaced_answers_grade_the_runs_again(store, folder):
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="graded")
-    stated = toy.table([row | {"correct": 0} for row in toy.records(toy.RESPONSES)])
-    toy.put(store, toy.write(folder, responses=stated), model="stated")
-    toy.put(store, toy.write(folder, questions=toy.QUESTIONS.replace("Paris [", "Rome [")), replace=True)
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="graded")
+    stated = bundles.table([row | {"correct": 0} for row in bundles.records(bundles.RESPONSES)])
+    bundles.put(store, bundles.write(folder, responses=stated), model="stated")
+    bundles.put(store, bundles.write(folder, questions=bundles.QUESTIONS.replace("Paris [", "Rome [")), replace=True)
     sql = "select list(correct order by clue) from responses join runs using (run) where question_id = 'q1' and model = '{}'"
     assert rows(store, sql.format("graded")) == [([1.0, 0.0, 0.0],)]
     assert rows(store, sql.format("stated")) == [([0.0, 0.0, 0.0],)]
     assert rows(
         store, "select s.correct from statistics s join runs using (run) where model = 'graded' and question_id = 'q1'"
     ) == [(1.0,)]
-    no_answer = toy.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "")
-    toy.put(store, toy.write(folder, questions=no_answer), replace=True)
+    no_answer = bundles.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "")
+    bundles.put(store, bundles.write(folder, questions=no_answer), replace=True)
     assert rows(store, "select model, withdrawn_at is null from runs order by 1") == [("graded", False), ("stated", True)]
 
 
 def test_people_may_come_later(store, folder):
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="m")
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     run = rows(store, "select run from runs")
     assert rows(store, "from curves") == []
     assert (
         rows(store, "select team_share_reward, difficulty_source from statistics join questions using (question_id)")
         == [(None, "runs")] * 2
     )
-    report = toy.put(store, toy.write(folder, **PEOPLE))
+    report = bundles.put(store, bundles.write(folder, **PEOPLE))
     assert rows(store, "select run from runs") == run
     assert "dataset toy: 2 questions, already there" in report.lines
     assert rows(store, "select * exclude (dataset, question_id) from curves where question_id = 'q1' order by clue") == [
@@ -367,34 +370,34 @@ def test_people_may_come_later(store, folder):
 
 
 def test_people_are_added_to_and_not_changed(store, folder):
-    toy.put(store, toy.write(folder, **PEOPLE))
+    bundles.put(store, bundles.write(folder, **PEOPLE))
     version = store.version()
     more = {
         name: text + line
         for (name, text), line in zip(PEOPLE.items(), ["q2,m3,Oak,human,,\n", "q2,m3,Oak,4,true,Nile\n"], strict=True)
     }
-    toy.put(store, toy.write(folder, **more))
+    bundles.put(store, bundles.write(folder, **more))
     assert store.version() != version
     assert len(rows(store, "from exposures")) == 5
     other = {"buzzes": more["buzzes"].replace("Birch,7,true", "Birch,6,true")}
     with pytest.raises(Refused, match="says something else of the same question, match, team; give --replace"):
-        toy.put(store, toy.write(folder, **other))
-    toy.put(store, toy.write(folder, **PEOPLE | other), replace=True)
+        bundles.put(store, bundles.write(folder, **other))
+    bundles.put(store, bundles.write(folder, **PEOPLE | other), replace=True)
     assert rows(store, "select word from buzzes where team = 'Birch'") == [(6,)]
     assert len(rows(store, "from exposures")) == 5  # Oak buzzed
-    toy.put(store, toy.write(folder, **PEOPLE), replace=True)
+    bundles.put(store, bundles.write(folder, **PEOPLE), replace=True)
     assert len(rows(store, "from buzzes")) == 3
     assert len(rows(store, "from exposures")) == 4
 
 
 def test_votes_are_replaced_when_told(store, folder):
     files = {"facts": VOTED, "questions": "question_id\nv1\n", "clues": None}
-    toy.put(store, toy.write(folder, **files, votes="question_id,class,votes\nv1,yes,3\n"))
-    changed = toy.write(folder, **files, votes="question_id,class,votes\nv1,no,3\n")
-    more = toy.write(folder.parent / "more", **files, votes="question_id,class,votes\nv1,yes,4\n")
+    bundles.put(store, bundles.write(folder, **files, votes="question_id,class,votes\nv1,yes,3\n"))
+    changed = bundles.write(folder, **files, votes="question_id,class,votes\nv1,no,3\n")
+    more = bundles.write(folder.parent / "more", **files, votes="question_id,class,votes\nv1,yes,4\n")
     with pytest.raises(Refused, match="says something else of the same question, class"):
-        toy.put(store, more)
-    toy.put(store, changed, replace=True)
+        bundles.put(store, more)
+    bundles.put(store, changed, replace=True)
     assert rows(store, "select class, votes, answer from votes join questions using (question_id)") == [("no", 3, "no")]
 
 
@@ -415,8 +418,8 @@ def test_what_went_in_is_there_as_it_was(store, folder):
     )  # fmt: skip
     path = folder.parent / "run.parquet"
     frame.write_parquet(path)
-    toy.put(store, toy.write(folder))
-    toy.put(store, path, dataset="toy", model="m")
+    bundles.put(store, bundles.write(folder))
+    bundles.put(store, path, dataset="toy", model="m")
     assert rows(
         store,
         """select question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names from responses
@@ -431,15 +434,15 @@ def test_what_went_in_is_there_as_it_was(store, folder):
 
 
 def test_several_runs_in_one_file(store, folder):
-    text = toy.table(
+    text = bundles.table(
         [
             row | {"model": model, "elicitation": elicitation}
             for model, elicitation in (("zeta", "logit"), ("alpha", ""), ("zeta", "verbalized"))
-            for row in toy.records(toy.RESPONSES)
+            for row in bundles.records(bundles.RESPONSES)
             if model == "zeta" or row["question_id"] == "q2"
         ]
     )
-    report = toy.put(store, toy.write(folder, responses=text), elicitation="said", by="somebody")
+    report = bundles.put(store, bundles.write(folder, responses=text), elicitation="said", by="somebody")
     assert rows(
         store,
         "select position, model, elicitation, items, questions, missing_questions, imported_by, file_name from runs order by 1",
@@ -453,33 +456,33 @@ def test_several_runs_in_one_file(store, folder):
 
 
 def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="m")
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     version, run = store.version(), rows(store, "select run, sha256[:16] from runs")[0]
     assert run[0] == run[1]
     for name in ("again.csv", "again.jsonl"):
-        (tmp_path / name).write_bytes(toy.in_format(toy.RESPONSES, name.partition(".")[2]))
-        assert toy.put(store, tmp_path / name, dataset="toy", model="m").runs == [run[0]]
+        (tmp_path / name).write_bytes(bundles.in_format(bundles.RESPONSES, name.partition(".")[2]))
+        assert bundles.put(store, tmp_path / name, dataset="toy", model="m").runs == [run[0]]
     assert store.version() == version
     for said in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
-        assert toy.put(store, tmp_path / "again.csv", dataset="toy", **said).runs != [run[0]]
+        assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **said).runs != [run[0]]
     assert len(rows(store, "from runs")) == 3
 
 
 def test_a_withdrawn_run_is_not_put_back_by_importing_it(store, folder):
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="m")
-    withdraw(store, *toy.put(store, folder, model="m").runs, by=None)
-    assert toy.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
+    withdraw(store, *bundles.put(store, folder, model="m").runs, by=None)
+    assert bundles.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
 
 
 def test_times_are_utc(store, folder, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
-    toy.put(store, toy.write(folder, responses=toy.RESPONSES), model="m")
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
     assert rows(store, "select abs(epoch(imported_at) - epoch(now())) < 600 from runs") == [(True,)]
 
 
 def test_confidences_in_percent(store, folder):
-    text = toy.RESPONSES.replace("0.25", "25").replace("0.5", "50").replace("0.75", "7.5e1").replace(",1\n", ",100\n")
-    toy.put(store, toy.write(folder, responses=text), model="m", percent=True)
+    text = bundles.RESPONSES.replace("0.25", "25").replace("0.5", "50").replace("0.75", "7.5e1").replace(",1\n", ",100\n")
+    bundles.put(store, bundles.write(folder, responses=text), model="m", percent=True)
     assert [c for (c,) in rows(store, "select confidence from responses order by question_id, clue")] == [
         0.25,
         0.5,
@@ -490,19 +493,19 @@ def test_confidences_in_percent(store, folder):
 
 
 def test_a_folder_of_runs_to_a_dataset_that_is_there(store, folder, tmp_path):
-    toy.put(store, toy.write(folder))
+    bundles.put(store, bundles.write(folder))
     paths = []
     for model in ("b", "a"):
         paths.append(tmp_path / f"{model}.csv")
-        paths[-1].write_text(toy.table([row | {"model": model} for row in toy.records(toy.RESPONSES)]))
-    toy.put(store, *paths, dataset="toy")
+        paths[-1].write_text(bundles.table([row | {"model": model} for row in bundles.records(bundles.RESPONSES)]))
+    bundles.put(store, *paths, dataset="toy")
     assert rows(store, "select model, file_name from runs order by position") == [("b", "b.csv"), ("a", "a.csv")]
 
 
 def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_path):
     run = tmp_path / "run.csv"
-    run.write_text(toy.RESPONSES)
-    toy.put(store, toy.write(folder), run, dataset="toy", model="m")
+    run.write_text(bundles.RESPONSES)
+    bundles.put(store, bundles.write(folder), run, dataset="toy", model="m")
     assert rows(store, "select model, questions from runs") == [("m", 2)]
 
 
@@ -519,14 +522,14 @@ def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_pa
     ],
 )
 def test_names_that_mean_something_elsewhere(store, folder, tmp_path, name):
-    toy.put(store, toy.write(folder))
+    bundles.put(store, bundles.write(folder))
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     text = "question_id,clue,confidence,guess\nq1,0,0.25,right\n"
-    path.write_bytes(toy.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
+    path.write_bytes(bundles.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
     for other in (tmp_path / "run1.csv", path.parent / "run1.parquet"):
-        other.write_bytes(toy.in_format(text.replace("right", "wrong"), other.suffix[1:]))
-    toy.put(store, path, dataset="toy", model="m")
+        other.write_bytes(bundles.in_format(text.replace("right", "wrong"), other.suffix[1:]))
+    bundles.put(store, path, dataset="toy", model="m")
     assert rows(store, "select guess, confidence from responses") == [("right", 0.25)]
 
 
@@ -538,7 +541,7 @@ ONE = "question_id,answer\ns1,yes\n"
 
 def answered(store, folder, text, facts=SINGLE, **said):
     """The one response to the one question."""
-    report = toy.put(store, toy.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | said)
+    report = bundles.put(store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | said)
     columns = ("guess", "confidence", "correct", "graded", "options", "option_names", "elicitation")
     found = rows(store, f"select {', '.join(columns)} from responses join runs using (run)")
     return dict(zip(columns, found[0], strict=True)), report.warnings
@@ -569,7 +572,7 @@ CLASSES = SINGLE | {"classes": ["no", "yes", "maybe"]}
     ],
 )  # fmt: skip
 def test_options(store, folder, facts, guess, options, shares, names, confidence, told):
-    found, warnings = answered(store, folder, toy.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
+    found, warnings = answered(store, folder, bundles.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
     assert (found["options"], found["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
     assert found["option_names"] == names
     assert found["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
@@ -577,12 +580,12 @@ def test_options(store, folder, facts, guess, options, shares, names, confidence
 
 
 def test_options_as_lists_and_structs_of_parquet(store, folder):
-    toy.write(folder, CLASSES, questions=ONE, clues=None)
+    bundles.write(folder, CLASSES, questions=ONE, clues=None)
     pl.DataFrame({"question_id": ["s1"], "options": [[0.25, 0.5, 0.25]]}).write_parquet(folder / "responses" / "list.parquet")
     pl.DataFrame(
         {"question_id": ["s1"], "options": [{"no": 0.25, "yes": 0.75, "maybe": None}], "model": ["other"]}
     ).write_parquet(folder / "responses" / "struct.parquet")
-    toy.put(store, folder, model="m")
+    bundles.put(store, folder, model="m")
     assert rows(store, "select options from responses join runs using (run) order by model") == [
         ([0.25, 0.5, 0.25],),
         ([0.25, 0.75, 0.0],),
@@ -590,7 +593,7 @@ def test_options_as_lists_and_structs_of_parquet(store, folder):
 
 
 def test_a_stated_confidence_goes_before_options(store, folder):
-    text = toy.table(
+    text = bundles.table(
         [{"question_id": "s1", "guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}]
     )
     found, _ = answered(store, folder, text)
@@ -605,7 +608,7 @@ def test_stated_correctness(store, folder, stated, correct):
 
 def test_stated_correctness_of_some_rows_only(store, folder):
     text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,1\nq1,1,Rome,0.5,\n"
-    toy.put(store, toy.write(folder, responses=text), model="m")
+    bundles.put(store, bundles.write(folder, responses=text), model="m")
     assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]
 
 
@@ -613,7 +616,7 @@ def test_the_life_table_grades_lifeeval(store, folder):
     facts = {"dataset": "spans", "kind": "lifeeval"}
     questions = "question_id,sex,minimum_age,radius\na,male,30,1\nb,male,30,20\nc,female,65,5\nd,female,65,5\ne,male,30,5\n"
     responses = "question_id,guess,confidence\na,78,0.5\nb, 78.0 ,0.5\nc,86,0.5\nd,,0.5\ne,error,0.5\n"
-    toy.put(store, toy.write(folder, facts, questions=questions, clues=None, responses=responses), model="m")
+    bundles.put(store, bundles.write(folder, facts, questions=questions, clues=None, responses=responses), model="m")
     found = rows(store, "select correct, graded from responses order by question_id")
     assert [graded for _, graded in found] == ["table"] * 5
     assert [correct for correct, _ in found] == pytest.approx([0.053226, 0.860209, 0.409616, 0, 0], abs=1e-6)
@@ -629,8 +632,8 @@ def test_one_file_of_lifeeval_as_released(store, tmp_path):
     )
     answers = tmp_path / "answers.csv"
     answers.write_text("Answer,Confidence,Question ID\n76,0.25,525\nold,0.5,0\n")
-    toy.put(store, questions)
-    report = toy.put(store, answers, model="m")
+    bundles.put(store, questions)
+    report = bundles.put(store, answers, model="m")
     assert rows(store, "select question_id, sex, minimum_age, radius, text from questions order by position") == [
         ("0", "male", 0, 1, "How old? How sure?"), ("525", "female", 30, 5, "How old? How sure?"),
     ]  # fmt: skip
@@ -645,14 +648,14 @@ def test_one_file_of_lifeeval_as_released(store, tmp_path):
 
 
 def test_an_empty_store_is_given_the_bundled_datasets_first(store, folder, tmp_path, monkeypatch):
-    shutil.copytree(toy.write(folder), tmp_path / "bundled")
-    monkeypatch.setattr("data.ingest.SAMPLES", (tmp_path / "bundled",))
-    other = toy.write(tmp_path / "mine", toy.FACTS | {"dataset": "mine"})
-    toy.put(store, other)
+    shutil.copytree(bundles.write(folder), tmp_path / "bundled")
+    monkeypatch.setattr("data.importing.ingest.SAMPLES", (tmp_path / "bundled",))
+    other = bundles.write(tmp_path / "mine", bundles.FACTS | {"dataset": "mine"})
+    bundles.put(store, other)
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("mine",)]
-    assert toy.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
+    assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
 
 
 def test_the_bundled_questions_may_be_imported_into_an_empty_store(store, folder, monkeypatch):
-    monkeypatch.setattr("data.ingest.SAMPLES", (toy.write(folder),))
-    assert toy.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
+    monkeypatch.setattr("data.importing.ingest.SAMPLES", (bundles.write(folder),))
+    assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"

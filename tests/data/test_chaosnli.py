@@ -4,11 +4,11 @@ import gzip
 import json
 
 import pytest
-import toy
 
-from data import ingest
-from data.report import Refused
-from data.store import open_store
+from data.importing import ingest
+from data.importing.report import Refused
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
 
 CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
 COUNTS = {"a#1": (60, 30, 10), "b#2": (0, 50, 50), "c#3": (45, 45, 10)}
@@ -59,13 +59,13 @@ def told(store, *paths, **options):
     """Reasons of a refusal, after which there is nothing new."""
     version = store.version()
     with pytest.raises(Refused) as refused:
-        toy.put(store, *paths, **options)
+        bundles.put(store, *paths, **options)
     assert store.version() == version
     return [(problem.line, problem.column, problem.reason) for problem in refused.value.problems]
 
 
 def test_items(store, items):
-    report = toy.put(store, items, dataset="nli")
+    report = bundles.put(store, items, dataset="nli")
     assert report.lines == [
         "items.jsonl: read as chaosnli", "dataset nli: 3 questions imported", "dataset nli: 9 votes imported",
     ]  # fmt: skip
@@ -82,17 +82,17 @@ def test_items(store, items):
 
 
 def test_without_a_majority_label_the_earlier_of_two_classes_that_tie_is_the_answer(store, tmp_path):
-    toy.put(store, write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
+    bundles.put(store, write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
     assert rows(store, "select dataset, question_id, answer from questions order by position") == [
         ("chaosnli", "a#1", "entailment"), ("chaosnli", "b#2", "neutral"), ("chaosnli", "c#3", "entailment"),
     ]  # fmt: skip
 
 
 def test_predictions_are_put_into_the_datasets_class_order(store, items, tmp_path):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     one = write(tmp_path / "one.json.gz", [prediction("c#3"), prediction("z#9"), prediction("a#1")])
     two = write(tmp_path / "two.json.gz", [prediction("b#2"), prediction("y#8")])
-    report = toy.put(store, one, two, dataset="nli", model="RoBERTa", classes=CLASSES)
+    report = bundles.put(store, one, two, dataset="nli", model="RoBERTa", classes=CLASSES)
     assert report.lines[2:] == [
         f"run {report.runs[0]} (RoBERTa, softmax, nli): 3 items of 3 questions imported; "
         "2 rows skipped: not a question of this dataset"
@@ -109,20 +109,20 @@ def test_predictions_are_put_into_the_datasets_class_order(store, items, tmp_pat
 
 def test_items_and_predictions_together(store, items, tmp_path):
     path = write(tmp_path / "one.json.gz", map(prediction, COUNTS))
-    report = toy.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES)
+    report = bundles.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES)
     assert rows(store, "select elicitation, items, missing_questions, skipped from runs") == [("mean", 3, 0, None)]
     assert rows(store, "select classes from datasets") == [(["entailment", "neutral", "contradiction"],)]
     version = store.version()
-    assert toy.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES).runs == report.runs
+    assert bundles.put(store, items, path, dataset="nli", model="m", elicitation="mean", classes=CLASSES).runs == report.runs
     assert store.version() == version
 
 
 def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items, tmp_path):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     # Labels 0, 1, 0 are entailment, contradiction, entailment in the right order.
     path = write(tmp_path / "one.jsonl", [prediction(uid, true=true) for uid, true in zip(COUNTS, (0, 1, 0), strict=True)])
-    assert toy.put(store, path, dataset="nli", model="right", classes=CLASSES).warnings == []
-    wrong = toy.put(store, path, dataset="nli", model="wrong", classes=("entailment", "neutral", "contradiction"))
+    assert bundles.put(store, path, dataset="nli", model="right", classes=CLASSES).warnings == []
+    wrong = bundles.put(store, path, dataset="nli", model="wrong", classes=("entailment", "neutral", "contradiction"))
     assert wrong.warnings == [
         "one.jsonl: are the classes in the right order? Read as entailment,neutral,contradiction, the file's labels (`true`) are "
         "the answers of 2 questions; as entailment,contradiction,neutral, of 3"
@@ -144,7 +144,7 @@ def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items,
     ],
 )  # fmt: skip
 def test_what_must_be_said(store, items, tmp_path, options, reason):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     assert told(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
 
 
@@ -161,13 +161,13 @@ def test_what_must_be_said(store, items, tmp_path, options, reason):
     ],
 )
 def test_bad_predictions(store, items, tmp_path, changes, column, reason):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("c#3"), prediction("a#1", **changes)])
     assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
 
 
 def test_predictions_of_other_items_alone(store, items, tmp_path):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("z#9"), prediction("y#8")])
     assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
         (None, "uid", "none of its 2 predictions is for a question of dataset 'nli'")
@@ -175,7 +175,7 @@ def test_predictions_of_other_items_alone(store, items, tmp_path):
 
 
 def test_a_second_prediction_of_one_item(store, items, tmp_path):
-    toy.put(store, items, dataset="nli")
+    bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("a#1"), prediction("a#1")])
     assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
         (2, "question_id", "this run has an answer to this question and clue already")
@@ -216,6 +216,6 @@ def test_alpha_nli_is_refused(store, tmp_path):
 def test_neither(store, tmp_path):
     path = write(tmp_path / "other.jsonl", [{"uid": "a", "label": "e"}])
     with pytest.raises(Refused, match=r"neither ChaosNLI items \(uid, label_count\) nor predictions \(uid, probs\)"):
-        toy.put(store, path, form="chaosnli")
+        bundles.put(store, path, form="chaosnli")
     with pytest.raises(Refused, match="name them one by one"):
-        toy.put(store, tmp_path, form="chaosnli")
+        bundles.put(store, tmp_path, form="chaosnli")

@@ -3,21 +3,21 @@
 import json
 
 import pytest
-import toy
 
-from data.grading import doubt
-from data.ingest import import_paths
-from data.report import Refused
-from data.staging import Decision, ImportOptions
+from data.importing.grading import doubt
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.importing.staging import Decision, ImportOptions
+from tests.helpers import bundle_factory as bundles
 
 ROME = Decision("q1", 0, "Rome", 1.0)
 
 
 @pytest.fixture
 def run(store, tmp_path):
-    toy.put(store, toy.write(tmp_path / "toy"))
+    bundles.put(store, bundles.write(tmp_path / "toy"))
     path = tmp_path / "run.csv"
-    path.write_text(toy.RESPONSES)
+    path.write_text(bundles.RESPONSES)
     return path
 
 
@@ -47,7 +47,7 @@ def test_a_decision_holds_and_is_kept(store, run):
 
 
 def test_without_a_clue_it_is_about_every_clue_of_that_guess(store, run):
-    run.write_text(toy.RESPONSES.replace("paris", "Paris"))
+    run.write_text(bundles.RESPONSES.replace("paris", "Paris"))
     rows, decisions = said(store, put(store, run, Decision("q1", None, "Paris", 0.0)))
     assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [one["clue"] for one in decisions] == [1, 2]
 
@@ -56,7 +56,7 @@ def test_it_makes_the_run_that_a_file_with_that_correctness_makes(store, run, tm
     """Runs are named by content: another decision is another run, the same one the same, stated or decided."""
     plain, decided = put(store, run), put(store, run, ROME)
     assert plain != decided == put(store, run, ROME)
-    lines = toy.RESPONSES.splitlines()
+    lines = bundles.RESPONSES.splitlines()
     stated = tmp_path / "stated.csv"
     stated.write_text("\n".join([lines[0] + ",correct", lines[1] + ",1", *(line + "," for line in lines[2:])]) + "\n")
     assert put(store, stated) == decided
@@ -84,7 +84,7 @@ def test_what_the_file_states_or_the_life_table_says_is_not_decided(store, run, 
         put(store, run, ROME)
     facts = {"dataset": "toy", "kind": "lifeeval", "title": "Ages"}
     questions = "question_id,sex,minimum_age,radius\na,male,30,5\n"
-    toy.put(store, toy.write(tmp_path / "ages", facts=facts | {"dataset": "ages"}, questions=questions, clues=None))
+    bundles.put(store, bundles.write(tmp_path / "ages", facts=facts | {"dataset": "ages"}, questions=questions, clues=None))
     run.write_text("question_id,guess,confidence\na,80,0.2\n")
     with pytest.raises(Refused, match="the life table grades this"):
         import_paths(store, [run], ImportOptions(dataset="ages", model="m", decisions=(Decision("a", 0, "80", 1.0),)))
@@ -92,8 +92,8 @@ def test_what_the_file_states_or_the_life_table_says_is_not_decided(store, run, 
 
 def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
     name = put(store, run, ROME)
-    other = toy.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "Lyon")
-    toy.put(store, toy.write(tmp_path / "toy", questions=other), replace=True)
+    other = bundles.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "Lyon")
+    bundles.put(store, bundles.write(tmp_path / "toy", questions=other), replace=True)
     assert said(store, name)[0][:3] == [("q1", 0, 1.0, "person"), ("q1", 1, 0.0, "answer"), ("q1", 2, 0.0, "answer")]
 
 

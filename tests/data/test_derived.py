@@ -4,9 +4,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from data import deriving
+from data.importing import run_statistics
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, select_sql
-from data.store import create_schema
+from data.store.generations import create_schema
 from data.sums import Exact
 
 
@@ -30,16 +30,16 @@ def connection(request):
 
 @pytest.fixture(params=[400_000, 1400, 300, 5])
 def piece(request, monkeypatch):
-    monkeypatch.setattr(deriving, "PIECE", request.param)
-    monkeypatch.setattr(deriving, "IN_ORDER", request.param)
-    monkeypatch.setattr(deriving, "WRITTEN", 100)
-    monkeypatch.setattr(deriving, "HANDED", 30)
+    monkeypatch.setattr(run_statistics, "PIECE", request.param)
+    monkeypatch.setattr(run_statistics, "IN_ORDER", request.param)
+    monkeypatch.setattr(run_statistics, "WRITTEN", 100)
+    monkeypatch.setattr(run_statistics, "HANDED", 30)
     return request.param
 
 
 def test_the_same_digits_as_in_sql(connection, piece):
     if piece > 5:  # it reads anew for each piece
-        deriving.derive(connection, "d")
+        run_statistics.derive(connection, "d")
         compare(connection, "from responses")
 
 
@@ -57,7 +57,7 @@ def test_arrived_responses_have_the_same_digits(connection, piece, left_out):
         select (row_number() over (order by answerer, q.n, clue) - 1) as row, answerer, q.n as question, clue, confidence, correct
         from (select *, 4 - run[2:]::integer as answerer from responses union all
             select *, 5 from responses where run = 'r2') join asked_here q using (question_id) order by row""")
-    deriving.derive_arrived(connection, "d", deriving.Arrived("arrived_here", "runs_here", "asked_here"))
+    run_statistics.derive_arrived(connection, "d", run_statistics.Arrived("arrived_here", "runs_here", "asked_here"))
     compare(connection, f"from responses where run not in {(*left_out, '')}")
 
 

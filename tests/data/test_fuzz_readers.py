@@ -13,16 +13,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import toy
-from hostile import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from data import ingest
-from data.files import zstd
-from data.report import Refused
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.importing.table_files import zstd
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.hostile_files import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
 
 TIMES = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1
 NLI = json.dumps(
@@ -52,7 +52,7 @@ def kept():
         root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
         patch.setattr(tempfile, "tempdir", str(root))
         store = open_store(root / "store", threads=1)
-        toy.put(store, toy.write(root / "toy"))
+        bundles.put(store, bundles.write(root / "toy"))
         (root / "in").mkdir()
         yield store, root / "in"
         shutil.rmtree(root)
@@ -169,7 +169,7 @@ def test_objects(kept, objects):
 
 
 MEMBERS = ["dataset.json", "questions.csv", "clues.jsonl", "responses/a.csv", "votes.csv", "buzzes.csv", "../x", "a/b", "x" * 300]
-whole = st.sampled_from([json.dumps(toy.FACTS).encode(), toy.QUESTIONS.encode(), GOOD, PARQUET])
+whole = st.sampled_from([json.dumps(bundles.FACTS).encode(), bundles.QUESTIONS.encode(), GOOD, PARQUET])
 
 
 @examples(20)

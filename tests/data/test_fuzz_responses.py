@@ -9,14 +9,14 @@ import re
 
 import duckdb
 import pytest
-import toy
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from data.contract import responses_columns, stage
-from data.files import TableFile
-from data.report import Refused, Report
-from data.store import open_store
+from data.importing.contract import responses_columns, stage
+from data.importing.report import Refused, Report
+from data.importing.table_files import TableFile
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
 
 
 def examples(count):
@@ -121,7 +121,7 @@ def test_cells_are_read_right_or_reported(scratch, table, as_json):
 def kept(tmp_path_factory):
     root = tmp_path_factory.mktemp("fuzz")
     store = open_store(root / "store", threads=1)
-    toy.put(store, toy.write(root / "toy"))
+    bundles.put(store, bundles.write(root / "toy"))
     return store, root
 
 
@@ -133,7 +133,7 @@ def test_files_are_imported_right_or_refused(kept, table):
     (root / "run.csv").write_bytes(written(names, rows))
     version = store.version()
     try:
-        report = toy.put(store, root / "run.csv", form="responses", dataset="toy", model="somebody")
+        report = bundles.put(store, root / "run.csv", form="responses", dataset="toy", model="somebody")
     except Refused as refused:
         assert all(problem.reason and problem.file == "run.csv" for problem in refused.problems)
         assert store.version() == version
@@ -155,13 +155,13 @@ def test_files_are_imported_right_or_refused(kept, table):
     assert plain_number(said["correct"]) is False or correct == float(said["correct"])
 
 
-GOOD = toy.RESPONSES
+GOOD = bundles.RESPONSES
 FORMS = {
     "run.csv": GOOD.encode(),
     "run.csv.gz": gzip.compress(GOOD.encode(), mtime=0),
-    "run.jsonl": toy.in_format(GOOD, "jsonl"),
-    "run.jsonl.zst": toy.in_format(GOOD, "jsonl.zst"),
-    "run.parquet": toy.in_format(GOOD, "parquet"),
+    "run.jsonl": bundles.in_format(GOOD, "jsonl"),
+    "run.jsonl.zst": bundles.in_format(GOOD, "jsonl.zst"),
+    "run.parquet": bundles.in_format(GOOD, "parquet"),
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.grading import forms, grade_guesses, normalise, parse_answer_line
+from data.importing.grading import forms, grade_guesses, normalise, parse_answer_line
 
 GUESSES = {
     "Paris": {

@@ -9,14 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-import toy
-from hostile import CASES, LARGEST, H
 
-from data import ingest, scratch
-from data.files import LONGEST_LINE
-from data.report import Refused
-from data.staging import ImportOptions
-from data.store import open_store
+from data import scratch_folders
+from data.importing import ingest
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.importing.table_files import LONGEST_LINE
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.hostile_files import CASES, LARGEST, H
 
 SECONDS = 20  # that a file may take; most take a tenth of one
 MEMORY = 300  # MiB that it may add
@@ -38,7 +39,7 @@ def kept(tmp_path_factory):
         root = Path(tempfile.mkdtemp(dir=MEMORY_FILES if MEMORY_FILES.is_dir() else None))
         patch.setattr(tempfile, "tempdir", str(root))
         store = open_store(root / "store", threads=1, memory_limit="1GB")
-        toy.put(store, toy.write(root / "toy"))
+        bundles.put(store, bundles.write(root / "toy"))
         (root / "in").mkdir()
         yield store, root / "in"
         shutil.rmtree(root)
@@ -80,7 +81,7 @@ def take(kept, name, content, model, note, memory=MEMORY):
     finally:
         path.unlink()
     seconds, added = time.monotonic() - began, status("VmHWM") - before if before else 0
-    assert [left.name for left in Path(tempfile.gettempdir()).iterdir() if left.name.startswith(scratch.PREFIX)] == []
+    assert [left.name for left in Path(tempfile.gettempdir()).iterdir() if left.name.startswith(scratch_folders.PREFIX)] == []
     note("seconds", round(seconds, 3))
     note("mib", added)
     note("outcome", "refused" if isinstance(found, Refused) else "imported")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data import human
-from data.store import create_schema
+from data import human_curves
+from data.store.generations import create_schema
 
 # Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words.
 HAND = {
@@ -64,7 +64,7 @@ def derived(questions):
                 clue = next((c for c, end in enumerate(ends) if end > word), len(ends) - 1)
                 values = place | {"w": word, "c": clue, "y": correct}
                 connection.execute("insert into buzzes values ('d', $q, $m, $t, $k, $w, $c, $y, null)", values)
-    human.derive(connection, "d")
+    human_curves.derive(connection, "d")
     rows = connection.execute("select * exclude (dataset) from curves order by question_id, clue").fetchall()
     connection.close()
     return {q: [row[1:] for row in rows if row[0] == str(q)] for q in range(len(questions))}
@@ -138,7 +138,7 @@ def test_shape_of_the_curves(leaving, staying):
     teams = correct.sum() + incorrect.sum() + ended.sum() + staying
     if not teams:
         return
-    curves = human.human_curves(correct, incorrect, ended, np.array(teams))
+    curves = human_curves.human_curves(correct, incorrect, ended, np.array(teams))
     for curve in curves:
         assert ((curve >= 0) & (curve <= 1 + 1e-12)).all()
     assert (np.diff(curves.team_share) >= 0).all() and (np.diff(curves.survival) >= -1e-15).all()
@@ -151,5 +151,5 @@ def test_deriving_again_replaces_one_dataset(tmp_path):
     connection = duckdb.connect()
     create_schema(connection)
     connection.execute("insert into curves values ('other', 'q', 0, 1, 0, 0, 0), ('d', 'gone', 0, 1, 0, 0, 0)")
-    human.derive(connection, "d")
+    human_curves.derive(connection, "d")
     assert connection.execute("select dataset from curves").fetchall() == [("other",)]

@@ -6,14 +6,14 @@ import re
 
 import duckdb
 import pytest
-import toy
 
-from data import contract, ingest
-from data.contract import responses_columns, stage
-from data.files import TableFile
-from data.report import Report
-from data.staging import ImportOptions
-from data.store import StoreError, open_store
+from data.importing import contract, ingest
+from data.importing.contract import responses_columns, stage
+from data.importing.report import Report
+from data.importing.staging import ImportOptions
+from data.importing.table_files import TableFile
+from data.store.generations import StoreError, open_store
+from tests.helpers import bundle_factory as bundles
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
 
@@ -23,17 +23,17 @@ def models(store):
 
 
 def test_an_import_begins_again_when_somebody_else_wrote(store, tmp_path, monkeypatch):
-    folder = toy.write(tmp_path / "toy", responses=toy.RESPONSES)
+    folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
     settle, tries = ingest.settle, []
 
     def interrupted(area, options):
         settle(area, options)
         tries.append(options.model)
         if len(tries) == 1:
-            toy.put(store, folder, model="other")
+            bundles.put(store, folder, model="other")
 
     monkeypatch.setattr(ingest, "settle", interrupted)
-    report = toy.put(store, folder, model="mine")
+    report = bundles.put(store, folder, model="mine")
     assert tries == ["mine", "other", "mine"]
     assert models(store) == ["other", "mine"]
     assert "dataset toy: 2 questions, already there" in report.lines  # as told by the second try
@@ -48,9 +48,9 @@ def _import_run(folder, run, model, ready):
 
 
 def test_imports_of_two_processes_both_land(store, tmp_path):
-    toy.put(store, toy.write(tmp_path / "toy"))
+    bundles.put(store, bundles.write(tmp_path / "toy"))
     run = tmp_path / "run.csv"
-    run.write_text(toy.RESPONSES)
+    run.write_text(bundles.RESPONSES)
     ready = NEW_PROCESS.Barrier(2)
     processes = [NEW_PROCESS.Process(target=_import_run, args=(store.folder, run, name, ready)) for name in "ab"]
     for process in processes:
@@ -77,19 +77,19 @@ def test_what_the_machine_does_not_allow(store, tmp_path, monkeypatch, error, me
 
     monkeypatch.setattr(ingest, "settle", fail)
     with pytest.raises(StoreError, match=message):
-        toy.put(store, toy.write(tmp_path / "toy"))
+        bundles.put(store, bundles.write(tmp_path / "toy"))
     assert store.version() == "0"
 
 
 def test_little_memory_is_enough(tmp_path):
     store = open_store(tmp_path / "store", threads=1, memory_limit="200MB")
-    toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES), model="m")
+    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="m")
     assert models(store) == ["m"]
 
 
 def test_progress_names_what_is_done(store, tmp_path):
     told = []
-    folder = toy.write(tmp_path / "toy", responses=toy.RESPONSES)
+    folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
     ingest.import_paths(store, [folder], ImportOptions(model="m"), names=["upload.zip"], progress=lambda *step: told.append(step))
     assert told == [("reading upload.zip", 0, 3), ("checking and grading", 1, 3), ("storing", 2, 3), ("done", 3, 3)]
     assert store.snapshot().rows("select file_name from runs") == [("upload.zip/responses/run.csv",)]
@@ -98,9 +98,9 @@ def test_progress_names_what_is_done(store, tmp_path):
 def test_scratch_files_are_gone(store, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
-    toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES), model="m")
+    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="m")
     with pytest.raises(Exception, match="no such question"):
-        toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES.replace("q2", "q3")), model="m")
+        bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES.replace("q2", "q3")), model="m")
     assert list((tmp_path / "temporary").iterdir()) == []
 
 

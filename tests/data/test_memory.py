@@ -7,9 +7,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from data.memory import Memory
-from data.revisions import State
-from data.store import Snapshot, open_store
+from data.store.generations import Snapshot, open_store
+from data.store.memory import Memory
+from data.store.revisions import State
 
 
 def array(size):

@@ -8,10 +8,10 @@ import struct
 
 import polars as pl
 import pytest
-import toy
 
-from data.settle import names
-from data.store import open_store
+from data.importing.checks import run_ids
+from data.store.generations import open_store
+from tests.helpers import bundle_factory as bundles
 
 QUESTIONS = [f"q{index}" for index in range(40)]
 
@@ -19,7 +19,7 @@ QUESTIONS = [f"q{index}" for index in range(40)]
 def bundle(folder, **responses):
     rows = [{"question_id": q, "answer": f"a{q}"} for q in QUESTIONS]
     clues = [{"question_id": q, "clue": c, "text": f"word {c}"} for q in QUESTIONS for c in range(3)]
-    return toy.write(folder, questions=toy.table(rows), clues=toy.table(clues), **responses)
+    return bundles.write(folder, questions=bundles.table(rows), clues=bundles.table(clues), **responses)
 
 
 def drawn(model="m", seed=1):
@@ -66,10 +66,10 @@ def slow(dataset, model, elicitation, rows):
 
 def hashes(folder, rows, **options):
     store = open_store(folder / "store", threads=2)
-    toy.put(store, bundle(folder / "bundle"))
+    bundles.put(store, bundle(folder / "bundle"))
     path = folder / "run.parquet"
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
-    toy.put(store, path, dataset="toy", **options)
+    bundles.put(store, path, dataset="toy", **options)
     return dict(store.snapshot().rows("select model, sha256 from runs"))
 
 
@@ -104,7 +104,7 @@ def test_pieces_do_not_show(tmp_path, monkeypatch, limits):
     ]
     whole = hashes(tmp_path / "whole", rows, elicitation="e")
     for name, limit in limits.items():
-        monkeypatch.setattr(names, name, limit)
+        monkeypatch.setattr(run_ids, name, limit)
     assert hashes(tmp_path / "pieces", rows, elicitation="e") == whole
 
 

@@ -4,19 +4,19 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import toy
 
-from data import rehearsal
-from data.rehearsal import rehearse
-from data.report import Refused
-from data.staging import ImportOptions
-from data.store import StoreError
+from data.importing import dry_run
+from data.importing.dry_run import open_dry_run
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.store.generations import StoreError
+from tests.helpers import bundle_factory as bundles
 
 PEOPLE = {
     "exposures": "question_id,match_id,team\nq1,m,Ash\nq1,m,Birch\nq2,m,Ash\n",
     "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,7,true\nq1,m,Birch,3,false\n",
 }
-OTHER = toy.RESPONSES.replace("0.25", "0.9").replace("Nile", "Danube")
+OTHER = bundles.RESPONSES.replace("0.25", "0.9").replace("Nile", "Danube")
 OPTIONS = ImportOptions(dataset="toy", model="new")
 TABLES = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "responses", "statistics")
 
@@ -44,107 +44,111 @@ def files(folder):
 @pytest.mark.parametrize("people", [{}, PEOPLE], ids=["alone", "with people"])
 def test_it_shows_what_the_import_brings_and_leaves_the_store_alone(store, tmp_path, run, people):
     """Difficulty among it, which hangs on the runs where there are no people."""
-    toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES, **people), model="old")
-    toy.put(store, toy.write(tmp_path / "else", facts=toy.FACTS | {"dataset": "else"}, responses=toy.RESPONSES), model="old")
+    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES, **people), model="old")
+    bundles.put(
+        store,
+        bundles.write(tmp_path / "else", facts=bundles.FACTS | {"dataset": "else"}, responses=bundles.RESPONSES),
+        model="old",
+    )
     before, version = files(store.folder), store.version()
-    with rehearse(store, [run], OPTIONS) as tried:
+    with open_dry_run(store, [run], OPTIONS) as tried:
         assert (tried.dataset, tried.stored, tried.snapshot.version) == ("toy", frozenset(), version)
         seen = rows(tried.snapshot)
         assert not any(rows(tried.snapshot, "else").values())
     assert files(store.folder) == before and store.version() == version
     assert seen != rows(store.snapshot())
-    report = toy.put(store, run, dataset="toy", model="new")
+    report = bundles.put(store, run, dataset="toy", model="new")
     assert seen == rows(store.snapshot())
     assert tried.report == report
 
 
 def test_a_run_that_is_there_is_shown_once(store, tmp_path, run):
-    toy.put(store, toy.write(tmp_path / "toy"))
-    toy.put(store, run, dataset="toy", model="new")
-    with rehearse(store, [run], OPTIONS) as tried:
+    bundles.put(store, bundles.write(tmp_path / "toy"))
+    bundles.put(store, run, dataset="toy", model="new")
+    with open_dry_run(store, [run], OPTIONS) as tried:
         assert tried.stored == frozenset(tried.report.runs) and len(tried.stored) == 1
         assert rows(tried.snapshot) == rows(store.snapshot())
 
 
 def test_it_holds_while_others_write(store, tmp_path, run):
-    toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES), model="old")
-    with rehearse(store, [run], OPTIONS) as tried:
+    bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="old")
+    with open_dry_run(store, [run], OPTIONS) as tried:
         seen = rows(tried.snapshot)
         for name in "abcde":  # more versions than are kept
-            toy.put(store, run, dataset="toy", model=name)
+            bundles.put(store, run, dataset="toy", model=name)
         assert rows(tried.snapshot) == seen
 
 
 def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
-    toy.put(store, toy.write(tmp_path / "toy"))
-    staging, tries = rehearsal.staging, []
+    bundles.put(store, bundles.write(tmp_path / "toy"))
+    staging, tries = dry_run.staging, []
 
     def overtaken(store, largest):
         tries.append(store.version())
         if len(tries) == 1:
             for name in "abcde":
-                toy.put(store, run, dataset="toy", model=name)
+                bundles.put(store, run, dataset="toy", model=name)
             raise OSError("the version is gone")
         return staging(store, largest)
 
-    monkeypatch.setattr(rehearsal, "staging", overtaken)
-    with rehearse(store, [run], OPTIONS) as tried:
+    monkeypatch.setattr(dry_run, "staging", overtaken)
+    with open_dry_run(store, [run], OPTIONS) as tried:
         assert tried.snapshot.version == store.version() != tries[0]
         assert len(rows(tried.snapshot)["runs"]) == 6
 
 
 def test_nothing_is_left_behind(store, tmp_path, run, monkeypatch):
-    toy.put(store, toy.write(tmp_path / "toy"))
+    bundles.put(store, bundles.write(tmp_path / "toy"))
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    with rehearse(store, [run], OPTIONS):
+    with open_dry_run(store, [run], OPTIONS):
         assert list(scratch.iterdir())
     assert not list(scratch.iterdir())
     run.write_text("question_id,clue,confidence\nq9,0,7\n")
-    with pytest.raises(Refused), rehearse(store, [run], OPTIONS):
+    with pytest.raises(Refused), open_dry_run(store, [run], OPTIONS):
         pass
     assert not list(scratch.iterdir())
 
 
 def test_a_disk_that_cannot_be_written_is_said(store, tmp_path, run, monkeypatch):
-    toy.put(store, toy.write(tmp_path / "toy"))
+    bundles.put(store, bundles.write(tmp_path / "toy"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(StoreError, match="cannot work with its files"), rehearse(store, [run], OPTIONS):
+    with pytest.raises(StoreError, match="cannot work with its files"), open_dry_run(store, [run], OPTIONS):
         pass
 
 
 def refusal(store, paths, options=OPTIONS):
-    with pytest.raises(Refused) as refused, rehearse(store, paths, options):
+    with pytest.raises(Refused) as refused, open_dry_run(store, paths, options):
         pass
     return [str(problem) for problem in refused.value.problems]
 
 
 def test_what_an_import_refuses_is_refused_in_its_words(store, tmp_path, run):
-    toy.put(store, toy.write(tmp_path / "toy"))
+    bundles.put(store, bundles.write(tmp_path / "toy"))
     run.write_text("question_id,clue,confidence\nq1,0,0.5\nq9,0,0.5\nq2,7,x\n")
     with pytest.raises(Refused) as refused:
-        toy.put(store, run, dataset="toy", model="new")
+        bundles.put(store, run, dataset="toy", model="new")
     assert refusal(store, [run]) == [str(problem) for problem in refused.value.problems]
     assert len(refused.value.problems) == 3
 
 
 def test_only_answers_are_taken(store, tmp_path, run):
-    toy.put(store, toy.write(tmp_path / "bare"))
-    bundle = toy.write(tmp_path / "toy", responses=toy.RESPONSES)
-    other = toy.write(tmp_path / "other", facts=toy.FACTS | {"dataset": "other"}, responses=toy.RESPONSES)
+    bundles.put(store, bundles.write(tmp_path / "bare"))
+    bundle = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
+    other = bundles.write(tmp_path / "other", facts=bundles.FACTS | {"dataset": "other"}, responses=bundles.RESPONSES)
     assert "brings datasets for dataset 'other'" in refusal(store, [other], ImportOptions(model="new"))[0]
-    people = toy.write(tmp_path / "people", responses=toy.RESPONSES, **PEOPLE)
+    people = bundles.write(tmp_path / "people", responses=bundles.RESPONSES, **PEOPLE)
     assert "brings exposures for dataset 'toy'" in refusal(store, [people])[0]
     assert "no answers" in refusal(store, [tmp_path / "bare"])[0]
-    toy.put(store, other, model="old")
+    bundles.put(store, other, model="old")
     assert "several datasets (other, toy)" in refusal(store, [bundle, other], ImportOptions(model="new"))[0]
     # A bundle whose questions are there already is as good as its answers.
-    with rehearse(store, [bundle], ImportOptions(model="new")) as tried:
+    with open_dry_run(store, [bundle], ImportOptions(model="new")) as tried:
         assert len(tried.report.runs) == 1
 
 
 def test_an_empty_store_is_said(store, run):
-    with pytest.raises(StoreError, match="is empty"), rehearse(store, [run], OPTIONS):
+    with pytest.raises(StoreError, match="is empty"), open_dry_run(store, [run], OPTIONS):
         pass
     assert not store.folder.exists()

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data import ingest
-from data.grading import parse_answer_line
-from data.lifetable import best_guess, survivors
+from data.importing import ingest
+from data.importing.grading import parse_answer_line
+from data.importing.staging import ImportOptions
+from data.life_table import best_guess, survivors
 from data.sample import annotators, make_lifeeval, messages
 from data.sample.source import CATEGORIES, read_entries, read_questions
-from data.staging import ImportOptions
 
 SAMPLE = Path(make_lifeeval.__file__).parent
 LIFEEVAL, PYRAMID, TONE = SAMPLE / "lifeeval", SAMPLE / "pyramid", SAMPLE / "tone"

@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.repair import damage_of, versions_on_disk
-from data.store import KEEP, DamagedStore, StoreError, StoreMoved, open_store
+from data.store.generations import KEEP, DamagedStore, StoreError, StoreMoved, open_store
+from data.store.repair import damage_of, versions_on_disk
 
 ROOT = Path(__file__).parents[2]
 NEW_PROCESS = multiprocessing.get_context("spawn")
@@ -258,7 +258,9 @@ def test_a_store_of_another_version_says_so(store):
 def test_a_generation_is_on_the_disk_before_it_is_in_force_and_the_pointer_before_it_is_told(store, monkeypatch):
     store.write(note("a"))
     synced = []
-    monkeypatch.setattr("data.store._sync", lambda path: synced.append((path.name, (store.folder / "CURRENT").read_text()[:10])))
+    monkeypatch.setattr(
+        "data.store.generations._sync", lambda path: synced.append((path.name, (store.folder / "CURRENT").read_text()[:10]))
+    )
     store.write(note("b"))
     assert synced == [("gen-000002.duckdb", "gen-000001"), ("CURRENT.tmp", "gen-000001"), (store.folder.name, "gen-000002")]
 
@@ -333,7 +335,7 @@ def test_processes_write_and_read_at_once(store):
 
 KILLED = """
 import os, signal, sys
-from data import store as module
+from data.store import generations as module
 store = module.open_store(sys.argv[1], threads=1)
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)

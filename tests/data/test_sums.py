@@ -7,9 +7,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from data import deriving, statistics, sums
+from data import statistics, sums
+from data.importing import run_statistics
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, ITEM_SUMS, select_sql
-from data.store import create_schema
+from data.store.generations import create_schema
 
 EDGES = [k / 10 for k in range(11)] + [
     0.1 + 0.2,
@@ -119,8 +120,8 @@ def test_derived_sums_are_those(drawn):
     connection, _, _ = drawn
     connection.execute("insert into statistics by name select 'z' as run, 'other' as dataset, 'q' as question_id, " + ", ".join(
         [f"0 as {name}" for name in (*ITEM_SUMS, BINS_USED)] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
-    deriving.derive(connection, "d")
-    deriving.derive(connection, "d")
+    run_statistics.derive(connection, "d")
+    run_statistics.derive(connection, "d")
     assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [
         ("a", 60),
         ("b", 60),
@@ -245,6 +246,6 @@ def test_difficulty(given, human, runs, wanted):
         connection.execute(
             "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null)", [f"r{index}", correct]
         )
-    deriving.derive(connection, "d")
+    run_statistics.derive(connection, "d")
     statistics.derive_difficulty(connection, "d")
     assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]

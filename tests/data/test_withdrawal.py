@@ -1,14 +1,14 @@
 """Withdrawing marks a run, restoring unmarks it; nothing is erased."""
 
 import pytest
-import toy
 
-from data.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from tests.helpers import bundle_factory as bundles
 
 
 @pytest.fixture
 def run(store, tmp_path):
-    report = toy.put(store, toy.write(tmp_path / "toy", responses=toy.RESPONSES), model="m")
+    report = bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES), model="m")
     return report.runs[0]
 
 
@@ -17,15 +17,15 @@ def difficulty(store):
 
 
 def test_a_run_goes_and_comes_back_whole(store, run):
-    before = toy.content(store)
+    before = bundles.content(store)
     assert withdraw(store, run, "ann") and not withdraw(store, run, "bob")
     at, by = store.snapshot().rows("select withdrawn_at, withdrawn_by from runs")[0]
     assert at is not None and by == "ann"
-    assert {name: rows for name, rows in toy.content(store).items() if name not in ("runs", "questions")} == {
+    assert {name: rows for name, rows in bundles.content(store).items() if name not in ("runs", "questions")} == {
         name: rows for name, rows in before.items() if name not in ("runs", "questions")
     }
     assert restore(store, run) and not restore(store, run)
-    assert toy.content(store) == before
+    assert bundles.content(store) == before
 
 
 def test_difficulty_follows_the_runs_that_count(store, run, tmp_path):
@@ -34,7 +34,7 @@ def test_difficulty_follows_the_runs_that_count(store, run, tmp_path):
     path.write_text(
         "question_id,clue,guess,confidence\n" + "".join(f"{q},{c},x,0.5\n" for q, n in (("q1", 3), ("q2", 2)) for c in range(n))
     )
-    (other,) = toy.put(store, path, dataset="toy", model="wrong").runs
+    (other,) = bundles.put(store, path, dataset="toy", model="wrong").runs
     assert difficulty(store) == [("q1", pytest.approx(2 / 3)), ("q2", pytest.approx(3 / 4))]
     withdraw(store, other, None)
     assert difficulty(store) == [("q1", pytest.approx(1 / 3)), ("q2", pytest.approx(1 / 2))]
@@ -49,9 +49,9 @@ def test_an_unknown_run_is_said(store, run):
 
 
 def test_a_run_whose_questions_are_gone_stays_withdrawn(store, run, tmp_path):
-    only = "\n".join(toy.QUESTIONS.splitlines()[:2]) + "\n"
-    clues = "\n".join(toy.CLUES.splitlines()[:4]) + "\n"
-    toy.put(store, toy.write(tmp_path / "toy", questions=only, clues=clues), replace=True)
+    only = "\n".join(bundles.QUESTIONS.splitlines()[:2]) + "\n"
+    clues = "\n".join(bundles.CLUES.splitlines()[:4]) + "\n"
+    bundles.put(store, bundles.write(tmp_path / "toy", questions=only, clues=clues), replace=True)
     with pytest.raises(CannotRestore, match="answers some that are gone"):
         restore(store, run)
     assert store.snapshot().rows("select withdrawn_at is null from runs") == [(False,)]

@@ -1,14 +1,14 @@
 """The small store, imported once."""
 
 import pytest
-from slow_metrics import Rows
-from small_polls import write_polls, write_quiz
-from small_store import write_relay, write_spans
 
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
 from queries.selection import facets
+from tests.helpers.reference_metrics import Rows
+from tests.helpers.small_polls import write_polls, write_quiz
+from tests.helpers.small_store import write_relay, write_spans
 
 
 def imported(folder, *bundles):

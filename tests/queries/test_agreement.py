@@ -4,8 +4,6 @@ import math
 from itertools import combinations
 
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +11,8 @@ from queries.agreement import agreement
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 RANKED = [metric for metric in METRICS if metric.direction != "none"]

@@ -4,19 +4,19 @@ import math
 
 import numpy as np
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_store import write_steps
 
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
 from queries.breakdown import BY, breakdown
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.small_store import write_steps
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 

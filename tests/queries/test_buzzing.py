@@ -9,19 +9,19 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-import slow_buzzing as slow
-from drawn import selections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slow_metrics import Rows
 
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, Rules, buzz, parse_rules
 from queries.metrics import HUMAN, Conventions
-from queries.selection import BadAddress, Selection, facets
+from queries.selection import BadRequest, Selection, facets
+from tests.helpers import reference_buzzing as slow
+from tests.helpers.reference_metrics import Rows
+from tests.helpers.strategies import selections
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TOSSUPS = Selection("tossups")
@@ -413,13 +413,13 @@ def test_rules_are_read(offered):
     ],
 )
 def test_rules_that_cannot_be_are_named(offered, values, code, field):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         parse_rules(values, offered)
     assert (caught.value.code, caught.value.field) == (code, field)
 
 
 def test_a_run_has_one_threshold(offered):
     run = offered.runs[0][0]
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         parse_rules({"threshold": [f"{run}:0.1", f"{run}:0.2"]}, offered)
     assert caught.value.code == "repeated_key"

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-import slow_buzzing as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.metrics.kernels import buzzing, rooms
+from tests.helpers import reference_buzzing as slow
 
 MANY = settings(max_examples=150, deadline=None)
 SCORE = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 0.5, 1.0]) | st.floats(0, 1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from data import human, statistics
-from queries import distributions
+from data import human_curves, statistics
+from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
 from queries.metrics.kernels.items import sums_of
 
@@ -23,7 +23,7 @@ def test_keys_are_unique_and_those_of_the_entries():
 
 
 def test_the_human_curves_are_those_of_the_store():
-    assert HUMAN == human.CURVES
+    assert HUMAN == human_curves.CURVES
 
 
 @EACH
@@ -142,4 +142,4 @@ def _distributions(rows, chance):
 )
 def test_badness_is_smaller_where_a_metric_is_better(direction, expected):
     metric = next(metric for metric in METRICS if metric.direction == direction)
-    assert metric.badness(np.array([-0.5, 0.2])) == pytest.approx(expected, nan_ok=True)
+    assert metric.loss(np.array([-0.5, 0.2])) == pytest.approx(expected, nan_ok=True)

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from data.statistics import BIN_COLUMNS, BINS_USED
-from queries import columns
-from queries.columns import Bins, added, dense
+from queries.engine import run_columns
+from queries.engine.run_columns import Bins, added, dense
 
 
 @pytest.fixture
@@ -57,8 +57,8 @@ def test_sparse_columns_are_added_up_as_if_written_out(bins):
 
 def test_rows_are_put_in_the_order_of_questions(snapshot):
     runs = [run for (run,) in snapshot.rows("select run from runs where dataset = 'relay' order by position")]
-    expected = {name: columns.column(snapshot, "relay", runs, name) for name in ("items", "confidence")}
-    placed = columns.placements(snapshot, "relay", runs)
+    expected = {name: run_columns.column(snapshot, "relay", runs, name) for name in ("items", "confidence")}
+    placed = run_columns.placements(snapshot, "relay", runs)
     for name, values in expected.items():
         for run, place, column in zip(runs, placed, values, strict=True):
             sql = f"""select s.{name} from statistics s join questions q using (dataset, question_id)
@@ -70,5 +70,5 @@ def test_rows_are_put_in_the_order_of_questions(snapshot):
 def test_rows_out_of_order_are_put_in_it():
     order = np.random.default_rng(3).permutation(1000)
     table = pl.DataFrame({"value": order})
-    assert columns._in_order(table, np.argsort(order))["value"].to_list() == list(range(1000))
-    assert columns._in_order(table, np.arange(1000)) is table
+    assert run_columns._in_order(table, np.argsort(order))["value"].to_list() == list(range(1000))
+    assert run_columns._in_order(table, np.arange(1000)) is table

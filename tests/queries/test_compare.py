@@ -5,17 +5,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.compare import compare, comparisons
-from queries.evidence import gather
+from queries.engine.bootstrap import holm, p_value
+from queries.engine.evidence import gather
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.resampling import holm, p_value
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
 from queries.side_by_side import side_by_side
+from tests.helpers import reference_metrics as slow
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 BRIER = [CATALOGUE["brier"]]
@@ -92,7 +92,7 @@ def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, 
     assert found.questions == sum(found.differences) == sum(each.a + each.b + each.ties for each in found.wins) == len(known)
     assert found.widest == max([1e-9, *(abs(one - other) for _, one, other in known)])
     category = {question["question_id"]: question["category"] for question in rows[dataset].questions}
-    worth = {pair[0]: metric.badness(np.array(pair[2])) - metric.badness(np.array(pair[1])) for pair in known}
+    worth = {pair[0]: metric.loss(np.array(pair[2])) - metric.loss(np.array(pair[1])) for pair in known}
     for each in found.wins:
         ahead = [value for name, value in worth.items() if category[name] == each.category]
         assert [each.a, each.b, each.ties] == [sum(v > 0 for v in ahead), sum(v < 0 for v in ahead), sum(v == 0 for v in ahead)]
@@ -187,16 +187,16 @@ def test_a_metric_that_one_run_lacks_says_why(snapshot, run_of):
 def test_what_cannot_be_compared_is_refused(snapshot, run_of, rows):
     a = run_of["plain", "logit"]
     for key, (one, other) in {"a": ("nobody", a), "b": (a, "nobody")}.items():
-        with pytest.raises(BadAddress, match="no run 'nobody'") as refused:
+        with pytest.raises(BadRequest, match="no run 'nobody'") as refused:
             compare(snapshot, RELAY, one, other, BRIER)
         assert (refused.value.code, refused.value.field) == ("unknown_value", key)
         assert refused.value.allowed == runs_of(rows, "relay")
-    with pytest.raises(BadAddress, match="with itself") as refused:
+    with pytest.raises(BadRequest, match="with itself") as refused:
         compare(snapshot, RELAY, a, a, BRIER)
     assert refused.value.field == "b"
-    with pytest.raises(BadAddress, match="no run"):
+    with pytest.raises(BadRequest, match="no run"):
         compare(snapshot, RELAY, a, runs_of(rows, "spans")[0], BRIER)  # of another dataset
-    with pytest.raises(BadAddress, match="no run"):
+    with pytest.raises(BadRequest, match="no run"):
         comparisons(snapshot, RELAY, "nobody", BRIER)
 
 

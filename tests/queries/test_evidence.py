@@ -4,19 +4,19 @@ import math
 
 import numpy as np
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS
-from queries import distributions, evidence
-from queries.columns import dense
-from queries.evidence import gather
+from queries.engine import distributions, evidence
+from queries.engine.evidence import gather
+from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.items import sums_of
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 DATASETS = st.sampled_from(["relay", "spans"])
@@ -26,7 +26,7 @@ def known(number):
     return None if math.isnan(number) else number
 
 
-def badness(metric, value):
+def loss(metric, value):
     if value is None or metric.direction == "none":
         return None
     return {"lower": value, "higher": -value, "zero": abs(value)}[metric.direction]
@@ -51,7 +51,7 @@ def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(snapshot, rows, offer
         assert [cell.value for cell in cells] == [each if each is None else pytest.approx(each, abs=1e-10) for each in expected]
         assert [cell.questions for cell in cells] == [slow.used(metric.key, asked[run], selection.conventions) for run in asked]
         assert [cell.missing for cell in cells] == [metric.undefined if each is None else None for each in expected]
-        assert [cell.rank for cell in cells] == slow.ranks([badness(metric, each) for each in expected])
+        assert [cell.rank for cell in cells] == slow.ranks([loss(metric, each) for each in expected])
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from small_polls import POLLS
-from small_store import ODD
 
-from data.store import open_store
+from data.store.generations import open_store
 from queries.datasets import Datasets, datasets
-from queries.selection import BadAddress, facets
+from queries.selection import BadRequest, facets
+from tests.helpers.small_polls import POLLS
+from tests.helpers.small_store import ODD
 
 
 def test_datasets(snapshot):
@@ -50,6 +50,6 @@ def test_the_first_dataset_is_the_default(snapshot):
 def test_an_empty_store(tmp_path):
     nothing = open_store(tmp_path / "none").snapshot()
     assert datasets(nothing).datasets == []
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         facets(nothing, None)
     assert (caught.value.code, caught.value.status) == ("empty_store", 404)

@@ -8,7 +8,6 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-import slow_metrics as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import linregress
@@ -18,11 +17,12 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from data.frames import frame
 from data.statistics import BIN_COLUMNS, COLUMNS, select_sql
-from data.store import create_schema
+from data.store.generations import create_schema
 from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
+from tests.helpers import reference_metrics as slow
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
 SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
@@ -754,7 +754,7 @@ def test_the_degenerate_cases_speak_of_every_metric():
 
 
 @pytest.mark.parametrize(
-    "badness, expected",
+    "loss, expected",
     [
         ([], []),
         ([0.3], [1]),
@@ -767,5 +767,5 @@ def test_the_degenerate_cases_speak_of_every_metric():
         ([0.1, 0.1 + 1e-9], [1, 2]),
     ],
 )
-def test_ranks(badness, expected):
-    assert ranks(np.array(badness, float)) == pytest.approx(expected, nan_ok=True)
+def test_ranks(loss, expected):
+    assert ranks(np.array(loss, float)) == pytest.approx(expected, nan_ok=True)

@@ -6,14 +6,14 @@ import math
 
 import msgspec
 import pytest
-import slow_metrics as slow
-from small_polls import POLLS, YES_NO
 
 from queries.buzzing import Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN, METRICS, Conventions
 from queries.question import Buzzpoint, Question, question
-from queries.selection import BadAddress, Selection
+from queries.selection import BadRequest, Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.small_polls import POLLS, YES_NO
 
 RELAY = Selection("relay")
 NAMES = [f"r{index:02}" for index in range(12)]
@@ -135,7 +135,7 @@ def test_a_lifeeval_question(snapshot):
 
 @pytest.mark.parametrize("dataset, name", [("relay", "r99"), ("relay", ""), ("relay", "s6"), ("spans", "r05"), ("nosuch", "r05")])
 def test_a_question_that_is_not_there(snapshot, dataset, name):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         question(snapshot, Selection(dataset), name)
     assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_question", "question_id", 404)
 

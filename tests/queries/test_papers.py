@@ -6,12 +6,12 @@ GRACE is Sung et al. 2025, arXiv 2502.19684. The two examples after it are our o
 import duckdb
 import numpy as np
 import pytest
-import slow_metrics as slow
 
 from data.statistics import BIN_COLUMNS, select_sql
-from data.store import create_schema
+from data.store.generations import create_schema
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, items, questions
+from tests.helpers import reference_metrics as slow
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 

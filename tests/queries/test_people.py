@@ -3,8 +3,6 @@
 import math
 
 import pytest
-import slow_votes
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +10,8 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.people import people
 from queries.selection import Selection
+from tests.helpers import reference_votes
+from tests.helpers.strategies import selections
 
 POLLS = Selection("polls")
 
@@ -29,7 +29,7 @@ def histogram(values, edges):
 
 def pairs_turned(one, other):
     """Pairs of classes that two distributions rank differently."""
-    a, b = slow_votes.ascending(one), slow_votes.ascending(other)
+    a, b = reference_votes.ascending(one), reference_votes.ascending(other)
     return sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(a) for y in a[:i])
 
 
@@ -37,9 +37,9 @@ def expected(shares_and_people, answer, most):
     turned = [pairs_turned(*pair) for pair in shares_and_people]
     return {
         "items": len(shares_and_people),
-        "distance": histogram([slow_votes.tvd(*pair) for pair in shares_and_people], answer.distance_edges),
+        "distance": histogram([reference_votes.tvd(*pair) for pair in shares_and_people], answer.distance_edges),
         "entropy": histogram(
-            [slow_votes.entropy(f) - slow_votes.entropy(pi) for f, pi in shares_and_people], answer.entropy_edges
+            [reference_votes.entropy(f) - reference_votes.entropy(pi) for f, pi in shares_and_people], answer.entropy_edges
         ),
         "ranking": [turned.count(count) for count in range(most * (most - 1) // 2 + 1)],
     }
@@ -55,26 +55,26 @@ def test_histograms_are_what_slow_code_finds(polled, polled_rows, polled_offered
     selection = data.draw(selections(polled_offered[dataset]))
     answer = people(polled, selection)
     asked = {row.run: list(polled_rows[dataset].asked(selection, row.run).values()) for row in answer.rows}
-    most = max([len(item.shares) for questions in asked.values() for item in slow_votes.whole(questions)], default=0)
+    most = max([len(item.shares) for questions in asked.values() for item in reference_votes.whole(questions)], default=0)
     for row in answer.rows:
-        items = slow_votes.voted(asked[row.run])
+        items = reference_votes.voted(asked[row.run])
         if not items:
             assert (row.histograms, row.reference, row.classes, row.questions) == (None, None, [], 0)
             assert row.missing
             continue
-        assert row.missing is None and row.questions == slow_votes.used("dist_ce", asked[row.run])
+        assert row.missing is None and row.questions == reference_votes.used("dist_ce", asked[row.run])
         assert plain(row.histograms) == expected([(item.shares, item.people) for item in items], answer, most)
-        drawn = [(slow_votes.drawn(item), item.people) for item in items if slow_votes.drawn(item)]
+        drawn = [(reference_votes.drawn(item), item.people) for item in items if reference_votes.drawn(item)]
         reference = [({name: count / 20 for name, count in votes.items()}, pi) for votes, pi in drawn]
         assert (plain(row.reference) if row.reference else None) == (expected(reference, answer, most) if reference else None)
         assert [each.name for each in row.classes] == list(items[0].classes)
         for each in row.classes:
             pairs = [(item.shares.get(each.name, 0.0), float(item.majority == each.name)) for item in items]
-            parts = slow_votes.binned(pairs, selection.conventions.binning)
+            parts = reference_votes.binned(pairs, selection.conventions.binning)
             assert [part.items for part in each.bins] == [len(pairs) for pairs in parts]
             for part, inside in zip(each.bins, parts, strict=True):
-                assert part.mean_share == (pytest.approx(slow_votes.mean([p for p, _ in inside])) if inside else None)
-                assert part.chosen == (pytest.approx(slow_votes.mean([y for _, y in inside])) if inside else None)
+                assert part.mean_share == (pytest.approx(reference_votes.mean([p for p, _ in inside])) if inside else None)
+                assert part.chosen == (pytest.approx(reference_votes.mean([y for _, y in inside])) if inside else None)
                 assert all(part.lower <= p <= part.upper for p, _ in inside)
 
 

@@ -2,15 +2,15 @@
 
 import msgspec
 import pytest
-import slow_metrics as slow
-from small_store import ODD
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.order import FACTS, order
+from queries.question_order import FACTS, order
 from queries.questions import Questions, questions, table
-from queries.selection import BadAddress, Selection
-from queries.sparks import sparks
+from queries.selection import BadRequest, Selection
+from queries.sparklines import sparks
+from tests.helpers import reference_metrics as slow
+from tests.helpers.small_store import ODD
 
 RELAY, SPANS = Selection("relay"), Selection("spans")
 
@@ -130,7 +130,7 @@ def test_a_page_whose_runs_answered_none_of_it(snapshot, offered):
     ],
 )
 def test_bad_sort_orders(snapshot, offered, sort):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         order(snapshot, RELAY, sort)
     assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_value", "sort", 400)
     if sort.startswith("brier"):
@@ -143,20 +143,20 @@ def test_bad_sort_orders(snapshot, offered, sort):
 
 
 def test_a_run_of_another_dataset_is_no_sort_order(snapshot, offered):
-    with pytest.raises(BadAddress):
+    with pytest.raises(BadRequest):
         order(snapshot, SPANS, f"brier:{offered['relay'].runs[0][0]}")
 
 
 @pytest.mark.parametrize("cursor", ["", "-1", "1.5", "x", "1 ", "0x1", "²", "1" * 10])
 def test_bad_cursors(snapshot, cursor):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         questions(snapshot, RELAY, [], cursor=cursor)
     assert (caught.value.code, caught.value.field) == ("bad_value", "cursor")
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1001])
 def test_bad_limits(snapshot, limit):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         questions(snapshot, RELAY, [], limit=limit)
     assert (caught.value.code, caught.value.field) == ("bad_value", "limit")
 
@@ -266,7 +266,7 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
     a, b = runs[:2]
 
     def refused(sort):
-        with pytest.raises(BadAddress) as caught:
+        with pytest.raises(BadRequest) as caught:
             order(snapshot, RELAY, sort)
         assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_value", "sort", 400)
         return caught.value.allowed

@@ -5,8 +5,6 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
@@ -19,6 +17,8 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
 from queries.recalibration import _folds, _items, recalibration
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 ANY = pytest.mark.parametrize("method", METHODS)

@@ -5,18 +5,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import slow_metrics as slow
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import evidence_of, repeated, simulated
 
-from queries.evidence import gather
+from queries.engine.bootstrap import interval, weights
+from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import ACCURACY, TOTALS, reliability
-from queries.resampling import interval, weights
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.simulated import evidence_of, repeated, simulated
+from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
 EXACT = {"abs": 1e-12}

@@ -10,22 +10,22 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-import slow_metrics as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
-from simulated import evidence_of, repeated, simulated
-from small_store import write_relay
 
-from data import ingest
-from data.staging import ImportOptions
-from data.store import open_store
-from queries import resampling
-from queries.evidence import gather
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
+from queries.engine import bootstrap
+from queries.engine.bootstrap import clusters, differ, holm, interval, p_value, weights
+from queries.engine.evidence import gather
 from queries.leaderboard import cells_of, leaderboard, ranks, tied_groups
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.resampling import clusters, differ, holm, interval, p_value, weights
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers.simulated import evidence_of, repeated, simulated
+from tests.helpers.small_store import write_relay
 
 ROOT = Path(__file__).parents[2]
 RELAY = Selection("relay")
@@ -62,7 +62,7 @@ def test_weights_are_those_of_drawing_with_replacement():
 def test_weights_and_clusters_are_the_same_in_another_process():
     code = """
 import hashlib
-from queries.resampling import clusters, weights
+from queries.engine.bootstrap import clusters, weights
 print(hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -100,7 +100,7 @@ def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
 @pytest.fixture
 def few_clusters(monkeypatch):
     """Above 300 questions, clusters hold several."""
-    monkeypatch.setattr(resampling, "MOST_CLUSTERS", 300)
+    monkeypatch.setattr(bootstrap, "MOST_CLUSTERS", 300)
     clusters.cache_clear()
     yield
     clusters.cache_clear()
@@ -111,7 +111,7 @@ def test_intervals_over_clusters_of_questions_agree_with_those_over_questions(fe
     metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
     grouped = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     assert len(np.unique(clusters(900))) == 300
-    resampling.MOST_CLUSTERS = 5000
+    bootstrap.MOST_CLUSTERS = 5000
     clusters.cache_clear()
     single = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):
@@ -184,7 +184,7 @@ def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatc
     selection = RELAY.but(conventions=Conventions("mass3"), model=("plain", "partial"))
     metrics = [metric for metric in METRICS if metric.pairs or metric.key == "ece"]
     expected = {metric.key: gather(snapshot, selection, metrics).replicates(metric) for metric in metrics}
-    monkeypatch.setattr(resampling, "AT_ONCE", at_once)
+    monkeypatch.setattr(bootstrap, "AT_ONCE", at_once)
     for metric in metrics:
         found = gather(snapshot, selection, metrics).replicates(metric)
         assert found == pytest.approx(expected[metric.key], abs=1e-12, nan_ok=True), metric.key
@@ -300,7 +300,7 @@ def test_intervals_have_the_same_digits_in_another_process(snapshot):
     code = f"""
 import sys
 import msgspec
-from data.store import open_store
+from data.store.generations import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
@@ -419,10 +419,10 @@ def test_holm_is_between_none_and_bonferroni(p_values, chance):
 
 def test_ranks_of_replicates_are_those_of_each():
     nan = math.nan
-    badness = np.array([[0.3, 0.1, 0.2], [0.2, 0.2, 0.1], [nan, 0.5, 0.4], [0.1, 0.1, 0.1], [nan] * 3])
+    loss = np.array([[0.3, 0.1, 0.2], [0.2, 0.2, 0.1], [nan, 0.5, 0.4], [0.1, 0.1, 0.1], [nan] * 3])
     expected = [[3, 1, 2], [2.5, 2.5, 1], [nan, 2, 1], [2, 2, 2], [nan] * 3]
-    assert ranks(badness) == pytest.approx(np.array(expected), nan_ok=True)
-    assert ranks(np.stack([badness, badness])).shape == (2, 5, 3)
+    assert ranks(loss) == pytest.approx(np.array(expected), nan_ok=True)
+    assert ranks(np.stack([loss, loss])).shape == (2, 5, 3)
 
 
 def replicates_of(centres, spread=0.01, seed=8):
@@ -441,20 +441,20 @@ def test_groups_may_overlap():
 
 
 def test_a_run_without_a_rank_is_in_no_group():
-    badness = replicates_of([0.1, 0.1, 0.1])
-    badness[:, 1] = math.nan
-    assert tied_groups(np.array([1.5, math.nan, 1.5]), badness) == [[1], [], [1]]
-    assert tied_groups(np.full(3, math.nan), badness) == [[], [], []]
+    loss = replicates_of([0.1, 0.1, 0.1])
+    loss[:, 1] = math.nan
+    assert tied_groups(np.array([1.5, math.nan, 1.5]), loss) == [[1], [], [1]]
+    assert tied_groups(np.full(3, math.nan), loss) == [[], [], []]
     assert tied_groups(np.zeros(0), np.zeros((1000, 0))) == []
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 0.2), min_size=1, max_size=7), st.integers(0, 99))
 def test_tied_groups_are_the_longest_stretches_without_a_difference(centres, seed):
-    badness = replicates_of(centres, 0.02, seed)
+    loss = replicates_of(centres, 0.02, seed)
     rank = ranks(np.array(centres))
     order = np.argsort(rank, kind="stable").tolist()
-    same = {(a, b): not p_value((badness[:, a] - badness[:, b])[:, None])[0] < 0.05 for a in order for b in order if a != b}
+    same = {(a, b): not p_value((loss[:, a] - loss[:, b])[:, None])[0] < 0.05 for a in order for b in order if a != b}
     stretches = [
         {*order[start:end]}
         for start in range(len(order))
@@ -463,7 +463,7 @@ def test_tied_groups_are_the_longest_stretches_without_a_difference(centres, see
     ]
     longest = [stretch for stretch in stretches if not any(stretch < other for other in stretches)]
     expected = [[number for number, stretch in enumerate(longest, 1) if run in stretch] for run in range(len(order))]
-    assert tied_groups(rank, badness) == expected
+    assert tied_groups(rank, loss) == expected
 
 
 def test_rank_intervals_and_groups_of_simulated_runs():

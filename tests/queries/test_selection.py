@@ -1,18 +1,18 @@
 """Addresses: what is understood, what is refused and how, and that text is only ever text."""
 
 import pytest
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_store import ODD
 
-from queries.evidence import gather
+from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
-from queries.order import Order, order
 from queries.question import question
+from queries.question_order import Order, order
 from queries.questions import questions
-from queries.selection import KEYS, BadAddress, Facets, Selection, facets, parse
+from queries.selection import KEYS, BadRequest, Facets, Selection, facets, parse
+from tests.helpers.small_store import ODD
+from tests.helpers.strategies import selections
 
 OFFERED = Facets(
     dataset="relay", title="Relay", kind="incremental", simulated=False, note=None, questions=3, human_teams=2, longest=4,
@@ -145,7 +145,7 @@ BAD = [
 
 @pytest.mark.parametrize("pairs, code, field, allowed", BAD, ids=lambda value: repr(value)[:60])
 def test_bad_addresses(pairs, code, field, allowed):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         read(*pairs)
     error = caught.value
     assert (error.code, error.field, error.allowed, error.status) == (code, field, allowed, 400)
@@ -158,13 +158,13 @@ def test_the_longest_value_is_taken():
 
 
 def test_a_query_that_names_another_dataset_than_its_path():
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         read(("dataset", "spans"), dataset="relay")
     assert (caught.value.code, caught.value.field, caught.value.allowed) == ("unknown_value", "dataset", ["relay"])
 
 
 def test_an_unknown_dataset(snapshot):
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadRequest) as caught:
         parse([("dataset", "nosuch")], lambda dataset: facets(snapshot, dataset))
     assert (caught.value.code, caught.value.field, caught.value.allowed) == ("unknown_value", "dataset", ["relay", "spans"])
 
@@ -200,7 +200,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
         lambda: order(snapshot, selection, f"brier:{text}"),
         lambda: questions(snapshot, selection, [], cursor=text),
     ):
-        with pytest.raises(BadAddress):
+        with pytest.raises(BadRequest):
             ask()
 
 

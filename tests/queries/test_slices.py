@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from queries.engine.bootstrap import holm
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.resampling import holm
-from queries.selection import BadAddress, Selection, parse_range
+from queries.selection import BadRequest, Selection, parse_range
 from queries.slices import FEWEST, slices
 
 SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
@@ -56,5 +56,5 @@ def test_a_run_can_be_compared_with_another_in_each_part(bundled):
     # The first bundled run gives the guess that is likeliest to be right: nobody is right more often anywhere.
     right = slices(bundled, SELECTION["lifeeval"], CATALOGUE["accuracy"], runs[0])
     assert right.slices and all(other.difference > -1e-12 for other in right.slices)
-    with pytest.raises(BadAddress, match="no run 'nobody'"):
+    with pytest.raises(BadRequest, match="no run 'nobody'"):
         slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], "nobody")

@@ -7,21 +7,21 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-import slow_metrics as slow
-import slow_votes
-from drawn import selections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cityblock
-from small_polls import YES_NO
 
-from queries import distributions
-from queries.evidence import gather
+from queries.engine import distributions
+from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.people import people
 from queries.selection import Selection
+from tests.helpers import reference_metrics as slow
+from tests.helpers import reference_votes
+from tests.helpers.small_polls import YES_NO
+from tests.helpers.strategies import selections
 
 VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
 DATASETS = st.sampled_from(["polls", "quiz"])
@@ -45,9 +45,9 @@ def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(polled, polled_rows, 
     for row in board.rows:
         asked = list(polled_rows[dataset].asked(selection, row.run).values())
         for metric in VOTES:
-            cell, expected = row.metrics[metric.key], slow_votes.METRICS[metric.key](asked, selection.conventions)
+            cell, expected = row.metrics[metric.key], reference_votes.METRICS[metric.key](asked, selection.conventions)
             assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
-            assert cell.questions == slow_votes.used(metric.key, asked)
+            assert cell.questions == reference_votes.used(metric.key, asked)
             assert cell.missing == (metric.undefined if math.isnan(expected) else None)
 
 
@@ -69,13 +69,13 @@ def test_a_metric_of_each_question_is_what_slow_code_finds(polled, polled_rows, 
 
 def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
     asked = {run["model"]: list(polled_rows["polls"].asked(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs}
-    items = slow_votes.whole(asked["list"])
-    assert len(items) == 14 and len(slow_votes.voted(asked["list"])) == 12
-    assert 0 < len(slow_votes.whole(asked["sparse"])) < 14 and not slow_votes.whole(asked["plain"])
-    assert sum(slow_votes.drawn(item) is not None for item in items) == 11
+    items = reference_votes.whole(asked["list"])
+    assert len(items) == 14 and len(reference_votes.voted(asked["list"])) == 12
+    assert 0 < len(reference_votes.whole(asked["sparse"])) < 14 and not reference_votes.whole(asked["plain"])
+    assert sum(reference_votes.drawn(item) is not None for item in items) == 11
     assert any(len({*item.votes.values()}) < 3 and len({*item.shares.values()}) < 3 for item in items)  # ties on both sides
     every = [question for questions in asked.values() for question in questions]
-    assert 0 < slow_votes.rank_cs(every, None) < slow_votes.rank_cs_tied(every, None) < 1
+    assert 0 < reference_votes.rank_cs(every, None) < reference_votes.rank_cs_tied(every, None) < 1
     sizes = polled.rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
     assert sizes == [(2,), (3,), (4,)]
 
@@ -181,7 +181,9 @@ def test_kernels_are_what_their_definitions_say(table):
     shares, votes = table
     names = [f"c{k}" for k in range(shares.shape[1])]
     items = [
-        slow_votes.Whole("d", "q", dict(zip(names, f.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)), None, ())
+        reference_votes.Whole(
+            "d", "q", dict(zip(names, f.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)), None, ()
+        )
         for f, v in zip(*table, strict=True)
     ]
     asked = [[slow.Asked([], None, [item])] for item in items]
@@ -190,13 +192,13 @@ def test_kernels_are_what_their_definitions_say(table):
     def each(definition):
         return pytest.approx([definition(one, None) for one in asked], abs=1e-14)
 
-    assert kernels.total_variation(shares, pi) == each(slow_votes.dist_ce)
-    assert kernels.entropy(shares) - kernels.entropy(pi) == each(slow_votes.ent_ce)
-    assert kernels.same_ranking(shares, votes).astype(float) == each(slow_votes.rank_cs)
-    assert kernels.compatible_ranking(shares, votes).astype(float) == each(slow_votes.rank_cs_tied)
+    assert kernels.total_variation(shares, pi) == each(reference_votes.dist_ce)
+    assert kernels.entropy(shares) - kernels.entropy(pi) == each(reference_votes.ent_ce)
+    assert kernels.same_ranking(shares, votes).astype(float) == each(reference_votes.rank_cs)
+    assert kernels.compatible_ranking(shares, votes).astype(float) == each(reference_votes.rank_cs_tied)
     gold = np.array([names.index(item.gold) for item in items])
-    assert kernels.quadratic_score(shares, gold) == each(slow_votes.nbr)
-    orders = [(slow_votes.ascending(item.shares), slow_votes.ascending(item.votes)) for item in items]
+    assert kernels.quadratic_score(shares, gold) == each(reference_votes.nbr)
+    orders = [(reference_votes.ascending(item.shares), reference_votes.ascending(item.votes)) for item in items]
     assert kernels.pairs_in_another_order(shares, votes).tolist() == [
         sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(names) for y in names[:i])
         for a, b in orders
@@ -283,9 +285,9 @@ def test_votes_are_drawn_as_the_hypergeometric_distribution_has_it():
 
 def test_a_draw_is_the_same_on_every_machine():
     # blake2b of "polls\np00", then twenty steps of splitmix64, worked out by the slow code of another file.
-    item = slow_votes.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
+    item = reference_votes.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
     keys = np.array([kernels.draw_key("polls", "p00")], dtype=np.uint64)
     drawn = kernels.draw_votes(np.array([[60, 30, 10]]), keys)[0].tolist()
-    assert drawn == [*slow_votes.drawn(item).values()] == [13, 6, 1]
+    assert drawn == [*reference_votes.drawn(item).values()] == [13, 6, 1]
     # (|0.65 - 0.6| + |0.3 - 0.3| + |0.05 - 0.1|) / 2, exactly
     assert kernels.reference_distance(np.array(drawn), np.array([60, 30, 10])) == 0.05

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from data import ingest
-from data.store import open_store
+from data.importing import ingest
+from data.store.generations import open_store
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 

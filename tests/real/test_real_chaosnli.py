@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.people import people

@@ -8,8 +8,8 @@ from statistics import quantiles
 
 import pytest
 
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, accuracy_by_fraction, buzz_curves, habits
 from queries.selection import Selection
 

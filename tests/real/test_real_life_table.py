@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from data.lifetable import best_guess, death_probabilities
+from data.life_table import best_guess, death_probabilities
 
 pytestmark = pytest.mark.real
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from scipy.stats import linregress
 
-from data.ingest import import_paths
-from data.staging import ImportOptions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import facets, parse

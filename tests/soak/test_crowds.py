@@ -10,9 +10,10 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from figures import note
-from killing import CLUES, QUESTION, content
-from serving import run_cli, start_server
+
+from tests.helpers.killing import CLUES, QUESTION, content
+from tests.helpers.serving import run_cli, start_server
+from tests.helpers.soak_figures import note
 
 MANY = 1000
 PATIENT = 15.0  # seconds in which somebody else must be answered

@@ -12,13 +12,13 @@ import urllib.request
 from contextlib import contextmanager
 
 import pytest
-from figures import note
-from killing import QUESTION, content
-from serving import ROOT, environment, run_cli, start_server
 
-from data.ingest import import_paths
-from data.staging import ImportOptions
-from data.store import StoreError, open_store
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store.generations import StoreError, open_store
+from tests.helpers.killing import QUESTION, content
+from tests.helpers.serving import ROOT, environment, run_cli, start_server
+from tests.helpers.soak_figures import note
 
 IMPORT = (sys.executable, "-m", "dashboard", "import")
 

@@ -3,8 +3,9 @@
 import random
 
 import pytest
-from figures import note
-from killing import Siege
+
+from tests.helpers.killing import Siege
+from tests.helpers.soak_figures import note
 
 WAYS = ("kill_worker", "kill_importer", "kill_import", "kill_server")
 

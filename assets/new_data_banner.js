@@ -1,0 +1,45 @@
+// Says that there is new data, and offers to draw the page anew: it never changes by itself.
+(function () {
+    "use strict";
+    const EVERY = 20000; // ms
+    const api = window.cluelineApi;
+    let bar = null;
+    let declined = null; // the version about which nobody wants to hear again
+
+    const drawn = () => document.querySelector(".page[data-version]:not(.page-upload)");
+
+    function hide() {
+        if (bar) bar.remove();
+        bar = null;
+    }
+
+    function offer(version, from) {
+        if (bar || version === declined) return;
+        const refresh = api.make("button", { type: "button", class: "quiet" }, "Refresh");
+        refresh.addEventListener("click", () => window.location.reload());
+        const later = api.make("button", { type: "button", class: "quiet" }, "Not now");
+        later.addEventListener("click", () => { declined = version; hide(); });
+        bar = api.make("div", { class: "fresh", role: "status" }, api.make("span", {}, "New data is there."), refresh, later);
+        bar.dataset.from = from;
+        document.body.append(bar);
+    }
+
+    async function look() {
+        const page = drawn();
+        const version = page && page.dataset.version;
+        if (!version || document.visibilityState !== "visible") return;
+        try {
+            const answer = await window.fetch("/readyz", { cache: "no-store" });
+            const now = answer.ok ? (await answer.json()).data_version : null;
+            const still = drawn();
+            if (now && now !== version && still && still.dataset.version === version) offer(now, version);
+        } catch (e) { /* the next time */ }
+    }
+
+    // A page that was drawn since holds what is new.
+    api.whenever(".page", (page) => {
+        if (bar && (page.dataset.version !== bar.dataset.from || page.classList.contains("page-upload"))) hide();
+    });
+    document.addEventListener("visibilitychange", look);
+    window.setInterval(look, EVERY);
+})();

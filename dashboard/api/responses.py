@@ -1,0 +1,96 @@
+"""What every address says: JSON and CSV in full precision, and the one envelope of errors."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import msgspec
+import polars as pl
+from flask import Response
+
+from data.store.export import Form
+
+CHUNK = 256 * 1024  # bytes of a file that are sent at once
+MIMETYPES: dict[Form, str] = {
+    "csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
+}  # fmt: skip
+
+
+def json_response(answer: object, status: int = 200) -> Response:
+    """A struct as JSON, numbers in full precision."""
+    return Response(msgspec.json.encode(answer), status, mimetype="application/json")
+
+
+def error_response(
+    code: str,
+    message: str,
+    status: int,
+    field: str | None = None,
+    allowed: Sequence[str] = (),
+    rows: Sequence[object] = (),
+    **more: object,
+) -> Response:
+    """The envelope of every error; ``more`` stands in it beside the keys that it always has."""
+    envelope: dict[str, Any] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
+    return json_response({"error": envelope | more}, status)
+
+
+def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
+    """A table as CSV, numbers in full precision, missing values blank."""
+    plain = ["" if cell is None else repr(cell) if isinstance(cell, float) else cell for row in rows for cell in row]
+    width = len(header)
+    lines = [_line(header), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
+    return stream_response(["".join(lines)], "csv", name)
+
+
+class _Echo:
+    """Gives a csv writer's line back."""
+
+    def write(self, line: str) -> str:
+        """The line."""
+        return line
+
+
+# Cells with a carriage return are quoted only where it is part of the line's end, before Python 3.13.
+_WRITER = csv.writer(_Echo(), lineterminator="\r\n")
+
+
+def _line(cells: Sequence[object]) -> str:
+    return _WRITER.writerow(cells)[:-2] + "\n"
+
+
+def csv_parts(header: Sequence[str], frames: Iterable[pl.DataFrame]) -> Iterator[str]:
+    """Frames without nested columns as CSV, part by part."""
+    yield _line(header)
+    for frame in frames:
+        yield frame.write_csv(include_header=False)
+
+
+def jsonl_parts(frames: Iterable[pl.DataFrame]) -> Iterator[str]:
+    """Frames as JSON Lines, part by part."""
+    for frame in frames:
+        yield frame.write_ndjson()
+
+
+def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: str) -> Response:
+    """A file that is made while it is sent."""
+    return Response(parts, mimetype=MIMETYPES[form], headers=_attached(f"{name}.{form}"))
+
+
+def file_response(file: BinaryIO, form: Form, name: str) -> Response:
+    """A file, some bytes at a time; it is closed when they are sent or nobody waits for them any more."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    answer = stream_response(iter(lambda: file.read(CHUNK), b""), form, name)
+    answer.content_length = size
+    answer.call_on_close(file.close)
+    return answer
+
+
+def _attached(file_name: str) -> dict[str, str]:
+    """The header that makes a browser save an answer, under a name that no file system or shell reads otherwise."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", file_name)[-100:].lstrip(".-")
+    return {"Content-Disposition": f'attachment; filename="{safe}"'}

@@ -1,0 +1,137 @@
+"""The table of the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.numbers import CURVE_NAMES, count, short
+from dashboard.components.run_names import swatch
+from queries.engine.bootstrap import REPLICATES
+from queries.leaderboard import Cell, Leaderboard
+from queries.metrics import Conventions, Metric
+from queries.selection import Selection
+
+
+def board_table(
+    board: Leaderboard,
+    shown: Sequence[Metric],
+    selection: Selection,
+    sort: str,
+    shades: Mapping[str, str],
+    below: html.Tbody | None,
+) -> html.Div:
+    """The leaderboard as a table: a row per run, a column per metric that sorts.
+
+    Args:
+        board: with its rows in the order to show.
+        shown: the columns.
+        selection: what is looked at.
+        sort: the key by which it is sorted.
+        shades: run id to colour.
+        below: further rows, of what was not computed here.
+    """
+    head = [
+        _head("Model", "model", sort, "The model"),
+        _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
+    ]
+    head.append(
+        html.Th("Items", scope="col", className="number", title="Questions times clues that the run answered in this selection")
+    )
+    head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
+    body = [
+        html.Tr(
+            [
+                html.Th(
+                    [swatch(shades.get(row.run)), html.Span(row.model, className="name")], scope="row", title=f"run {row.run}"
+                ),
+                html.Td(row.elicitation),
+                html.Td(
+                    f"{row.items:,}",
+                    className="number",
+                    title=f"{count(row.items, 'item')} of {count(row.questions, 'question')}",
+                ),
+                *(_cell(row.metrics[metric.key], metric, selection.conventions) for metric in shown),
+            ],
+            **data(run=row.run),
+        )
+        for row in board.rows
+    ]
+    return html.Div(
+        html.Table([html.Thead(html.Tr(head)), html.Tbody(body), below], className="board"),
+        className="scroll",
+        tabIndex="0",
+        role="region",
+        **aria(label="Leaderboard"),
+    )
+
+
+def _title(metric: Metric) -> list[Any]:
+    arrow = {"lower": "↓", "higher": "↑", "zero": "→0", "none": ""}[metric.direction]
+    return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
+
+
+def _about(metric: Metric, conventions: Conventions) -> str:
+    best = {"lower": "Lower is better.", "higher": "Higher is better.", "zero": "0 is best.", "none": "Not ranked."}[
+        metric.direction
+    ]
+    said = [f"{metric.name}. {metric.words} {best}"]
+    curve = metric.human_curve(conventions)
+    if curve:
+        said.append(f"Human curve: {CURVE_NAMES[curve]}.")
+    if metric.binned:
+        said.append(f"Bins: {conventions.binning}.")
+    return " ".join([*said, metric.caveat]).strip()
+
+
+def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
+    """A heading that sorts: once best first, again the other way round, a third time as imported."""
+    following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
+    order = {key: "ascending", f"-{key}": "descending"}.get(sort)
+    button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
+    if number:
+        said = dcc.Link("?", href=f"/metrics#{key}", className="defined", title=f"What {key} is")
+        return html.Th([button, said], scope="col", className="number", **(aria(sort=order) if order else {}))
+    return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
+
+
+def _cell(cell: Cell, metric: Metric, conventions: Conventions) -> html.Td:
+    if cell.value is None:
+        return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
+    curve = metric.human_curve(conventions)
+    about = f"{metric.name} = {cell.value!r}, over {count(cell.questions, 'question')}"
+    about += f", under the {CURVE_NAMES[curve]}" if curve else ""
+    if cell.low is not None and cell.high is not None:
+        about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)}"
+    if cell.rank is not None:
+        about += f"; rank {cell.rank:g}"
+    if cell.rank_low is not None and cell.rank_high is not None:
+        about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
+    if cell.replicates is not None and cell.replicates < REPLICATES:
+        about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
+    return html.Td(
+        [
+            html.Span(short(cell.value), className="value"),
+            html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
+            html.Span(letters(cell), className="tied"),
+        ],
+        className="number best" if cell.rank == 1 else "number",
+        title=about,
+        **data(metric=metric.key),
+    )
+
+
+def letters(cell: Cell) -> str:
+    """The groups of runs that do not differ to which a cell belongs: a for the best one, b for the next; blank for none."""
+    return "".join(chr(ord("a") + group - 1) if group <= 26 else f"({group})" for group in cell.tied or [])
+
+
+def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
+    """Why columns are left out."""
+    if not missing:
+        return None
+    reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]
+    return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")

@@ -1,0 +1,65 @@
+"""A small figure of one question for its row in the list: what each run was sure of, clue by clue, and what people knew.
+
+It is drawn by the cell renderer ``Spark`` of ``assets/dashAgGridComponentFunctions.js``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.components.numbers import count, short
+from dashboard.figures.style import INK
+from queries.sparklines import Spark
+
+WIDTH, HEIGHT = 92, 26  # pixels
+LEFT, RIGHT, EDGE = 1, 4, 4  # margins; dots need room
+MOST = 46  # points of a line: more than one in two pixels would not be seen
+
+
+def spark_figure(spark: Spark, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any] | None:
+    """Paths of the lines, the dots at their ends and the whole in words; None where there is nothing to draw.
+
+    Args:
+        spark: the question.
+        names, colours: of each run that is drawn.
+    """
+    drawn = {run: said for run, said in spark.runs.items() if run in colours}
+    if not drawn and spark.people is None:
+        return None
+    words = []
+    lines = []
+    for run, colour in colours.items():
+        said = drawn.get(run)
+        if said is None:
+            continue
+        points = [(_x(at), _y(c)) for at, c in _thinned(said.revealed, said.confidence)]
+        right = said.correct >= 0.5
+        path = "M" + " L".join(f"{x} {y}" for x, y in points)
+        lines.append({"path": path, "colour": colour, "x": points[-1][0], "y": points[-1][1], "right": right})
+        ends = f"{short(said.confidence[0], 2)} to {short(said.confidence[-1], 2)}"
+        words.append(f"{names[run]} {ends}, {'right' if right else 'wrong'} at the last")
+    clues = max((len(said.revealed) for said in drawn.values()), default=0)
+    people = None
+    if spark.people is not None:
+        steps = [f"H{_x(at)} V{_y(h)}" for at, h in _thinned(spark.people.revealed, spark.people.h)]
+        people = {"path": f"M{_x(0)} {_y(0)} {' '.join(steps)}", "colour": INK}
+        words.append(f"people {short(spark.people.h[0], 2)} to {short(spark.people.h[-1], 2)}")
+        clues = max(clues, len(spark.people.h))
+    label = f"Confidence over {count(clues, 'clue')}: {'; '.join(words)}"
+    return {"width": WIDTH, "height": HEIGHT, "runs": lines, "people": people, "label": label}
+
+
+def _thinned(at: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    """Points of a line, evenly picked where there are too many; its first and last stay."""
+    last = len(at) - 1
+    picked = range(last + 1) if last < MOST else [round(index * last / (MOST - 1)) for index in range(MOST)]
+    return [(at[index], values[index]) for index in picked]
+
+
+def _x(revealed: float) -> float:
+    return round(LEFT + (WIDTH - LEFT - RIGHT) * revealed, 1)
+
+
+def _y(value: float) -> float:
+    return round(EDGE + (HEIGHT - 2 * EDGE) * (1 - value), 1)

@@ -1,0 +1,183 @@
+"""Responses: put into one order, checked in the same scan, listed row by row only where something is wrong."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+
+from data.importing.staging import ITS_QUESTION, Staging
+
+LOOKED_AT = 500_000  # keys in memory at a time, for each of two threads
+UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
+
+
+def check_responses(staging: Staging) -> None:
+    """Report what is wrong with the responses; where nothing is, they are the view ``arrived``.
+
+    ``arrived`` names runs and questions by number, from ``answerers`` and ``asked``, and is in the order of run, question and
+    clue, so that all that follows goes through it from one end to the other.
+    """
+    if staging.report.problems:  # it will be refused: no need to sort what is only to be listed
+        _list_bad(staging)
+    elif not _arrange(staging):
+        _list_bad(staging)
+        assert staging.report.problems, "a response that one scan found bad, and the other did not"
+
+
+def _arrange(staging: Staging) -> bool:
+    """Make ``arrived``; whether every response can stand as it is."""
+    run = staging.connection.execute
+    run("""create table asked as
+        select (row_number() over (order by dataset, question_id) - 1)::integer as n, dataset, question_id, clues
+        from questions semi join (select distinct dataset from staged_responses) using (dataset)""")
+    run("""create table answerers as
+        select (row_number() over (order by place) - 1)::integer as n, * from (
+            select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place
+            from staged_responses group by all)""")
+    ages = run("select 1 from datasets join answerers using (dataset) where kind = 'lifeeval' limit 1").fetchone()
+    no_age = f"""s.correct is null and not {AGE.format("s.guess")}
+        and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
+    # A column without a value, and the number of an only file, are neither sorted nor written.
+    absent = {
+        name: f"null::{kind}"
+        for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"))
+        if not run(f"select 1 from staged_responses where {name} is not null limit 1").fetchone()
+    } | ({"file": "0"} if len(staging.files) == 1 else {})
+    brought = "".join(f", s.{name}" for name in ("file", "token_logprobs", "options") if name not in absent)
+    run(f"""
+        create table placed as
+        select r.n as answerer, q.n as question, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.guess, s.confidence,
+            s.correct{brought},
+            s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
+            or (s.confidence is null and s.token_logprobs is null and s.options is null)
+            {f"or coalesce({no_age}, false)" if ages else ""} as bad
+        from staged_responses s
+        left join answerers r on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
+        left join asked q on q.dataset = s.dataset and q.question_id = s.question_id
+        order by 1, 2, 3""")
+    stand_in = "".join(f", {sql} as {name}" for name, sql in absent.items())
+    run(f"create view arrived as select rowid as row, *{stand_in} from placed")
+    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from placed").fetchall()[0]
+    return not bad and not _repeats(staging, rows)
+
+
+def _repeats(staging: Staging, rows: int) -> bool:
+    """Whether a run answers a clue twice: neighbours are then the same."""
+    with ThreadPoolExecutor(2) as threads:
+        return any(threads.map(partial(_repeats_from, staging), range(0, rows, LOOKED_AT)))
+
+
+def _repeats_from(staging: Staging, start: int) -> bool:
+    """Whether one of the rows from here on is the same as the one before it."""
+    with staging.connection.cursor() as reading:
+        reading.execute("use scratch")
+        part = f"rowid between {max(start - 1, 0)} and {start + LOOKED_AT - 1}"
+        keys = reading.execute(f"select answerer, question, clue from placed where {part}").fetchnumpy()
+    return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in keys.values()]).any())
+
+
+def _list_bad(staging: Staging) -> None:
+    """Report each bad response, kind by kind."""
+    staging.flag(
+        "staged_responses", "model", "null",
+        "'which model? This row does not say: fill it in, or leave the column out and give --model NAME'", "where model is null",
+    )  # fmt: skip
+    staging.flag(
+        "staged_responses", "question_id", "s.question_id", "'no such question in dataset ' || s.dataset",
+        f"anti join {ITS_QUESTION}",
+    )  # fmt: skip
+    staging.flag(
+        "staged_responses", "clue", "null", "'which clue? The question has ' || q.clues",
+        f"join {ITS_QUESTION} and s.clue is null and q.clues > 1",
+    )  # fmt: skip
+    staging.flag(
+        "staged_responses", "clue", "s.clue",
+        "'no such clue: the question has ' || case q.clues when 1 then 'clue 0 alone' else 'clues 0 to ' || (q.clues - 1) end",
+        f"join {ITS_QUESTION} and s.clue >= q.clues",
+    )  # fmt: skip
+    staging.flag(
+        "staged_responses", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
+        "join datasets d on d.dataset = s.dataset "
+        f"where d.kind = 'lifeeval' and s.correct is null and not {AGE.format('s.guess')}",
+    )  # fmt: skip
+    staging.flag(
+        "staged_responses", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
+        "where confidence is null and token_logprobs is null and options is null",
+    )  # fmt: skip
+    staging.flag_repeats(
+        "responses", "question_id", ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)"),
+        "this run has an answer to this question and clue already",
+        "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)",
+    )  # fmt: skip
+
+
+# A number, nothing, or the mark of a failed call.
+AGE = "coalesce(lower(trim({0})) in ('', 'error') or isfinite(try_cast({0} as double)), {0} is null)"
+
+
+def settle_options(staging: Staging) -> None:
+    """``answered``: whole distributions in the dataset's class order where it has one; confidence where it was not stated."""
+    run = staging.connection.execute
+    options, logprobs = run("select count(options), count(token_logprobs) from arrived").fetchall()[0]
+    if not options:
+        of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
+        run(f"""create view answered as
+            select row, answerer, question, clue, file, ordinal, guess, correct, token_logprobs,
+                {of_tokens if logprobs else "confidence"} as confidence,
+                null::double[] as options, null::varchar[] as option_names
+            from arrived""")
+        return
+    # An option without a share is one that this row does not have: tables give every row the same options.
+    run("""
+        create table read_options as
+        with parsed as (
+            select s.file, s.ordinal, s.guess, s.options, s.confidence is null and s.token_logprobs is null as needed, d.classes,
+                case when json_valid(s.options) then s.options::json end as j, coalesce(json_type(j), '') as shape
+            from arrived s join answerers r on r.n = s.answerer join datasets d using (dataset) where s.options is not null
+        ), read as (
+            select * exclude (j, shape), shape = 'OBJECT' and len(list_distinct(json_keys(j))) < len(json_keys(j)) as doubled,
+                map_entries(try_cast(case when shape = 'OBJECT' and not doubled then j end as map(varchar, varchar))) as stated,
+                map_from_entries(list_transform(list_filter(stated, lambda e: e.value is not null),
+                    lambda e: {'key': e.key, 'value': try_cast(e.value as double)})) as by_name,
+                try_cast(case when shape = 'ARRAY' then j end as double[]) as in_order
+            from parsed
+        )
+        select * exclude (stated),
+            case when by_name is null then classes when classes is null then map_keys(by_name) else classes end as names,
+            case when by_name is null then in_order when classes is null then map_values(by_name)
+                else list_transform(classes, lambda c: case when map_contains(by_name, c) then by_name[c] else 0 end)
+            end as shares
+        from read""")
+    bad = "len(list_filter(shares, lambda p: p is null or not isfinite(p) or p < 0)) > 0 or coalesce(list_sum(shares), 0) <= 0"
+    for column, condition, reason in (
+        ("options", "doubled", "names an option twice"),
+        ("options", "shares is null", "must be a map of options to probabilities, or a list of them"),
+        ("options", "by_name is null and classes is null",
+         "a list of probabilities needs a dataset that names its classes; give a map"),
+        ("options", "by_name is null and len(in_order) <> len(classes)",
+         "the dataset has ' || len(classes) || ' classes, and the list has ' || len(in_order) || '"),
+        ("options", "by_name is not null and classes is not null and not list_has_all(classes, map_keys(by_name))",
+         "names a class that the dataset has not: it has ' || array_to_string(classes, ', ') || '"),
+        ("options", bad, "probabilities must be at least 0, finite and not all 0"),
+        ("guess", "needed and guess is not null and not list_contains(names, guess)",
+         "none of the options, so that they do not give its confidence; name one of them, or state a confidence"),
+    ):  # fmt: skip
+        staging.flag("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
+    staging.report.stop_if_bad()
+    uneven = f"abs(list_sum(shares) - 1) > {UNIT_SUM} or list_max(shares) > 1"
+    changed = run(
+        f"update read_options set shares = list_transform(shares, lambda p: p / list_sum(shares)) where {uneven}"
+    ).fetchall()[0][0]
+    if changed:
+        staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
+    run("""
+        create table opened as
+        select s.answerer, s.question, s.clue, s.file, s.ordinal, s.correct, s.token_logprobs,
+            coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
+            coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
+                shares[list_position(names, s.guess)], list_max(shares)) as confidence,
+            o.shares as options, case when o.classes is null then o.names end as option_names
+        from arrived s left join read_options o using (file, ordinal) order by answerer, question, clue""")
+    run("create view answered as select rowid as row, * from opened")

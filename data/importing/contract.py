@@ -1,0 +1,373 @@
+"""What each incoming table must be: its columns, their types and ranges, in one place.
+
+``stage`` reads a file into a typed table and reports each cell that breaks the contract. Whatever spans rows or tables
+(duplicates, unknown questions) is checked afterwards, in ``staging``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import duckdb
+
+from data.frames import literal
+from data.importing.report import KEPT, Problem, Refused, Report, refuse
+from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+
+Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
+LARGEST_INTEGER = 2**31 - 1
+LONGEST_NAME = 500  # characters of what a run is told apart by: what an address can hold
+SHOWN = 120  # characters of a bad value that a report shows
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: ``required`` means a value in every row."""
+
+    name: str
+    type: Type = "text"
+    required: bool = False
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    hint: str = ""  # what to do about a value above ``high``, added to the reason
+    longest: int | None = None  # characters of text
+    divisor: int = 1  # of a number, before its range is checked
+
+    @property
+    def sql_type(self) -> str:
+        """DuckDB type of the typed column."""
+        return {
+            "text": "varchar", "integer": "integer", "number": "double", "truth": "double", "numbers": "double[]",
+            "options": "varchar",
+        }[self.type]  # fmt: skip
+
+
+PERCENT_HINT = "; if the file states percent, say so: --confidence-scale percent"
+
+RESPONSES = (
+    Column("question_id", required=True),
+    Column("clue", "integer", low=0),
+    Column("guess"),
+    Column("confidence", "number", low=0, high=1, hint=PERCENT_HINT),
+    Column("token_logprobs", "numbers", high=0),
+    Column("options", "options"),
+    Column("correct", "truth", low=0, high=1),
+    Column("model", longest=LONGEST_NAME),
+    Column("elicitation", longest=LONGEST_NAME),
+)
+QUESTIONS = (
+    Column("question_id", required=True),
+    Column("text"),
+    Column("answer"),
+    Column("category"),
+    Column("subcategory"),
+    Column("difficulty", "number", low=0, high=1),
+    Column("sex", choices=("male", "female")),
+    Column("minimum_age", "integer", low=0, high=119),
+    Column("radius", "integer", low=1, high=120),
+)
+CLUES = (
+    Column("question_id", required=True),
+    Column("clue", "integer", required=True, low=0),
+    Column("text"),
+    Column("word_end", "integer", low=1),
+)
+EXPOSURES = (
+    Column("question_id", required=True),
+    Column("match_id", required=True),
+    Column("team", required=True),
+    Column("team_kind", choices=("human", "model")),
+    Column("heard_words", "integer", low=0),
+    Column("ended_by"),
+)
+BUZZES = (
+    Column("question_id", required=True),
+    Column("match_id", required=True),
+    Column("team", required=True),
+    Column("word", "integer", required=True, low=0),
+    Column("correct", "truth", required=True, low=0, high=1),
+    Column("guess"),
+)
+VOTES = (
+    Column("question_id", required=True),
+    Column("class", required=True),
+    Column("votes", "integer", required=True, low=0),
+)
+
+
+def responses_columns(*, percent: bool) -> tuple[Column, ...]:
+    """The contract of responses; ``percent``: the file states confidences from 0 to 100."""
+    return tuple(replace(c, divisor=100, hint="") if percent and c.name == "confidence" else c for c in RESPONSES)
+
+
+def stage(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, columns: Sequence[Column], into: str, report: Report
+) -> list[str]:
+    """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
+
+    What is behind the view is a Parquet file itself, which is scanned faster than any copy of it is written, or a table with
+    the cells of a text file. Bad cells are added to the report.
+
+    Returns:
+        Names of the contract columns that the file has.
+    """
+    raw = f"raw_of_{into}"
+    have = _read_raw(connection, file, [c.name for c in columns], raw, report)
+    lacking = [c.name for c in columns if c.required and c.name not in have]
+    if lacking:
+        seen = ", ".join(file.columns) or "none"
+        report.problems += [
+            Problem(file.name, 1, name, None, f"this column is missing; the file has: {seen[:400]}") for name in lacking
+        ]
+    typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {_quoted(c.name)}" for c in columns]
+    connection.execute(f"create or replace view {into} as select ordinal, {', '.join(typed)} from {raw}")
+    try:
+        _report_cells(connection, file, raw, {c: have[c.name] for c in columns if c.name in have}, report)
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error as error:
+        if file.format != "parquet":
+            raise
+        raise file.damaged_parquet(error) from error
+    return list(have)
+
+
+def _read_raw(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], raw: str, report: Report
+) -> dict[str, str]:
+    """Make the wanted columns, as they are, and ``ordinal`` the view ``raw``; their names and DuckDB types."""
+    try:
+        if file.format == "parquet":
+            have = [name for name in wanted if name in file.columns]
+            file.check_parquet(connection, have)
+            source = f"read_parquet({literal(file.pattern)}, {PARQUET}, file_row_number = true)"
+            ordinal = "file_row_number + 1"
+            if "file_row_number" in {name.lower() for name in file.columns}:
+                source, ordinal = f"read_parquet({literal(file.pattern)}, {PARQUET})", "row_number() over ()"
+        else:
+            source, ordinal = f"cells_{raw}", "rowid + 1"  # DuckDB keeps the order of the file
+            if file.format == "jsonl":
+                have, ordinal = _read_json_lines(connection, file, wanted, source, report), "ordinal"
+            else:
+                have = _read_csv(connection, file, wanted, source)
+        chosen = "".join(f", {_quoted(name)}" for name in have)
+        connection.execute(f"create or replace view {raw} as select {ordinal} as ordinal{chosen} from {source}")
+        types = {row[0]: row[1] for row in connection.execute(f"describe {raw}").fetchall()}
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error as error:
+        if file.format == "parquet":
+            raise file.damaged_parquet(error) from error
+        raise refuse(file.name, f"the file cannot be read: {str(error).splitlines()[0]}") from error
+    return {name: types[name] for name in have}
+
+
+# Quotes are read strictly, for DuckDB mends them otherwise, losing text. It stops at the first row that does not fit: that it
+# notes such rows and goes on can be had, but takes gigabytes where there are millions.
+READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
+    max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
+
+
+def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str) -> list[str]:
+    delimiter, header = file.dialect
+    doubled = sorted({name for name in header if name in wanted and header.count(name) > 1})
+    if doubled:
+        raise refuse(file.name, "this column stands twice in the header", line=1, column=doubled[0])
+    # DuckDB wants distinct names; ours are kept, the others are only placeholders.
+    names = {name if name in wanted else f"{index}:{name}": "VARCHAR" for index, name in enumerate(header)}
+    have = [name for name in wanted if name in header]
+    _read_text(
+        connection,
+        file,
+        f"""create or replace table {into} as select {", ".join(map(_quoted, have)) or "null as nothing"}
+        from read_csv($path, columns = $names, header = true, delim = $delimiter, quote = '"', escape = '"',
+            null_padding = false, {READ})""",
+        {"names": names, "delimiter": delimiter},
+        len(header),
+    )
+    return have
+
+
+def _read_json_lines(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str, report: Report
+) -> list[str]:
+    # A CSV of one column whose delimiter and quote never occur: the fastest way in DuckDB to number the lines of a file.
+    # Blank lines are rows of such a CSV, so that ordinals are physical lines.
+    _read_text(
+        connection,
+        file,
+        f"""create or replace table lines as
+        select ordinal, line, case when json_valid(line) then json_type(line) = 'OBJECT' else false end as good from (
+            select row_number() over () as ordinal, line from read_csv($path, columns = {{'line': 'VARCHAR'}}, header = false,
+                delim = '\x1f\x1e', quote = '', escape = '', {READ})
+        ) where trim(line) <> ''""",
+        {},
+        1,
+    )
+    bad = connection.execute(
+        f"select ordinal, line[:{SHOWN}], count(*) over () from lines where not good order by 1 limit {KEPT}"
+    ).fetchall()
+    report.problems += [Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad]
+    report.more += bad[0][2] - len(bad) if bad else 0
+    keys = (
+        "select distinct key from (select unnest(json_keys(line)) as key from lines where good) where list_contains($wanted, key)"
+    )
+    found = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
+    have = [name for name in wanted if name in found]
+    values = "".join(f", json_extract_string(line, '$.\"{name}\"') as {_quoted(name)}" for name in have)
+    connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
+    connection.execute("drop table lines")
+    return have
+
+
+def _read_text(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, sql: str, parameters: dict[str, object], width: int
+) -> None:
+    """Run SQL that reads the text file ``$path``; raise ``Refused`` for rows that are not ``width`` fields of UTF-8."""
+    if file.has_endless_line():
+        raise Refused(file.misshapen(width, KEPT)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
+    try:
+        connection.execute(sql, {"path": file.pattern} | parameters)
+        return
+    except duckdb.InvalidInputException:
+        problems, more = file.misshapen(width, KEPT)
+        if problems:
+            raise Refused(problems, more) from None
+        if not file.mixes_line_ends():
+            raise
+    connection.execute(sql, {"path": file.evened().pattern} | parameters)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(name: str) -> str:
+    """SQL for a cell without the spaces around it, null where nothing is left."""
+    text = f"{_quoted(name)}::varchar"
+    # Nearly every cell has none, which takes a third of the time to find out that looking for all spaces of Unicode takes.
+    plain = f"ascii({text}) > 32 and not suffix({text}, ' ') and strlen({text}) = length({text})"
+    return f"case when {plain} then {text} else nullif(trim({text}), '') end"
+
+
+def _number(text: str) -> str:
+    """SQL that reads text as a number; DuckDB alone would take 1_0 for 10."""
+    return f"case when not contains({text}, '_') then try_cast({text} as double) end"
+
+
+INTEGRAL = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
+PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # whose numbers need not be read from their text
+
+
+def _given(column: Column, raw_type: str) -> str:
+    """SQL that is null where a raw cell holds nothing: its text, unless the cell itself says as much in less time."""
+    lists = column.type in ("numbers", "options") and raw_type.endswith("]")
+    return _quoted(column.name) if raw_type in PLAIN or lists else _text(column.name)
+
+
+def _typed(column: Column, raw_type: str) -> str:
+    """SQL that reads a raw cell as the column's type, null where that cannot be."""
+    name, text = _quoted(column.name), _text(column.name)
+    match column.type:
+        case "text":
+            return f"nullif({name}::varchar, '')"
+        case "number":
+            number = _number(text) if raw_type in ("VARCHAR", "BOOLEAN") else f"try_cast({name} as double)"
+            return number if column.divisor == 1 else f"({number}) / {column.divisor}"
+        case "integer" if raw_type in INTEGRAL:
+            return f"try_cast({name} as integer)"
+        case "integer":
+            number = _number(text)
+            return f"case when ({number}) = floor({number}) then try_cast(({number}) as integer) end"
+        case "truth" if raw_type in PLAIN:
+            return f"{name}::double"
+        case "truth":
+            words = "when 'true' then 1 when 'false' then 0 when 'yes' then 1 when 'no' then 0"
+            return f"case lower({text}) {words} else {_number(text)} end"
+        case "numbers":
+            # A list that cannot be read is an empty one, which is a fault of its own, so that it does not count as absent.
+            numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
+            return f"case when {_given(column, raw_type)} is not null then coalesce({numbers}, []) end"
+        case "options":
+            nested = raw_type.endswith("]") or raw_type.startswith(("MAP", "STRUCT"))
+            return f"to_json({name})::varchar" if nested else text
+
+
+def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
+    """What can be wrong with a cell: pairs of a SQL condition over its typed form and its text, and the reason."""
+    faults = []
+    if column.required:
+        faults.append((f"{text} is null", "a value is required here"))
+    if column.type == "integer":
+        faults.append(
+            (
+                f"abs(try_cast({text} as double)) between {LARGEST_INTEGER + 1} and 'infinity'::double",
+                f"must be at most {LARGEST_INTEGER}",
+            )
+        )
+    wanted = {
+        "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
+    }.get(column.type)  # fmt: skip
+    if wanted:
+        faults.append((f"{text} is not null and {cell} is null", f"must be {wanted}"))
+    if column.type in ("number", "truth"):
+        faults.append((f"not isfinite({cell})", "must be a finite number: NaN and infinities are not accepted"))
+    if column.type == "numbers":
+        endless = f"list_filter({cell}, lambda x: x is null or not isfinite(x))"
+        faults.append((f"len({cell}) = 0 or len({endless}) > 0", "must be a list of finite numbers"))
+    least, most = (f"list_min({cell})", f"list_max({cell})") if column.type == "numbers" else (cell, cell)
+    low, high = (None if bound is None else f"{bound * column.divisor:g}" for bound in (column.low, column.high))
+    between = f"must lie in [{low}, {high}]"
+    if low is not None:
+        faults.append((f"{least} < {column.low}", between if high is not None else f"must be at least {low}"))
+    if high is not None:
+        faults.append((f"{most} > {column.high}", (between if low is not None else f"must be at most {high}") + column.hint))
+    if column.longest is not None:
+        faults.append((f"len({cell}) > {column.longest}", f"must be at most {column.longest} characters long"))
+    if column.choices:
+        faults.append(
+            (f"{cell} not in ({', '.join(map(literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
+        )
+    return faults
+
+
+def _report_cells(
+    connection: duckdb.DuckDBPyConnection, file: TableFile, raw: str, columns: dict[Column, str], report: Report
+) -> None:
+    """Report each cell of ``raw`` that breaks its column's contract: one scan that looks for any, one more where there are."""
+    cells: list[str] = []
+    texts: list[str] = []
+    conditions: list[str] = []
+    found: list[str] = []
+    for index, (column, raw_type) in enumerate(columns.items()):
+        cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
+        texts += [f"{_text(column.name)} as text_{index}"]
+        for condition, reason in _faults(column, f"cell_{index}", f"given_{index}"):
+            conditions.append(f"({condition})")
+            found.append(
+                f"case when {condition} then {{'nth': {len(found)}, 'name': {literal(column.name)}, "
+                f"'value': text_{index}[:{SHOWN}], 'reason': {literal(reason)}}} end"
+            )
+    if not columns:
+        return
+    faulty = " or ".join(conditions) or "false"
+    # The hash makes DuckDB read every cell: a damaged file is found out here, not later in a query that looks at this column.
+    # Text files have been read already.
+    whole = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
+    some = connection.execute(
+        f"select coalesce(bool_or({faulty}), false), {whole} from (select {', '.join(cells)}, * from {raw})"
+    )
+    if not some.fetchall()[0][0]:
+        return
+    bad = connection.execute(
+        f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),
+        faulty as (select ordinal, unnest([{", ".join(found)}]) as fault from cells where {faulty})
+        select ordinal, fault.name, fault.value, fault.reason, count(*) over ()
+        from faulty where fault is not null order by ordinal, fault.nth limit {KEPT}"""
+    ).fetchall()
+    where = file.lines_of({row[0] for row in bad})
+    report.problems += [Problem(file.name, where.get(ordinal), name, value, reason) for ordinal, name, value, reason, _ in bad]
+    report.more += bad[0][4] - len(bad)

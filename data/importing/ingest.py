@@ -1,0 +1,278 @@
+"""Import: file -> reader -> contract -> checks and grading -> statistics -> store. All of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from data import human_curves, statistics
+from data.frames import ArrowStream, literal
+from data.importing import run_statistics
+from data.importing.checks import settle
+from data.importing.grading import grade_guesses
+from data.importing.incoming import Incoming
+from data.importing.report import Report, refuse
+from data.importing.staging import STORED, ImportOptions, Staging, staging
+from data.importing.table_files import LARGEST
+from data.readers import reader_for
+from data.store.generations import GenerationStore, StoreError, StoreMoved
+from data.store.revisions import renew
+
+SAMPLES = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
+BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
+BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
+ARRIVED = run_statistics.Arrived("incoming.settled", "incoming.named", "incoming.asked")
+Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
+
+
+def import_paths(
+    store: GenerationStore,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    *,
+    form: str | None = None,
+    names: Sequence[str] | None = None,
+    by: str | None = None,
+    only_runs: bool = False,
+    largest: int = LARGEST,
+    progress: Progress = lambda what, done, total: None,
+) -> Report:
+    """Import files, folders and zips together. An empty store is given the bundled datasets first, whatever comes of the rest.
+
+    Args:
+        store: where to.
+        paths: what, in this order; later ones may answer questions that earlier ones bring.
+        options: what the analyst says beside the files.
+        form: key of a format; None to recognise each.
+        names: what the paths are called in reports, where their own names mean nothing.
+        by: name of the token of an upload.
+        only_runs: refuse what brings anything else than runs of one dataset that is there.
+        largest: bytes that a packed file may unpack to.
+        progress: called as the import goes on.
+
+    Raises:
+        Refused: with every problem found; the store is as it was.
+        StoreError: the store or the machine does not allow it; the message says what to do.
+    """
+    seed(store, progress)
+    return _import(store, paths, options, form, names, by, progress, only_runs, largest)
+
+
+def seed(store: GenerationStore, progress: Progress = lambda what, done, total: None) -> Report:
+    """Put the bundled datasets into the store if it is empty."""
+    if not SAMPLES or store.version() != "0":
+        return Report()
+    return _import(store, SAMPLES, ImportOptions(), "bundle", None, None, progress)
+
+
+def _import(
+    store: GenerationStore,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    form: str | None,
+    names: Sequence[str] | None,
+    by: str | None,
+    progress: Progress,
+    only_runs: bool = False,
+    largest: int = LARGEST,
+) -> Report:
+    steps = len(paths) + 2
+    while True:
+        version = store.version()
+        try:
+            with staging(store, largest) as area:
+                take_in(area, paths, options, form, names, progress)
+                if only_runs:
+                    answered_dataset(area, paths, names)
+                if area.changes():
+                    progress("storing", steps - 1, steps)
+                    area.close()
+                    store.write(partial(publish, scratch=area.path, by=by), expect=version)
+                progress("done", steps, steps)
+                return area.report
+        except StoreMoved:
+            continue  # somebody else wrote in between: check against what is there now
+        except duckdb.OutOfMemoryException as error:
+            raise StoreError(
+                f"the import needs more memory than it may have; allow more, or divide the file ({error})"
+            ) from error
+        except (duckdb.IOException, OSError) as error:
+            if store.version() != version:
+                continue  # others wrote so often that the version we began with is gone
+            raise StoreError(f"the import cannot work with its files: {error}") from error
+
+
+def take_in(
+    area: Staging,
+    paths: Sequence[Path],
+    options: ImportOptions,
+    form: str | None,
+    names: Sequence[str] | None,
+    progress: Progress,
+) -> None:
+    """Read files into a scratch database and settle there what they would add to the store. Raises ``Refused``."""
+    steps = len(paths) + 2
+    for done, path in enumerate(paths):
+        name = names[done] if names else None
+        progress(f"reading {name or path.name}", done, steps)
+        with area.report.going_on():
+            _read(Incoming(path, area, name), area, options, form)
+    if area.report.unread:
+        area.report.stop_if_bad()
+    progress("checking and grading", steps - 2, steps)
+    settle(area, options)
+
+
+def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str | None) -> None:
+    reader = reader_for(incoming, form)
+    if form is None:
+        area.report.lines.append(f"{incoming.name}: read as {reader.KEY}")
+    area.report.formats.append(reader.KEY)
+    reader.read(incoming, area, options)
+
+
+def answered_dataset(area: Staging, paths: Sequence[Path], names: Sequence[str] | None) -> str:
+    """The dataset that the files answer. Raises ``Refused`` where they bring anything else than runs of one."""
+    name = ", ".join(names or [path.name for path in paths])
+    for what in BESIDE:
+        found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
+        if found:
+            raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
+    datasets = [row[0] for row in area.connection.execute("select distinct dataset from staged_responses order by 1").fetchall()]
+    if len(datasets) != 1:
+        told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
+        raise refuse(name, f"this holds {told}")
+    return datasets[0]
+
+
+def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None) -> None:
+    """Add the ``new_*`` tables of a scratch database to a fresh generation, and derive what depends on them."""
+    run = connection.execute
+    run(f"attach {literal(scratch)} as incoming (read_only)")
+    replaced = run("select dataset from datasets semi join incoming.new_datasets using (dataset)").fetchall()
+    for (dataset,) in replaced:
+        for table in ("datasets", "questions", "clues"):
+            run(f"delete from {table} where dataset = $d", {"d": dataset})
+    for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
+        for table in tables:
+            run(
+                f"delete from {table} where dataset in (select dataset from incoming.put_aside where what = $what)",
+                {"what": what},
+            )
+    run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
+    for table in STORED:
+        if table != "responses":
+            rows = f"from incoming.new_{table}"
+            if table == "runs":
+                rows = f"select * replace ($by as imported_by) {rows}"
+            run(f"insert into {table} by name {rows}", {"by": by} if table == "runs" else None)
+    with_people = _datasets(connection, "buzzes", "exposures") | {dataset for (dataset,) in replaced}
+    with _storing_responses(connection, beside=not with_people):
+        for dataset in sorted(_datasets(connection, "runs") - with_people):
+            run_statistics.derive_arrived(connection, dataset, ARRIVED)
+    run("reset disabled_optimizers")
+    run("""update questions q set answer = v.answer from incoming.new_answers v
+        where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
+    for (dataset,) in replaced:
+        _fit_to_replaced(connection, dataset)
+    for dataset in sorted(with_people):
+        human_curves.derive(connection, dataset)
+        run_statistics.derive(connection, dataset)
+    for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
+        statistics.derive_difficulty(connection, dataset)
+    put_aside = {row[0] for row in run("select dataset from incoming.put_aside").fetchall()}
+    renew(
+        connection,
+        datasets=_datasets(connection, "answers", *(set(STORED) - {"responses"})),
+        bases=with_people | put_aside | _datasets(connection, "datasets"),
+    )
+
+
+@contextmanager
+def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -> Iterator[None]:
+    """Store the new responses: before what follows, or beside it, which then does not see them.
+
+    Beside, they are a transaction of their own. Nobody opens the generation before it is whole: the other one can still fail.
+    """
+    insert = "insert into responses by name from incoming.new_responses"
+    if not beside:
+        connection.execute(insert)
+        yield
+        return
+    database, threads = connection.execute("select current_database(), current_setting('threads')::integer").fetchall()[0]
+    with connection.cursor() as other, ThreadPoolExecutor(1) as thread:
+        other.execute(f'use "{database}"')
+        # Who asks works, too, and one more asks now. With nothing left to do for it, DuckDB would keep a processor busy waiting.
+        connection.execute(f"set threads = {max(1, threads - 1)}")
+        try:
+            stored = thread.submit(other.execute, insert)
+            yield
+            stored.result()
+        except BaseException:
+            other.interrupt()
+            raise
+        finally:
+            connection.execute(f"set threads = {threads}")
+
+
+def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
+    """Datasets to which these incoming tables add something."""
+    return {
+        row[0] for table in tables for row in connection.execute(f"select distinct dataset from incoming.new_{table}").fetchall()
+    }
+
+
+def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
+    """After its questions were replaced: people's rows follow, runs that answered what is gone are withdrawn."""
+    run = connection.execute
+    for table in ("exposures", "buzzes", "votes"):
+        run(
+            f"""delete from {table} t where t.dataset = $d and not exists (
+                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)""",
+            {"d": dataset},
+        )
+    run(
+        """update buzzes b set clue = f.clue from (
+            select b.question_id, b.match_id, b.team, coalesce(min(c.clue) filter (c.word_end > b.word), max(c.clue)) as clue
+            from buzzes b join clues c using (dataset, question_id) where b.dataset = $d group by all
+        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team""",
+        {"d": dataset},
+    )
+    _grade_again(connection, dataset)
+    run(
+        """update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and run in (
+            select run from responses r anti join clues c using (dataset, question_id, clue) where r.dataset = $d
+            union select run from ungraded)""",
+        {"d": dataset},
+    )
+    run("drop table ungraded")
+    run(
+        """update runs r set missing_questions = greatest(f.asked - r.questions, 0)
+        from (select count(*)::integer as asked from questions where dataset = $d) f where r.dataset = $d""",
+        {"d": dataset},
+    )
+
+
+def _grade_again(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
+    """Grade what was graded by a question that may have another answer now; table ``ungraded``: runs that have none left."""
+    run = connection.execute
+    asked = run(
+        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from responses r
+        join datasets d using (dataset) join questions q using (dataset, question_id)
+        where r.dataset = $d and {BY_QUESTION}""",
+        {"d": dataset},
+    ).fetchall()
+    found = ArrowStream(grade_guesses(asked))
+    run("create temp table regraded as select * from found")
+    del found
+    matching = "g.question_id = r.question_id and g.guess is not distinct from r.guess"
+    run("create temp table ungraded as select distinct r.run from responses r, regraded g "
+        f"where r.dataset = $d and {BY_QUESTION} and g.correct is null and {matching}", {"d": dataset})  # fmt: skip
+    run(f"""update responses r set correct = g.correct, graded = g.graded from regraded g
+        where r.dataset = $d and {BY_QUESTION} and g.correct is not null and {matching}""", {"d": dataset})  # fmt: skip
+    run("drop table regraded")

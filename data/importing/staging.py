@@ -1,0 +1,279 @@
+"""A scratch database in which incoming files are read, checked against each other and against the store, and graded.
+
+Readers put rows into the ``staged_*`` tables, as they came. ``settle`` checks them and fills the ``new_*`` tables, which have
+the columns of ``schema.sql``: what publishing adds. The scratch serves some of the store's names (``datasets``, ``questions``,
+``clues``, ``exposures``, ``votes``) as views of store and incoming rows together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+from data.frames import frame, literal
+from data.importing.contract import SHOWN, Column, stage
+from data.importing.report import KEPT, Problem, Report, refuse
+from data.importing.table_files import LARGEST, Room, TableFile
+from data.scratch_folders import scratch_folder
+from data.store.generations import GenerationStore, create_schema
+
+KINDS = ("incremental", "single", "lifeeval", "votes")
+
+TABLES = """
+create table staged_datasets (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
+    note varchar, classes varchar[], file varchar);
+create table staged_questions (dataset varchar, question_id varchar, text varchar, answer varchar, category varchar,
+    subcategory varchar, difficulty double, sex varchar, minimum_age integer, radius integer, file integer, ordinal bigint);
+create table staged_clues (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
+    file integer, ordinal bigint);
+create table staged_exposures (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,
+    heard_words integer, ended_by varchar, file integer, ordinal bigint);
+create table staged_buzzes (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
+    guess varchar, file integer, ordinal bigint);
+create table staged_votes (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
+create table taken_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
+    guess varchar, confidence double, token_logprobs double[], options varchar, correct double, file integer, ordinal bigint);
+create view staged_responses as from taken_responses;
+-- What publishing changes beside what it adds: people's rows that are replaced (buzzes and exposures together, or votes), and
+-- answers of questions in the store that votes have settled.
+create table put_aside (dataset varchar, what varchar);
+create table new_answers (dataset varchar, question_id varchar, answer varchar);
+"""
+
+ITS_QUESTION = "questions q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
+STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "responses")
+
+VIEWS = """
+create view datasets as
+    select distinct on (dataset) dataset, title, kind, simulated, classes from staged_datasets
+    union all select dataset, title, kind, simulated, classes from store.datasets anti join staged_datasets using (dataset);
+create view questions as
+    from new_questions union all by name
+    select * replace (coalesce(q.answer, v.answer) as answer) from (
+        from store.questions anti join (select distinct dataset from new_questions) using (dataset)
+    ) q left join new_answers v using (dataset, question_id);
+create view clues as
+    from new_clues union all by name from store.clues anti join (select distinct dataset from new_clues) using (dataset);
+create view kept_exposures as from store.exposures anti join (from put_aside where what = 'buzzes') using (dataset);
+create view kept_buzzes as from store.buzzes anti join (from put_aside where what = 'buzzes') using (dataset);
+create view kept_votes as from store.votes anti join (from put_aside where what = 'votes') using (dataset);
+create view exposures as from new_exposures union all by name from kept_exposures;
+create view votes as from new_votes union all by name from kept_votes;
+"""
+
+
+class RunKey(NamedTuple):
+    """What a run is, before its rows give it a name."""
+
+    dataset: str
+    model: str
+    elicitation: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What an analyst says of one guess whose correctness the file does not state.
+
+    Attributes:
+        question_id, guess: as in the file; a guess of None is no answer.
+        clue: None for all clues of the question at which this was the guess.
+        correct: in [0, 1].
+    """
+
+    question_id: str
+    clue: int | None
+    guess: str | None
+    correct: float
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What the analyst says beside the files."""
+
+    dataset: str | None = None
+    title: str | None = None
+    model: str | None = None
+    elicitation: str | None = None
+    percent: bool = False
+    classes: tuple[str, ...] = ()
+    replace: bool = False
+    decisions: tuple[Decision, ...] = ()
+
+    def but(self, **changes: Any) -> ImportOptions:
+        """The same options with some changed."""
+        return replace(self, **changes)
+
+
+@dataclass
+class Staging:
+    """The scratch database of one import."""
+
+    connection: duckdb.DuckDBPyConnection
+    workspace: Path
+    path: Path
+    room: Room = field(default_factory=Room)  # what packed files may unpack to
+    report: Report = field(default_factory=Report)
+    files: list[TableFile] = field(default_factory=list)
+    _looked_at: str | None = None  # SQL of responses that are not copied into a table
+
+    # -- for readers -------------------------------------------------------------------------------------------------
+
+    def open(self, path: Path, name: str | None = None) -> TableFile:
+        """Take a file into this import, decompressed where it must be."""
+        self.files.append(TableFile(path, self.workspace, name, self.room))
+        return self.files[-1]
+
+    def load(self, file: TableFile, columns: tuple[Column, ...]) -> list[str]:
+        """Read a file under a contract into the view ``loaded``; the contract columns that it has."""
+        have = stage(self.connection, file, columns, self.view_of(file), self.report)
+        self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
+        self.report.columns += [name for name in have if name not in self.report.columns]
+        return have
+
+    def view_of(self, file: TableFile) -> str:
+        """Name of the view ``loaded`` that stays when another file is loaded."""
+        return f"loaded_{self.files.index(file)}"
+
+    def add(self, table: str, file: TableFile, select: str, parameters: dict[str, Any] | None = None) -> int:
+        """Insert rows of a select, which names its columns and ``ordinal``, into a staged table; how many."""
+        if table == "responses":
+            self._take_responses()
+        source = self.files.index(file)
+        into = "taken_responses" if table == "responses" else f"staged_{table}"
+        row = self.connection.execute(
+            f"insert into {into} by name select *, {source} as file from ({select})", parameters
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+    def look_at_responses(self, file: TableFile, select: str) -> int:
+        """Add responses as ``add`` does: of a single file, they are read where they are, and not copied.
+
+        Args:
+            file: where they are from.
+            select: of its view, without parameters.
+        """
+        if self._looked_at is None and not self.brought("responses"):
+            self._looked_at = f"select *, {self.files.index(file)} as file from ({select})"
+            self.connection.execute(f"create or replace view staged_responses as {self._looked_at}")
+            return int(self.connection.execute("select count(*) from staged_responses").fetchall()[0][0])
+        return self.add("responses", file, select)
+
+    def _take_responses(self) -> None:
+        """Copy the responses that were only looked at: others come beside them."""
+        if self._looked_at is not None:
+            self.connection.execute(f"insert into taken_responses by name {self._looked_at}")
+            self.connection.execute("create or replace view staged_responses as from taken_responses")
+            self._looked_at = None
+
+    def add_dataset(self, file: str, dataset: str, **facts: Any) -> None:
+        """State a dataset; ``facts`` are columns of ``datasets``."""
+        if not dataset or not set(dataset) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"):
+            raise refuse(file, "a dataset id is made of a-z, 0-9 and -", column="dataset", value=dataset)
+        if facts["kind"] not in KINDS:
+            raise refuse(file, f"must be one of: {', '.join(KINDS)}", column="kind", value=str(facts["kind"]))
+        classes = facts.get("classes")
+        if classes is not None and not (
+            classes and all(isinstance(c, str) and c for c in classes) and len(set(classes)) == len(classes)
+        ):
+            raise refuse(
+                file, "must be a list of different names", column="classes", value=json.dumps(classes, ensure_ascii=False)
+            )
+        row = {"title": dataset, "simulated": False, "licence": None, "source": None, "note": None, "classes": None} | facts
+        names = ["dataset", "file", *row]
+        self.connection.execute(
+            f"insert into staged_datasets ({', '.join(names)}) values ({', '.join('?' * len(names))})",
+            [dataset, file, *row.values()],
+        )
+
+    def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
+        """Count rows that the model failed to answer."""
+        self.report.skipped.setdefault(key, Counter()).update(reasons)
+
+    def known(self, dataset: str) -> dict[str, Any] | None:
+        """The dataset's row, in the store or among what came in; None where there is none."""
+        rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
+        return rows[-1] if rows else None
+
+    # -- for checks --------------------------------------------------------------------------------------------------
+
+    def flag(self, table: str, column: str | None, value: str, reason: str, where: str) -> None:
+        """Report staged rows: ``value`` and ``reason`` are SQL over them, ``where`` may join; rows are called s."""
+        bad = self.connection.execute(
+            f"""select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}], {reason}, count(*) over ()
+            from {table} s {where} order by 1, 2 limit {KEPT}"""
+        ).fetchall()
+        if not bad:
+            return
+        lines: dict[int, dict[int, int]] = {}
+        for index in {row[0] for row in bad}:
+            lines[index] = self.files[index].lines_of({row[1] for row in bad if row[0] == index})
+        self.report.problems += [
+            Problem(self.files[index].name, lines[index].get(ordinal), column, shown, why)
+            for index, ordinal, shown, why, _ in bad
+        ]
+        self.report.more += bad[0][4] - len(bad)
+
+    def flag_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
+        """Report every row but the first of those that share a key; rows without a whole key are no repeats."""
+        whole = " and ".join(f"{key} is not null" for key in keys)
+        self.flag(
+            f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from staged_{table}
+            where {whole} and ({rows}))""",
+            column, f"s.{column}", f"'{what}'", "where nth > 1",
+        )  # fmt: skip
+
+    def found_bad(self, *tables: str) -> bool:
+        """Whether a problem lies in a file that brought rows of these staged tables."""
+        told = {problem.file for problem in self.report.problems}
+        brought = {
+            row[0] for table in tables for row in self.connection.execute(f"select distinct file from staged_{table}").fetchall()
+        }
+        return any(self.files[index].name in told for index in brought)
+
+    def brought(self, *tables: str) -> bool:
+        """Whether anything came for any of these staged tables."""
+        return any(self.connection.execute(f"select 1 from staged_{table} limit 1").fetchone() for table in tables)
+
+    def close(self) -> None:
+        """Make the scratch database a file that the store can read."""
+        self.connection.execute("checkpoint scratch")
+        self.connection.close()
+
+    def changes(self) -> bool:
+        """Whether publishing would add anything."""
+        tables = ("datasets", "exposures", "buzzes", "votes", "runs")
+        return any(self.connection.execute(f"select 1 from new_{table} limit 1").fetchone() for table in tables)
+
+
+@contextmanager
+def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
+    """A fresh scratch database beside the version of the store in force; gone at the end."""
+    with scratch_folder() as folder:
+        path = folder / "scratch.duckdb"
+        connection = duckdb.connect(":memory:", config={**store.options, "temp_directory": str(folder / "spill")})
+        try:
+            generation = store.generation()
+            if generation:
+                connection.execute(f"attach {literal(generation)} as store (read_only)")
+            else:
+                connection.execute("attach ':memory:' as store; use store")
+                create_schema(connection)
+            # What is written once and read twice is not worth packing.
+            connection.execute("set force_compression = 'uncompressed'")
+            # Nobody recovers a scratch database: without a log, its hundreds of small steps wait for no disk.
+            connection.execute(f"attach {literal(path)} as scratch (recovery_mode no_wal_writes); use scratch")
+            connection.execute(
+                TABLES + "".join(f"create table new_{table} as from store.{table} limit 0;" for table in STORED) + VIEWS
+            )
+            workspace = folder / "files"
+            workspace.mkdir()
+            yield Staging(connection, workspace, path, Room(largest))
+        finally:
+            connection.close()

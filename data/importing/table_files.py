@@ -1,0 +1,391 @@
+"""Files as they arrive: compressed or not, and which of the three table formats they are."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from data.importing.report import Problem, refuse
+
+if TYPE_CHECKING:
+    import duckdb
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+Format = Literal["csv", "jsonl", "parquet"]
+LONGEST_LINE = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
+LARGEST = 64 * 2**30  # bytes that a compressed file or a zip may unpack to, unless told otherwise
+HEADER = 1_000_000  # characters in which a header must end
+MOST_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
+CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat one a billion times
+DELIMITERS = ",\t;"
+CHUNK = 1024 * 1024
+COUNTED = 200_000  # bad rows that are counted at most
+SAID = 300  # characters of what DuckDB says
+HELD, SHOWN = 3, 120  # lines and characters of a bad row that are shown
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what they begin with
+PARQUET = "binary_as_string = true, hive_partitioning = false"
+WRONG_LINE = "this line is no JSON object"
+NULS = "there are NUL bytes in the first line: this is no text, or text in UTF-16; save the file as CSV in UTF-8"
+# What people take for a table, and what it begins with.
+STRANGE = {
+    b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
+    b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
+    b"7z\xbc\xaf": "a 7z archive; unpack it",
+    b"Rar!": "a rar archive; unpack it",
+    b"%PDF": "a PDF; save the table as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV (UTF-8)",
+    b"SQLite format 3": "a SQLite database; write the table as CSV",
+    b"ARROW1": "an Arrow file; write it as Parquet",
+    b"Obj\x01": "an Avro file; write it as Parquet",
+    b"\x89PNG": "a picture, not a table",
+}
+TOO_LONG = f"this row is longer than {LONGEST_LINE // 2**20} MiB; is a quote left open?"
+OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
+
+
+class Room:
+    """Bytes that the packed files of one import may unpack to, all of them together."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        self.largest = largest
+        self._taken = 0
+
+    def take(self, count: int, name: str) -> None:
+        """Use some of it. Raises ``Refused`` where that is more than there is."""
+        self._taken += count
+        if self._taken > self.largest:
+            raise refuse(name, f"the file unpacks to more than {size(self.largest)}")
+
+
+class TableFile:
+    """A file that holds a table, decompressed on disk.
+
+    Attributes:
+        name: what the analyst knows it as.
+        path: the plain file.
+
+    ``room``: what it may unpack to, shared with the other files of the import.
+    """
+
+    def __init__(self, path: Path, workspace: Path, name: str | None = None, room: Room | None = None) -> None:
+        self.name = name or path.name
+        self._workspace = workspace
+        self.room = room or Room()
+        self.path = _plain(path, workspace, self.name, self.room)
+
+    @property
+    def pattern(self) -> str:
+        """The path as DuckDB's readers take it, which would read other files for ``run[1].csv``."""
+        return re.sub(r"[\[*?]", r"[\g<0>]", str(self.path))
+
+    @cached_property
+    def format(self) -> Format:
+        """Told apart by content, not by name."""
+        with self.path.open("rb") as file:
+            start = file.read(4096)
+        if start.startswith(b"PAR1"):
+            return "parquet"
+        if self.name.lower().removesuffix(".gz").removesuffix(".zst").endswith((".parquet", ".pq")):
+            raise refuse(self.name, "this is not a Parquet file: it does not begin with the bytes PAR1")
+        for signature, what in STRANGE.items():
+            if start.startswith(signature):
+                raise refuse(self.name, f"this is {what}")
+        first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if first == b"[":
+            raise refuse(self.name, "this is one JSON list; write JSON Lines, an object on each line", line=1)
+        return "jsonl" if first == b"{" else "csv"
+
+    @cached_property
+    def dialect(self) -> tuple[str, list[str]]:
+        """Delimiter and header of a CSV file."""
+        try:
+            with self._text() as lines:
+                first = lines.readline(HEADER)
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        if "\0" in first:
+            raise refuse(self.name, NULS, line=1)
+        if not first.strip():
+            raise refuse(self.name, "the first line is blank; it must name the columns", line=1)
+        if len(first) == HEADER or first.count('"') % 2:
+            raise refuse(
+                self.name,
+                "the first line must name the columns; this one does not end, or leaves a quote open",
+                line=1,
+                value=first[:80],
+            )
+        delimiter = max(DELIMITERS, key=first.count)
+        header = next(csv.reader([first], delimiter=delimiter))
+        if len(header) > MOST_COLUMNS:
+            raise refuse(self.name, f"the first line names more than {MOST_COLUMNS:,} columns", line=1)
+        return delimiter, [column.strip() for column in header]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Column names, for recognition; of JSON Lines, the keys of the first object."""
+        if self.format == "csv":
+            return self.dialect[1]
+        if self.format == "parquet":
+            import duckdb
+
+            try:
+                with duckdb.connect() as connection:
+                    found = connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
+                if len(found) > MOST_COLUMNS:
+                    raise refuse(self.name, f"the file has more than {MOST_COLUMNS:,} columns")
+                return [row[0] for row in found]
+            except duckdb.Error as error:
+                raise self.damaged_parquet(error) from error
+        number, line = 0, ""
+        try:
+            with self._text() as lines:
+                while not line.strip():  # the first line is not blank: it begins with {
+                    line, number = lines.readline(LONGEST_LINE), number + 1
+            first = json.loads(line, parse_int=float) if len(line) < LONGEST_LINE else None
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        except RecursionError:
+            raise refuse(self.name, "this line nests too deeply", line=number, value=line[:80]) from None
+        except ValueError:
+            first = None
+        if len(line) == LONGEST_LINE:
+            raise refuse(self.name, TOO_LONG, line=number, value=line[:80])
+        if not isinstance(first, dict):
+            raise refuse(self.name, NULS if "\0" in line else WRONG_LINE, line=number, value=line[:80])
+        return list(first)
+
+    def _text(self) -> IO[str]:
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+    def lines_of(self, ordinals: set[int]) -> dict[int, int]:
+        """Physical line, 1-based, of some rows, given by ordinal: for CSV a second pass, made only where a row is bad."""
+        if self.format != "csv":
+            return {ordinal: ordinal for ordinal in ordinals}
+        found: dict[int, int] = {}
+        for ordinal, (line, _) in enumerate(self.records(), start=1):
+            if ordinal in ordinals:
+                found[ordinal] = line
+                if len(found) == len(ordinals):
+                    break
+        return found
+
+    def records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """First physical line and fields of each row of a CSV file, header left out; blank lines are no rows.
+
+        Raises:
+            Refused: if ``strict`` and a quote is left open or followed by text.
+        """
+        with self._text() as lines:
+            csv.field_size_limit(LONGEST_LINE)
+            rows = csv.reader(lines, delimiter=self.dialect[0], strict=strict)
+            next(rows, None)
+            before = rows.line_num
+            try:
+                for row in rows:
+                    if row:
+                        yield before + 1, row
+                    before = rows.line_num
+            except csv.Error as error:
+                raise refuse(self.name, OPEN_QUOTE, line=before + 1) from error
+
+    def misshapen(self, width: int, most: int) -> tuple[list[Problem], int]:
+        """Rows that cannot be read as ``width`` fields of text.
+
+        Args:
+            width: fields of each row; one for JSON Lines, where a row is a line.
+            most: rows to tell.
+
+        Returns:
+            The first of them as problems, and how many there are beside.
+        """
+        problems: list[Problem] = []
+        more = 0
+        try:
+            for line, reason, text in self._misshapen(width):
+                if len(problems) < most:
+                    problems.append(Problem(self.name, line, None, text, reason))
+                elif more < COUNTED:
+                    more += 1
+                else:
+                    break
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        return problems, more
+
+    def _misshapen(self, width: int) -> Iterator[tuple[int, str, str]]:
+        """First line, what is wrong, and the start of each row that is misshapen."""
+        held: list[str] = []  # of the row at hand, its first lines
+        number, length = 0, 0
+
+        def lines() -> Iterator[str]:
+            nonlocal number, length
+            while line := source.readline(LONGEST_LINE):
+                number, length = number + 1, length + len(line)
+                if len(held) < HELD:
+                    held.append(line[:SHOWN])
+                if len(line) == LONGEST_LINE:
+                    while line and not line.endswith(("\n", "\r")):
+                        line = source.readline(LONGEST_LINE)
+                    raise csv.Error(TOO_LONG)
+                yield line
+
+        with self._text() as source:
+            if self.format == "csv":
+                csv.field_size_limit(LONGEST_LINE)
+                source.readline()
+                number = 1
+                quoting: dict[str, Any] = {"delimiter": self.dialect[0], "strict": True}
+            else:
+                quoting = {}
+            while True:
+                first, length = number + 1, 0
+                held.clear()
+                try:
+                    for row in csv.reader(lines(), **quoting) if self.format == "csv" else ([line] for line in lines()):
+                        if row and len(row) != width and not (len(row) == width + 1 and not row[-1]):
+                            yield first, misfit(len(row), width), "".join(held)[:SHOWN].strip("\r\n")
+                        first, length = number + 1, 0
+                        held.clear()
+                    return
+                except csv.Error as error:
+                    long = str(error) == TOO_LONG or "field larger" in str(error)
+                    yield first, TOO_LONG if long else OPEN_QUOTE, "".join(held)[:SHOWN].strip("\r\n")
+
+    def has_endless_line(self) -> bool:
+        """Whether a line is longer than LONGEST_LINE: DuckDB leaves out such a row where no error is to be had of it."""
+        length = 0
+        with self.path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                ends = [at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0]
+                if length + (min(ends) if ends else len(chunk)) > LONGEST_LINE:
+                    return True
+                length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
+        return False
+
+    def mixes_line_ends(self) -> bool:
+        """Whether lines end in different ways, those within quotes among them."""
+        counts = [0, 0, 0]
+        with self.path.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                if chunk.endswith(b"\r"):
+                    chunk += file.read(1)
+                both = chunk.count(b"\r\n")
+                counts = [counts[0] + both, counts[1] + chunk.count(b"\n") - both, counts[2] + chunk.count(b"\r") - both]
+        return sum(map(bool, counts)) > 1
+
+    def evened(self) -> TableFile:
+        """A copy in which every row ends in the same way: DuckDB reads no file that mixes line ends.
+
+        Raises:
+            Refused: for a row that is not as wide as the header, and for quotes that do not close.
+        """
+        target = self._workspace / f"{len(list(self._workspace.iterdir()))}.even"
+        try:
+            with target.open("w", encoding="utf-8", newline="") as out:
+                if self.format == "jsonl":
+                    with self.path.open(encoding="utf-8-sig") as lines:
+                        out.writelines(lines)
+                else:
+                    delimiter, header = self.dialect
+                    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+                    writer.writerow(header)
+                    for line, row in self.records(strict=True):
+                        if len(row) != len(header):
+                            raise refuse(self.name, misfit(len(row), len(header)), line=line, value=delimiter.join(row)[:80])
+                        writer.writerow(row)
+        except UnicodeDecodeError:
+            raise self.not_utf8() from None
+        return TableFile(target, self._workspace, self.name, self.room)
+
+    def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
+        """Refuse a Parquet file whose cells take more than there is room for: packed, equal ones take next to nothing.
+
+        Raises:
+            Refused: it does.
+            duckdb.Error: the file cannot be read.
+        """
+        ask = connection.execute
+        values = ask(
+            """select coalesce(sum(num_values), 0) from parquet_metadata($path)
+            where regexp_extract(path_in_schema, '^[^,.]*') in (select unnest($columns))""",
+            {"path": self.pattern, "columns": columns},
+        ).fetchall()[0][0]
+        self.room.take(int(values) * CELL, self.name)
+        table = f"from read_parquet($path, {PARQUET})"
+        types = {row[0]: row[1] for row in ask(f"describe {table}", {"path": self.pattern}).fetchall()}
+        texts = [name for name in columns if types[name] == "VARCHAR"]
+        if texts:
+            lengths = ", ".join(f'sum(strlen("{name}"))' for name in texts)
+            self.room.take(sum(filter(None, ask(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
+
+    def damaged_parquet(self, error: Exception) -> Exception:
+        """The refusal for a Parquet file that DuckDB cannot read."""
+        said = str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:SAID]
+        return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({said})")
+
+    def not_utf8(self) -> Exception:
+        """The refusal for text that is not UTF-8, with the line where it stops being so."""
+        with self.path.open("rb") as file:
+            for line, raw in enumerate(file, start=1):
+                try:
+                    raw.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    where = raw[max(0, error.start - 10) : error.end + 10]
+                    return refuse(self.name, "the text is not UTF-8; save the file as UTF-8", line=line, value=repr(where)[2:-1])
+        return refuse(self.name, "the text is not UTF-8; save the file as UTF-8")
+
+
+def size(count: int) -> str:
+    """A number of bytes as people say it."""
+    return f"{count // 2**30:,} GiB" if count >= 2**30 else f"{count // 2**20:,} MiB"
+
+
+def misfit(found: int, wanted: int) -> str:
+    """What is wrong with a row of another width than the header."""
+    return f"{found} {'field' if found == 1 else 'fields'} where the header has {wanted}"
+
+
+def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
+    """The file itself or, where it is compressed, its content in a new file."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise refuse(name, f"the file cannot be read: {error.strerror}") from error
+    if not magic:
+        raise refuse(name, "the file is empty")
+    module: Any
+    if magic.startswith(GZIP):
+        kind, module = "gzip", gzip
+    elif magic == ZSTD:
+        kind, module = "zstd", zstd
+    else:
+        return path
+    target = workspace / f"{len(list(workspace.iterdir()))}.plain"
+    written = 0
+    try:
+        with module.open(path, "rb") as compressed, target.open("wb") as out:
+            while chunk := compressed.read(io.DEFAULT_BUFFER_SIZE * 16):
+                room.take(len(chunk), name)
+                written += out.write(chunk)
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as error:
+        raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error
+    if not written:
+        raise refuse(name, f"the {kind} file holds nothing")
+    with target.open("rb") as file:
+        if file.read(4).startswith((GZIP, ZSTD)):
+            raise refuse(name, "this is packed twice; unpack it once")
+    return target

@@ -1,0 +1,128 @@
+-- The store. Everything a page or an address shows is read from these tables.
+-- Tables carry no keys or constraints beyond NOT NULL: the importer checks a file as a whole before a row of it is stored,
+-- and the same schema then serves lake catalogues, which have no keys.
+
+-- A set of questions, with what a reader must know of it.
+create table datasets (
+    dataset     varchar not null,   -- id, [a-z0-9-]+
+    position    integer not null,   -- order of first import; the first one is what a page shows by default
+    title       varchar not null,
+    kind        varchar not null,   -- incremental, single, lifeeval or votes
+    licence     varchar,
+    source      varchar,
+    simulated   boolean not null,   -- true: a banner stands wherever its data is shown
+    note        varchar,            -- for simulated data: what exactly is simulated
+    classes     varchar[],          -- order of the classes in `options` and votes
+    content     varchar not null    -- sha256 of the questions and clues: tells "the same again" from "other questions"
+);
+
+-- The state that a dataset is in; see data/store/revisions.py.
+create table revisions (
+    dataset     varchar not null,
+    revision    varchar not null,   -- renewed by each change to the dataset, its people or its runs; never reused
+    base        varchar not null    -- the same, but for new runs and withdrawals
+);
+
+create table questions (
+    dataset           varchar not null,
+    question_id       varchar not null,
+    position          integer not null,  -- order in the file it came from
+    text              varchar,           -- the clues, joined
+    answer            varchar,           -- answer line, with what to accept and prompt on
+    category          varchar,
+    subcategory       varchar,
+    sex               varchar,           -- LifeEval: male or female
+    minimum_age       integer,           -- LifeEval: the person has lived at least so many years
+    radius            integer,           -- LifeEval: the answer counts within so many years
+    clues             integer not null,  -- T, at least 1
+    given_difficulty  double,            -- as the dataset states it (LifeEval: 1 - MAS), in [0, 1]
+    difficulty        double,            -- the one in use
+    difficulty_source varchar            -- given, human (1 - share of human teams right) or runs (1 - mean accuracy)
+);
+
+-- A clue is a prefix of its question: `text` is what it adds, `word_end` the words revealed at its end.
+create table clues (
+    dataset     varchar not null,
+    question_id varchar not null,
+    clue        integer not null,   -- 0-based
+    text        varchar,
+    word_end    integer not null,
+    char_end    integer not null,   -- characters of questions.text revealed at its end
+    revealed    double  not null    -- fraction of the question revealed at its end, in (0, 1]
+);
+
+-- Who heard a question, in which match, and how far.
+create table exposures (
+    dataset     varchar not null,
+    question_id varchar not null,
+    match_id    varchar not null,
+    team        varchar not null,
+    team_kind   varchar not null,   -- human or model; models are never part of a human curve
+    heard_words integer,            -- null: to the end
+    ended_by    varchar             -- the team whose correct answer ended it, or null
+);
+
+create table buzzes (
+    dataset     varchar not null,
+    question_id varchar not null,
+    match_id    varchar not null,
+    team        varchar not null,
+    team_kind   varchar not null,
+    word        integer not null,   -- 0-based; the number of words = after the end
+    clue        integer not null,   -- the first clue with word_end > word
+    correct     boolean not null,
+    guess       varchar
+);
+
+create table votes (
+    dataset     varchar not null,
+    question_id varchar not null,
+    class       varchar not null,
+    votes       integer not null
+);
+
+-- The human curves h_t, in [0, 1], computed from exposures and buzzes; no rows where no human team heard the question.
+create table curves (
+    dataset     varchar not null,
+    question_id varchar not null,
+    clue        integer not null,
+    teams       integer not null,   -- human exposures
+    buzz_share  double,             -- correct human buzzes so far / all human buzzes
+    team_share  double,             -- human teams right so far / human teams that heard the question
+    survival    double              -- Aalen-Johansen incidence of a correct buzz
+);
+
+-- One model with one confidence elicitation over one dataset. Never changed once it is there; `withdrawn_at` only marks it.
+create table runs (
+    run           varchar not null, -- first 16 hex digits of sha256
+    dataset       varchar not null,
+    position      integer not null, -- order of import, which fixes its colour
+    model         varchar not null,
+    elicitation   varchar not null,
+    sha256        varchar not null, -- of the normalised rows, the dataset, the model and the elicitation
+    file_name     varchar,
+    imported_at   timestamp not null,
+    imported_by   varchar,          -- name of the token, or null for the command line
+    items         bigint  not null,
+    questions     integer not null,
+    missing_questions integer not null,
+    skipped       varchar,          -- JSON: reason -> rows that the model failed to answer
+    decisions     varchar,          -- JSON: what the analyst decided of guesses whose correctness the file does not state
+    withdrawn_at  timestamp,
+    withdrawn_by  varchar           -- name of the token, or null
+);
+
+create table responses (
+    run            varchar not null,
+    dataset        varchar not null,
+    question_id    varchar not null,
+    clue           integer not null,
+    guess          varchar,
+    confidence     double not null,   -- in [0, 1]
+    correct        double not null,   -- in [0, 1]; a probability for LifeEval
+    graded         varchar not null,  -- file (stated), person (decided by the analyst who brought it), answer (against the
+                                      -- answer line), prompt (matched a prompt only), table (life table)
+    token_logprobs double[],
+    options        double[],          -- whole distribution
+    option_names   varchar[]          -- its classes, where they are not the dataset's
+);

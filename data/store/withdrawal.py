@@ -1,0 +1,91 @@
+"""Withdrawing a run and restoring it: a mark, nothing is erased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import duckdb
+
+from data import statistics
+from data.store.generations import GenerationStore
+from data.store.revisions import renew
+
+
+class NoSuchRun(Exception):
+    """The store has no run of this name."""
+
+
+class CannotRestore(Exception):
+    """What the run answered is no longer there; the message says so."""
+
+
+def withdraw(store: GenerationStore, run: str, by: str | None) -> bool:
+    """Mark a run as withdrawn by the holder of a token; False if it was.
+
+    Raises:
+        NoSuchRun, StoreError
+    """
+    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by))
+
+
+def restore(store: GenerationStore, run: str) -> bool:
+    """Take the mark from a run; False if it had none.
+
+    Raises:
+        NoSuchRun, CannotRestore, StoreError
+    """
+    return _change(store, run, lambda withdrawn: withdrawn, _restore)
+
+
+def _change(
+    store: GenerationStore,
+    run: str,
+    needed: Callable[[bool], bool],
+    change: Callable[[duckdb.DuckDBPyConnection, str], None],
+) -> bool:
+    # Looked at before the store is copied, and again in the copy: another process may have been quicker.
+    if not needed(_find(store.snapshot().connection, run)[1]):
+        return False
+
+    def write(connection: duckdb.DuckDBPyConnection) -> bool:
+        dataset, withdrawn = _find(connection, run)
+        if not needed(withdrawn):
+            return False
+        change(connection, run)
+        statistics.derive_difficulty(connection, dataset)  # it may rest on how the runs that count did
+        renew(connection, [dataset])
+        return True
+
+    return store.write(write)
+
+
+def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
+    """Dataset of a run, and whether it is withdrawn."""
+    found = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
+    if found is None:
+        raise NoSuchRun(run)
+    return found[0], found[1]
+
+
+def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None) -> None:
+    connection.execute(
+        "update runs set withdrawn_at = make_timestamp(epoch_us(now())), withdrawn_by = $by where run = $r", {"r": run, "by": by}
+    )
+
+
+def _restore(connection: duckdb.DuckDBPyConnection, run: str) -> None:
+    gone = connection.execute(
+        "select 1 from responses r anti join clues c using (dataset, question_id, clue) where r.run = $r limit 1", {"r": run}
+    ).fetchone()
+    ungraded = connection.execute(
+        """select 1 from responses r join questions q using (dataset, question_id) join datasets d using (dataset)
+        where r.run = $r and r.graded in ('answer', 'prompt') and q.answer is null limit 1""",
+        {"r": run},
+    ).fetchone()
+    if gone or ungraded:
+        raise CannotRestore(
+            "the questions of its dataset were replaced, and "
+            + ("it answers some that are gone" if gone else "nothing is left to grade it by")
+        )
+    connection.execute("update runs set withdrawn_at = null, withdrawn_by = null where run = $r", {"r": run})

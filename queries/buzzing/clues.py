@@ -1,0 +1,115 @@
+"""The board: the clues of a selection's questions, and what teams did there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.store.generations import Snapshot
+from queries.engine.select import chosen
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.rooms import Room, room
+from queries.selection import Selection
+
+Ints = NDArray[np.int64]
+PEOPLE_CURVE = "team_share"  # the share of teams that have not answered is what pi stands for
+
+
+@dataclass(frozen=True)
+class Board:
+    """The clues of a selection's questions, in the dataset's order; questions are numbered from 0.
+
+    Attributes:
+        first: row of each question's first clue, shape (questions,).
+        question, word_end, revealed: of each clue, shape (clues,).
+        human: h of each clue, NaN where no human team heard its question.
+        words, clues: of each question.
+        teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
+            and of its buzz ``word``, ``clue``, ``correct`` (null: none).
+    """
+
+    first: Ints
+    question: Ints
+    word_end: Ints
+    revealed: Floats
+    human: Floats
+    words: Ints
+    clues: Ints
+    teams: pl.DataFrame
+
+    @cached_property
+    def room(self) -> Room:
+        """What buzzes at each clue meet among people."""
+        people = self.teams.filter(team_kind="human")
+        question = people["question"].to_numpy()
+        buzzed = people.filter(pl.col("word").is_not_null())
+        at = self.first[buzzed["question"].to_numpy()] + buzzed["clue"].to_numpy()
+        right = buzzed["correct"].to_numpy().astype(float)
+        late = buzzed["word"].to_numpy() >= self.words[buzzed["question"].to_numpy()]
+        silent = people.filter(pl.col("word").is_null() & pl.col("heard_words").is_not_null())
+        # Broken off before the end: gone at the first clue that ends after what the team heard.
+        heard, of = silent["heard_words"].to_numpy(), silent["question"].to_numpy()
+        broken = heard < self.words[of]
+        gone = self.first_reaching(of[broken], heard[broken] + 1)
+
+        def count(rows: Ints, weight: Floats | None = None) -> Floats:
+            return np.bincount(rows, weight, len(self.question)).astype(float)
+
+        return room(
+            self.question, teams=np.bincount(question, minlength=len(self.first)).astype(float)[self.question],
+            correct=count(at, right), incorrect=count(at, 1 - right), late=count(at, right * late), left=count(gone),
+        )  # fmt: skip
+
+    def first_reaching(self, question: Ints, words: Ints) -> Ints:
+        """Row of each question's first clue by whose end so many words are heard, at most all of them."""
+        stride = int(self.words.max(initial=0)) + 1
+        return np.searchsorted(self.question * stride + self.word_end, question * stride + words)
+
+    def share_heard(self, question: Ints, clue: Ints) -> Floats:
+        """Share of a question's clues heard up to and with a clue."""
+        return (clue + 1) / self.clues[question]
+
+
+def read_board(snapshot: Snapshot, selection: Selection) -> tuple[Board, Ints]:
+    """The board, and the position in the dataset of each of its questions."""
+    with_clauses, parameters = chosen(selection)
+    human = selection.conventions.human or PEOPLE_CURVE
+    clues = snapshot.frame(
+        f"""{with_clauses}
+        select q.position, c.clue, c.word_end, c.revealed, h.{human} as human
+        from clues c join chosen_questions q using (question_id) left join curves h using (dataset, question_id, clue)
+        where c.dataset = $dataset order by q.position, c.clue""",
+        parameters,
+    )
+    teams = snapshot.frame(
+        f"""{with_clauses}
+        select q.position, e.team, e.team_kind, e.heard_words, b.word, b.clue, b.correct
+        from exposures e join chosen_questions q using (question_id)
+        left join buzzes b using (dataset, question_id, match_id, team)
+        where e.dataset = $dataset order by q.position, e.match_id, e.team""",
+        parameters,
+    )
+    positions, first, question = np.unique(whole(clues["position"]), return_index=True, return_inverse=True)
+    ends = np.append(first, len(clues))[1:]
+    word_end = whole(clues["word_end"])
+    asked = np.searchsorted(positions, whole(teams["position"]))
+    board = Board(
+        first=first.astype(np.int64), question=question.astype(np.int64), word_end=word_end, revealed=numbers(clues["revealed"]),
+        human=numbers(clues["human"]), words=word_end[ends - 1], clues=(ends - first).astype(np.int64),
+        teams=teams.drop("position").with_columns(pl.Series("question", asked.astype(np.int64))),
+    )  # fmt: skip
+    return board, positions
+
+
+def numbers(column: pl.Series) -> Floats:
+    """A column as floats, NaN for null."""
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def whole(column: pl.Series) -> Ints:
+    """A column of whole numbers."""
+    return column.cast(pl.Int64).to_numpy()

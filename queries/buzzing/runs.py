@@ -1,0 +1,158 @@
+"""What buzzing is computed from: the board, and what each run said on it, with the buzzes that come of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.store.generations import Snapshot
+from queries.buzzing.clues import Board, Ints, read_board
+from queries.buzzing.rules import Rules
+from queries.engine import run_columns
+from queries.engine.evidence import Run
+from queries.engine.select import chosen, taken
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.buzzing import Best, Passing, Steps, best, buzzpoints, not_answered, passing, steps
+from queries.metrics.kernels.rooms import points
+from queries.selection import Selection
+
+FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
+NO_PEOPLE = "no human team heard any of these questions"
+NO_LOGPROBS = "this run came without token log-probabilities"
+UNREAD = "only datasets of kind incremental, whose questions are read clue by clue, have buzzes"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one run said, by question and clue: question, row of the clue on the board, score and correctness, each (items,)."""
+
+    run: Run
+    board: Board
+    rules: Rules
+    question: Ints
+    at: Ints
+    score: Floats
+    correct: Floats
+
+    @cached_property
+    def questions(self) -> Ints:
+        """The questions that it answered."""
+        return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
+
+    @cached_property
+    def passing(self) -> Passing:
+        """Its possible buzzpoints."""
+        return passing(self.question, self.score)
+
+    @cached_property
+    def heard(self) -> NDArray[np.bool_]:
+        """Whether a human team heard each of its questions, shape (questions,)."""
+        return np.isfinite(self.board.room.first[self.board.first[self.questions]])
+
+    @cached_property
+    def wins(self) -> Floats:
+        """Of every item, what a buzz there adds to expected wins: pi(f) y. NaN where pi is unknown."""
+        pi = not_answered(self.board.revealed[self.at]) if self.rules.curve == "polynomial" else 1 - self.board.human[self.at]
+        return pi * self.correct
+
+    @cached_property
+    def counted(self) -> int:
+        """Questions over which expected wins are a mean."""
+        return len(self.questions) if self.rules.curve == "polynomial" else int(self.heard.sum())
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Totals of expected wins, system score and wins against people, shape (thresholds, 3), over the threshold."""
+        rows = self.passing.rows
+        at, correct = self.at[rows], self.correct[rows]
+        met = self.board.room
+        worth = np.stack([self.wins[rows], points(met, correct, at), correct * met.first[at]], axis=-1)
+        return steps(self.passing, np.nan_to_num(worth), FLOOR[self.rules.scale])
+
+    @cached_property
+    def optimum(self) -> Best | None:
+        """The thresholds with the greatest expected wins; None where these or all scores are missing."""
+        if not self.counted or not self.scored:
+            return None
+        return best(self.steps.thresholds, self.steps.totals[:, 0] / self.counted)
+
+    @property
+    def scored(self) -> bool:
+        """Whether it has any score on the scale."""
+        return bool(np.isfinite(self.score).any())
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold in use: the one asked for, else one of the best ones."""
+        if not self.scored:
+            return None
+        asked = self.rules.of(self.run.run)
+        if asked is not None or self.optimum is None:
+            return asked
+        return representative(self.optimum)
+
+    @cached_property
+    def buzzes(self) -> Ints | None:
+        """Rows of its buzzes at the threshold in use."""
+        return None if self.threshold is None else buzzpoints(self.passing, self.threshold)
+
+
+def representative(found: Best) -> float:
+    """A threshold of an interval: its lower end; where that is -inf, 1 below its upper end, or 0."""
+    if np.isfinite(found.low):
+        return found.low
+    return found.high - 1 if np.isfinite(found.high) else 0.0
+
+
+@dataclass(frozen=True)
+class Play:
+    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run."""
+
+    missing: str | None
+    questions: int
+    board: Board
+    runs: tuple[Said, ...]
+
+
+def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
+    """Read it."""
+    condition, parameters = selection.question_filter()
+    count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
+    kinds = snapshot.rows(
+        "select kind, (select max(clues) from questions where dataset = $d) from datasets where dataset = $d",
+        {"d": selection.dataset},
+    )
+    read = [longest for kind, longest in kinds if kind == "incremental" and (longest or 0) > 1]
+    missing = None if read and count else UNREAD if not read else "no questions are selected"
+    if missing:
+        selection = selection.but(questions=())
+    board, positions = read_board(snapshot, selection)
+    runs = tuple(_said(snapshot, selection, rules, board, positions))
+    return Play(missing, count, board, runs)
+
+
+def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, positions: Ints) -> Iterator[Said]:
+    with_clauses, parameters = chosen(selection)
+    found = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
+    runs = [Run(*row) for row in found]
+    names = [run.run for run in runs]
+    answers = run_columns.items(snapshot, selection.dataset, names)
+    if rules.scale == "confidence":
+        scores = [said.confidence for said in answers]
+    else:
+        scores = run_columns.logprobs(snapshot, selection.dataset, names)
+    asked = taken(run_columns.placements(snapshot, selection.dataset, names), positions)
+    for run, said, score, rows, places in zip(runs, answers, scores, *asked, strict=True):
+        items, each = said.of(rows)
+        question = np.repeat(places, each)
+        at = board.first[question] + said.clue[items]
+        if selection.revealed:
+            low, high = selection.revealed
+            kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
+            items, question, at = items[kept], question[kept], at[kept]
+        if len(items):
+            yield Said(run, board, rules, question, at, score[items], said.correct[items])

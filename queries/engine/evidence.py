@@ -1,0 +1,360 @@
+"""The statistics behind a selection, as arrays: what every metric is computed from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.statistics import BIN_COLUMNS
+from data.store.generations import Snapshot
+from queries.engine import distributions, select
+from queries.engine.bootstrap import (
+    REPLICATES,
+    clusters,
+    draw,
+    drawn_from,
+    mass_bins_replicates,
+    pairs_replicates,
+)
+from queries.engine.run_columns import Bins, Floats, Sparse, added, dense, numbers
+from queries.metrics import Conventions, Metric
+from queries.metrics.kernels.bins import mass_bins
+from queries.metrics.metric import as_they_are
+from queries.selection import Selection
+
+DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as results name it."""
+
+    run: str
+    model: str
+    elicitation: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Per (run, question) statistics of a selection, sorted by run and, within one, by the dataset's order of questions.
+
+    Attributes:
+        runs: the runs of the selection that answered any of its questions, in order of import.
+        starts: index of each run's first row, shape (runs,).
+        asked: ids of the questions of the selection, answered or not, in the dataset's order.
+        places: place of each row's question among those, from 0, shape (rows,).
+        sums: the statistics, each of shape (rows,) or (rows, ...).
+        bins: those of bins of confidence, where they are asked for.
+        item_pairs: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
+            the rows and of their clues, each of shape (items,): what is no sum is computed anew for whatever is looked at.
+        conventions: under which it was gathered.
+    """
+
+    runs: tuple[Run, ...]
+    starts: NDArray[np.int64]
+    asked: NDArray[Any]
+    places: NDArray[np.int64]
+    sums: dict[str, Floats]
+    bins: Bins | None
+    item_pairs: tuple[Floats, Floats] | None
+    conventions: Conventions
+    _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """Index past each run's last row, shape (runs,)."""
+        return np.append(self.starts, len(self.places))[1:]
+
+    @property
+    def selected(self) -> int:
+        """Number of questions of the selection, answered or not."""
+        return len(self.asked)
+
+    @cached_property
+    def questions(self) -> NDArray[Any]:
+        """Question id of each row."""
+        return self.asked[self.places]
+
+    def totals(self, contributions: Mapping[str, Floats | Sparse]) -> dict[str, Floats]:
+        """Sums over each run's questions, shape (runs,) or (runs, ...)."""
+        return {name: self._total(values) for name, values in contributions.items()}
+
+    def _total(self, values: Floats | Sparse) -> Floats:
+        if isinstance(values, Sparse):
+            return added(values, self._run_of_rows, len(self.runs))
+        return np.add.reduceat(values, self.starts, axis=0) if self.runs else np.zeros((0, *values.shape[1:]))
+
+    def values(self, metric: Metric) -> Floats:
+        """The metric of each run, shape (runs,), NaN where undefined."""
+        if metric.pairs is not None:
+            return self._from_pairs(metric, self.starts)
+        contributions = self._contributions(metric)
+        if metric.contributions is as_they_are:  # metrics share them
+            for name in contributions.keys() - self._totals.keys():
+                self._totals[name] = self._total(contributions[name])
+            totals = {name: self._totals[name] for name in contributions}
+        else:
+            totals = self.totals(contributions)
+        return metric.value(totals | self._mass(metric, self.starts), self.conventions)
+
+    def per_question(self, metric: Metric) -> Floats:
+        """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
+        if metric.pairs is not None:
+            return self._from_pairs(metric, np.arange(len(self.places)))
+        each = {name: dense(values) for name, values in self._contributions(metric).items()}
+        return metric.value(each | self._mass(metric, np.arange(len(self.places))), self.conventions)
+
+    def replicates(self, metric: Metric) -> Floats:
+        """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
+
+        Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
+        """
+        if metric.pairs is not None:
+            return self._by_run(lambda run: pairs_replicates(metric, *run))
+        contributions = self._contributions(metric)
+        mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
+        plain = metric.contributions is as_they_are
+        totals = {
+            name: self._drawn(values, name if plain else None) for name, values in contributions.items() if name not in mass
+        }
+        totals |= mass
+        return metric.value(totals, self.conventions)
+
+    def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """The metric of each run in parts of the selection, and its replicates: as of what ``keep`` leaves, but at once.
+
+        Args:
+            metric: any that it was gathered for.
+            parts: which questions of the selection are in each part, shape (parts, selected).
+
+        Returns:
+            how many of its questions each run answered and the metric of these, shape (parts, runs), and its replicates, shape
+            (parts, REPLICATES, runs); NaN where a run has no row.
+        """
+        # Questions that are in the same parts are added up first: parts overlap, and there are fewer such cells than questions.
+        inside, cell = _cells(parts)
+        place = self._run_of_rows * len(inside) + cell[self.places]
+
+        def of_parts(column: Floats) -> Floats:
+            """Totals of parts from those of cells: shape (k, runs * cells, ...) becomes (k, parts, runs, ...)."""
+            laid_out = column.reshape(len(column), -1, len(inside), *column.shape[2:])
+            return np.moveaxis(np.moveaxis(laid_out, 2, -1) @ inside, -1, 1)
+
+        answered = of_parts(np.bincount(place, minlength=len(self.runs) * len(inside))[None].astype(float))[0]
+        if metric.pairs is not None or self._mass(metric, self.starts):
+            values, replicates = self._one_by_one(metric, parts)
+        else:
+            values, replicates = self._by_cells(metric, place, of_parts, *inside.shape)
+        values[answered == 0] = np.nan
+        replicates[np.broadcast_to(answered[:, None, :] == 0, replicates.shape)] = np.nan
+        return answered.astype(np.int64), values, replicates
+
+    def _one_by_one(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Values and replicates of ``in_parts`` of what is no sum."""
+        values = np.full((len(parts), len(self.runs)), np.nan)
+        replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
+        place = {run: index for index, run in enumerate(self.runs)}
+        for index, inside in enumerate(parts):
+            part = self.keep(inside[self.places])
+            if part.runs:
+                there = [place[run] for run in part.runs]
+                values[index, there] = part.values(metric)
+                replicates[index][:, there] = part.replicates(metric)
+        return values, replicates
+
+    def _by_cells(
+        self, metric: Metric, place: NDArray[np.int64], of_parts: Callable[[Floats], Floats], cells: int, parts: int
+    ) -> tuple[Floats, Floats]:
+        """Values and replicates of ``in_parts`` from totals of cells; ``place`` is run * cells + cell of each row."""
+        contributions = self._contributions(metric)
+        totals = {name: added(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
+        values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
+        width = sum(math.prod(total.shape[2:]) for total in totals.values())
+        at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
+        replicates = np.empty((parts, REPLICATES, len(self.runs)))
+        for first in range(0, len(self.runs), at_once):
+            runs = slice(first, min(first + at_once, len(self.runs)))
+            rows = slice(self.starts[first], self.ends[runs.stop - 1])
+            cluster, at, many = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
+            drawn = {
+                name: of_parts(draw(cluster, at, many, self._drawn_from, column[rows])) for name, column in contributions.items()
+            }
+            replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
+        return values, replicates
+
+    def items_of(self, run: int) -> tuple[Floats, Floats]:
+        """Confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
+        confidence, correct = self._pairs()
+        start, end = self._cuts(self.starts)[run : run + 2]
+        return confidence[start:end], correct[start:end]
+
+    def questions_with(self, metric: Metric) -> NDArray[np.int64]:
+        """Questions of each run that the metric could use, shape (runs,)."""
+        each = self._contributions(metric).get("questions", np.ones(len(self.places)))
+        return self.totals({"questions": each})["questions"].astype(int)
+
+    def keep(self, rows: NDArray[np.bool_]) -> Evidence:
+        """Only some rows, from the same selection; runs that have none of them are left out."""
+        left, starts = np.unique(self._run_of_rows[rows], return_index=True)
+        pairs = self.item_pairs
+        if pairs is not None:
+            items = np.repeat(rows, self.sums["items"].astype(np.int64))
+            pairs = pairs[0][items], pairs[1][items]
+        return Evidence(
+            runs=tuple(self.runs[index] for index in left),
+            starts=starts.astype(np.int64),
+            asked=self.asked,
+            places=self.places[rows],
+            sums={name: values[rows] for name, values in self.sums.items()},
+            bins=None if self.bins is None else self.bins.take(np.flatnonzero(rows)),
+            item_pairs=pairs,
+            conventions=self.conventions,
+        )
+
+    def _contributions(self, metric: Metric) -> dict[str, Floats | Sparse]:
+        columns = self.sums | (self.bins.columns() if self.bins is not None else {})
+        read = {name: columns[name] for name in metric.reads(self.conventions)}
+        if metric.contributions is as_they_are:
+            return read
+        return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
+
+    def _drawn(self, values: Floats | Sparse, name: str | None) -> Floats:
+        """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
+
+        Args:
+            values: the column.
+            name: under which it is kept for the next metric that needs it; None where it is the metric's own.
+        """
+        if name is None or name not in self._resampled:
+            drawn = draw(self._clusters, self._run_of_rows, len(self.runs), self._drawn_from, values)
+            if name is None:
+                return drawn
+            self._resampled[name] = drawn
+        return self._resampled[name]
+
+    def _mass_drawn(self, count: int) -> dict[str, Floats]:
+        """Totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
+        if BIN_COLUMNS[0] not in self._resampled:
+            bins = np.moveaxis(self._by_run(lambda run: mass_bins_replicates(*run, count), 3, count), 2, 0)
+            self._resampled.update(zip(BIN_COLUMNS, bins, strict=True))
+        return {name: self._resampled[name] for name in BIN_COLUMNS}
+
+    def _by_run(self, replicates: Callable[[tuple[Floats, Floats, NDArray[np.int64], int]], Floats], *shape: int) -> Floats:
+        """Replicates, each of a shape, of what needs the items of one run after the other, stacked along the second axis."""
+        confidence, correct = self._pairs()
+        cuts = self._cuts(self.starts).tolist()
+        cluster = np.repeat(self._clusters, self.sums["items"].astype(np.int64))
+        runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from)) for a, b in pairwise(cuts)]
+        return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0, *shape))
+
+    @cached_property
+    def _clusters(self) -> NDArray[np.int64]:
+        """Cluster of each row's question, shape (rows,)."""
+        return clusters(self.selected)[self.places]
+
+    @property
+    def _drawn_from(self) -> int:
+        """Number of clusters that replicates draw from."""
+        return drawn_from(self.selected)
+
+    @cached_property
+    def _run_of_rows(self) -> NDArray[np.int64]:
+        """Index of each row's run, shape (rows,)."""
+        return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
+
+    def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
+        """Totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
+        count = self.conventions.mass_bins
+        if not metric.binned or count is None:
+            return {}
+        bins = mass_bins(*self._pairs(), count, np.diff(self._cuts(firsts)))
+        return dict(zip(BIN_COLUMNS, bins, strict=True))
+
+    def _from_pairs(self, metric: Metric, firsts: NDArray[np.int64]) -> Floats:
+        """A metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
+        confidence, correct = self._pairs()
+        cuts = self._cuts(firsts).tolist()
+        return np.array([metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
+
+    def _pairs(self) -> tuple[Floats, Floats]:
+        assert self.item_pairs is not None, "gathered for metrics that need no pairs"
+        return self.item_pairs
+
+    def _cuts(self, firsts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Index of the first item of each of the rows ``firsts``, and the number of items, shape (firsts + 1,)."""
+        return self._items_before[np.append(firsts, len(self.places)).astype(np.int64)]
+
+    @cached_property
+    def _items_before(self) -> NDArray[np.int64]:
+        """Number of items before each row and, last, of all, shape (rows + 1,)."""
+        return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
+
+
+def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: str | None = None) -> Evidence:
+    """Read what the metrics need for a selection.
+
+    Whole questions come from the statistics kept at ingest, which are held in memory; where clues are filtered, the same
+    statistics are computed from the responses that remain. An equal-mass binning needs the responses themselves.
+
+    Args:
+        snapshot: the store.
+        selection: what is looked at.
+        metrics: what will be asked of the evidence.
+        responses: table to read in place of the store's responses, and then of the statistics kept of them.
+    """
+    reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
+    with_clauses, parameters = select.chosen(selection)
+    asked = snapshot.frame(
+        f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
+    )
+    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
+    by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
+    pairs = bool(by_mass or any(metric.pairs is not None for metric in metrics))
+    whole = reads & {*distributions.COLUMNS}
+    needed = reads - whole - {"difficulty"}
+    if selection.revealed or responses:
+        found = select.anew(snapshot, selection, needed, pairs, responses)
+    else:
+        found = select.kept(snapshot, selection.dataset, runs, asked, needed, pairs)
+    sums, starts = found.sums, np.flatnonzero(np.diff(found.run, prepend=-1))
+    if "difficulty" in reads:
+        sums["difficulty"] = numbers(asked["difficulty"])[found.places]
+    if whole:
+        answers = distributions.Source(with_clauses, select.kept_responses(selection, parameters), parameters)
+        named = pl.DataFrame({"run": runs["run"].gather(found.run), "question_id": asked["question_id"].gather(found.places)})
+        sums |= distributions.columns(snapshot, selection.dataset, answers, named, whole, selection.conventions)
+    return Evidence(
+        runs=tuple(Run(*row) for row in runs[found.run[starts]].select("run", "model", "elicitation").iter_rows()),
+        starts=starts.astype(np.int64),
+        asked=asked["question_id"].to_numpy(),
+        places=found.places,
+        sums=sums,
+        bins=found.bins,
+        item_pairs=found.pairs,
+        conventions=selection.conventions,
+    )
+
+
+def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
+    """Kinds of questions by the parts that they are in: 1 where a kind is in a part, shape (kinds, parts), and each question's.
+
+    Args:
+        parts: which questions are in each part, shape (parts, questions).
+    """
+    kind = np.zeros(parts.shape[1], dtype=np.int64)
+    for first in range(0, len(parts), 32):
+        some = parts[first : first + 32]
+        bits = (some * (np.int64(1) << np.arange(len(some)))[:, None]).sum(axis=0)
+        kind = np.unique((kind << 32) | bits, return_inverse=True)[1]
+    kinds, example = np.unique(kind, return_index=True)
+    assert len(kinds) == kind.max(initial=-1) + 1
+    return parts[:, example].T.astype(float), kind

@@ -1,0 +1,262 @@
+"""The statistics and items of runs as columns in memory: read once for each run, filtered as often as asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import DTypeLike, NDArray
+
+from data.statistics import BIN_COLUMNS, BINS_USED
+from data.store.generations import Snapshot
+from data.store.memory import Sized
+from data.sums import BINS
+from queries.metrics.kernels.arrays import Floats, Ints
+
+V = TypeVar("V", bound=Sized)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A column of shape (rows, BINS) of which most is 0: what is not 0, by row and, within one, by bin.
+
+    Attributes:
+        first: index of each row's first entry and, last, how many entries there are, shape (rows + 1,).
+        bin: of each entry, shape (entries,).
+        values: of each entry, shape (entries,).
+    """
+
+    first: Ints
+    bin: NDArray[np.int8]
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> Sparse:
+        """Some rows."""
+        first, entries = _ranges(self.first, np.arange(len(self))[rows])
+        return Sparse(first, self.bin[entries], self.values[entries])
+
+
+def added(column: Floats | Sparse, places: Ints, count: int) -> Floats:
+    """Totals of a column of shape (rows, ...) over the rows of each of ``count`` places: shape (count, ...).
+
+    Args:
+        column: what is added up.
+        places: of each row, shape (rows,).
+        count: how many places there are.
+    """
+    if isinstance(column, Sparse):
+        cells = np.repeat(places * BINS, np.diff(column.first)) + column.bin
+        return np.bincount(cells, column.values, count * BINS).astype(float, copy=False).reshape(count, BINS)
+    flat = column.reshape(len(column), math.prod(column.shape[1:]))  # no columns where a dataset has no classes
+    each = np.zeros((count, flat.shape[1]))
+    for index, values in enumerate(flat.T):
+        each[:, index] = np.bincount(places, values, count)
+    return each.reshape(count, *column.shape[1:])
+
+
+def dense(column: Floats | Sparse) -> Floats:
+    """A column with every 0 written out, shape (rows, ...)."""
+    return added(column, np.arange(len(column)), len(column)) if isinstance(column, Sparse) else column
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of confidence of some rows that hold items: ``first`` and ``bin`` as of ``Sparse``; each of ``BIN_COLUMNS``."""
+
+    first: Ints
+    bin: NDArray[np.int8]
+    values: dict[str, Floats]
+
+    @classmethod
+    def of(cls, table: pl.DataFrame) -> Bins:
+        """From the columns of the statistics."""
+        used = (table[BINS_USED].to_numpy()[:, None] >> np.arange(BINS)) & 1 == 1
+        first = np.append(0, np.cumsum(used.sum(axis=1)))
+        values = {name: table[name].explode(empty_as_null=False).to_numpy() for name in BIN_COLUMNS}
+        return cls(first, np.nonzero(used)[1].astype(np.int8), values)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
+
+    def take(self, rows: Ints) -> Bins:
+        """Those of some rows, by ascending indices."""
+        if len(rows) == len(self.first) - 1:
+            return self
+        first, entries = _ranges(self.first, rows)
+        return Bins(first, self.bin[entries], {name: values[entries] for name, values in self.values.items()})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bins]) -> Bins:
+        """Those of one part after the other."""
+        before = np.cumsum([0, *(len(part.bin) for part in parts)])
+        first = [part.first[:-1] + start for part, start in zip(parts, before[:-1], strict=True)]
+        values = {name: joined([part.values[name] for part in parts], float) for name in BIN_COLUMNS}
+        return cls(np.append(joined(first, np.int64), before[-1]), joined([part.bin for part in parts], np.int8), values)
+
+    def columns(self) -> dict[str, Sparse]:
+        """Each of ``BIN_COLUMNS``."""
+        return {name: Sparse(self.first, self.bin, values) for name, values in self.values.items()}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How the rows of one run's statistics lie in memory.
+
+    Attributes:
+        positions: position in the dataset of the question of each row, ascending, shape (rows,).
+        order: place of each row among the run's rows in the table, shape (rows,).
+    """
+
+    positions: NDArray[np.int32]
+    order: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.positions.nbytes + self.order.nbytes
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of one run, by row of its statistics and, within one, by clue.
+
+    Attributes:
+        first: index of each row's first item and, last, how many there are, shape (rows + 1,).
+        clue, confidence, correct: of each item, shape (items,).
+    """
+
+    first: Ints
+    clue: NDArray[np.int32]
+    confidence: Floats
+    correct: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
+
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
+        starts, items = _ranges(self.first, rows)
+        return items, np.diff(starts)
+
+
+def placements(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Placement]:
+    """How the statistics of each run lie in memory."""
+    sql = """select list_position($runs, s.run) as run, q.position
+        from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
+        where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
+
+    def placed(_: str, table: pl.DataFrame) -> Placement:
+        positions = table["position"].to_numpy()
+        order = np.argsort(positions, kind="stable")
+        return Placement(positions[order].astype(np.int32), order.astype(np.int32))
+
+    return snapshot.held(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
+
+
+def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
+    """A column of the statistics of each run, one number per row as it lies, NaN for null."""
+    return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: numbers(table[name]))
+
+
+def bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
+    """The bins of confidence of the statistics of each run."""
+    return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.of)
+
+
+def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Items]:
+    """The items of each run."""
+
+    def read(missing: list[str]) -> dict[str, Items]:
+        counts = dict(zip(missing, column(snapshot, dataset, missing, "items"), strict=True))
+
+        def made(run: str, table: pl.DataFrame) -> Items:
+            first = np.append(0, np.cumsum(counts[run])).astype(np.int64)
+            clue = table["clue"].cast(pl.Int32).to_numpy()
+            return Items(first, clue, numbers(table["confidence"]), numbers(table["correct"]))
+
+        return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), made)
+
+    return snapshot.held(dataset, "items", runs, read)
+
+
+def logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
+    """Log-probability of the guess of each of the items of each run, NaN where it is unknown."""
+    sql = _responses("list_sum(p.token_logprobs) as logprob")
+    return snapshot.held(
+        dataset,
+        "logprobs",
+        runs,
+        lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: numbers(table["logprob"])),
+    )
+
+
+def numbers(column: pl.Series) -> Floats:
+    """A column as floats, NaN for null."""
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
+    """One part after the other, also where there is none."""
+    return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
+
+
+def _statistics(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], made: Callable[[pl.DataFrame], V]
+) -> list[V]:
+    """What is made of columns of each run's statistics, of one row per question as it lies."""
+    # DuckDB gives rows in the order of the table where nothing else is asked for.
+    sql = f"""select list_position($runs, run) as run, {", ".join(columns)} from statistics
+        where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""
+
+    def read(missing: list[str]) -> dict[str, V]:
+        order = dict(zip(missing, placements(snapshot, dataset, missing), strict=True))
+        return _read(snapshot, dataset, missing, sql, lambda run, table: made(_in_order(table, order[run].order)))
+
+    return snapshot.held(dataset, name, runs, read)
+
+
+def _responses(columns: str) -> str:
+    """SQL for columns of the responses ``p`` of some runs, by run, question and clue."""
+    return f"""select list_position($runs, p.run) as run, {columns}
+        from responses p join questions q on q.dataset = p.dataset and q.question_id = p.question_id
+        where p.dataset = $dataset and p.run between $first and $last and list_contains($runs, p.run)
+        order by 1, q.position, p.clue"""
+
+
+def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, made: Callable[[str, pl.DataFrame], V]) -> dict[str, V]:
+    """What is made of the rows of each run, in the order in which ``sql`` gives them: its column ``run`` counts from 1."""
+    # The runs' range lets DuckDB pass over what it need not read: rows of a run stand together.
+    parameters = {"dataset": dataset, "runs": runs, "first": min(runs), "last": max(runs)}
+    found = snapshot.frame(sql, parameters)
+    found = _in_order(found, np.argsort(found["run"].to_numpy(), kind="stable"))
+    ends = np.searchsorted(found["run"].to_numpy(), np.arange(1, len(runs) + 2))
+    return {run: made(run, found[a:b]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
+
+
+def _in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:
+    """The rows of a table in some order: mostly, they are in it already."""
+    return table if (np.diff(order) == 1).all() else table[order]
+
+
+def _ranges(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Index of the first entry of each of some rows among their entries, and number of these; and the indices of the entries.
+
+    Args:
+        first: of all rows, shape (all rows + 1,).
+        rows: indices, ascending.
+    """
+    counts = np.diff(first)[rows]
+    starts = np.append(0, np.cumsum(counts))
+    return starts, np.repeat(first[rows] - starts[:-1], counts) + np.arange(starts[-1])

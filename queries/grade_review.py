@@ -1,0 +1,54 @@
+"""Grades that a person should look at before a run is published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from data.importing.grading import doubt
+from data.store.generations import Snapshot
+
+LOOKED_AT = 20_000  # distinct guesses: more would take minutes
+TOLD = 200
+
+
+class UncertainGrade(msgspec.Struct):
+    """A guess whose grade is uncertain, with the clues at which it was given."""
+
+    question_id: str
+    clues: list[int]
+    guess: str
+    answer: str
+    correct: float  # as it was graded
+    reason: str
+
+
+class GradeReview(msgspec.Struct):
+    """The uncertain grades: how many guesses, and the first of them; ``looked_at`` of ``graded`` guesses were looked at."""
+
+    total: int
+    graded: int
+    looked_at: int
+    guesses: list[UncertainGrade]
+
+
+def doubts(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
+    """Uncertain grades of some runs: guesses that were graded against an answer line, in the dataset's order of questions.
+
+    Where there are very many distinct guesses, those that would be prompted on are looked at first.
+    """
+    rows = snapshot.rows(
+        f"""select question_id, any_value(q.answer), guess, min(r.correct), list_sort(list(distinct clue)), count(*) over ()
+        from responses r join questions q using (dataset, question_id)
+        where list_contains($runs::varchar[], r.run) and r.graded in ('answer', 'prompt') and guess is not null and correct = 0
+        group by question_id, guess
+        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {LOOKED_AT}""",
+        {"runs": list(runs)},
+    )
+    found = []
+    for question_id, answer, guess, correct, clues, _ in rows:
+        reason = doubt(answer, guess)
+        if reason:
+            found.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
+    return GradeReview(len(found), rows[0][5] if rows else 0, len(rows), found[:TOLD])

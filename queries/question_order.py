@@ -1,0 +1,156 @@
+"""The order of the questions of a selection: by a fact, a metric of a run, the difference of two runs, or who was wrong early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import polars as pl
+
+from data.store.generations import Snapshot
+from queries.engine.evidence import gather
+from queries.engine.select import chosen, kept_responses
+from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.selection import BadRequest, Selection
+
+# What can be sorted by beside what runs said.
+FACTS = ("position", "question_id", "category", "subcategory", "radius", "difficulty", "people")
+WRONG = "wrong"  # of a run: confidently wrong before people knew
+SINGLE = tuple(metric for metric in METRICS if metric.single)
+VALUED = pl.Schema({"question_id": pl.String, "value": pl.Float64})
+
+
+class Order(msgspec.Struct):
+    """Question ids in order and, unless that is by a fact, what each is sorted by: a value or None, those with None last."""
+
+    questions: list[str]
+    values: list[float | None] | None
+
+
+@dataclass(frozen=True)
+class Sort:
+    """What ``sort`` names.
+
+    Attributes:
+        key: as the address has it, without the sign.
+        descending: greatest first.
+        by: a fact of the question, ``wrong``, the metric of a run, or the difference of two runs in it.
+        metric: the metric, where one is named.
+        runs: none for a fact, one, or two: then what is sorted by is that of the first minus that of the second.
+    """
+
+    key: str
+    descending: bool
+    by: Literal["fact", "wrong", "metric", "difference"]
+    metric: Metric | None = None
+    runs: tuple[str, ...] = ()
+
+
+def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
+    """Read ``sort``: a fact, ``METRIC:RUN``, ``METRIC:RUN-RUN`` or ``wrong:RUN``, with ``-`` in front for descending.
+
+    Args:
+        sort: as it stands in the address.
+        runs: the runs of the dataset; ids are hexadecimal, so that a ``-`` cannot stand in one.
+        dataset: what errors call it.
+
+    Raises:
+        BadRequest: there is no such fact, metric of a single question, or run.
+    """
+    descending, key = sort.startswith("-"), sort.removeprefix("-")
+    if key in FACTS:
+        return Sort(key, descending, "fact")
+    name, _, said = key.partition(":")
+    metric = CATALOGUE.get(name)
+    if name != WRONG and (metric is None or not metric.single):
+        raise BadRequest("unknown_value", f"Questions cannot be sorted by {key!r}.", "sort", ALLOWED)
+    named = said.split("-") if name != WRONG else [said]
+    if len(named) > 2:
+        raise BadRequest("unknown_value", f"{said!r} names more than two runs.", "sort", [f"{name}:RUN", f"{name}:RUN-RUN"])
+    for place, run in enumerate(named):
+        if run not in runs:
+            before = "".join(f"{known}-" for known in named[:place])
+            message = f"Dataset {dataset!r} has no run {run!r}."
+            raise BadRequest("unknown_value", message, "sort", [f"{name}:{before}{known}" for known in runs])
+    if len(named) == 2 and named[0] == named[1]:
+        others = [f"{name}:{named[0]}-{run}" for run in runs if run != named[0]]
+        raise BadRequest("unknown_value", "A run does not differ from itself: name two runs.", "sort", others)
+    if metric is None:
+        return Sort(key, descending, "wrong", None, tuple(named))
+    return Sort(key, descending, "difference" if len(named) == 2 else "metric", metric, tuple(named))
+
+
+ALLOWED = [
+    *FACTS,
+    *(f"{metric.key}:RUN" for metric in SINGLE),
+    *(f"{metric.key}:RUN-RUN" for metric in SINGLE),
+    f"{WRONG}:RUN",
+]
+
+
+def order(snapshot: Snapshot, selection: Selection, sort: str = "position") -> Order:
+    """The questions of a selection in order; its filters on runs are no matter. Ties are in the dataset's order.
+
+    Raises:
+        BadRequest: ``sort`` names what there is not.
+    """
+    runs = [
+        run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
+    ]
+    asked = read_sort(sort, runs, selection.dataset)
+    condition, parameters = selection.question_filter()
+    if asked.by == "fact":
+        value = {"people": f"(select last(h.team_share order by h.clue) {_of_question('h')})"}.get(asked.key, f"q.{asked.key}")
+    else:
+        value = "null"
+    facts = snapshot.frame(
+        f"select q.question_id, q.position, {value} as value from questions q where {condition} order by q.position", parameters
+    )
+    if asked.by != "fact":
+        values = _values(snapshot, selection, asked).with_columns(pl.col("value").fill_nan(None))
+        facts = facts.drop("value").join(values, on="question_id", how="left", maintain_order="left")
+    found = facts.sort("value", "position", descending=[asked.descending, False], nulls_last=True)
+    return Order(found["question_id"].to_list(), None if asked.by == "fact" else found["value"].to_list())
+
+
+def _of_question(table: str) -> str:
+    return f"from curves {table} where {table}.dataset = q.dataset and {table}.question_id = q.question_id"
+
+
+def _values(snapshot: Snapshot, selection: Selection, asked: Sort) -> pl.DataFrame:
+    """What each question that the runs answered is sorted by."""
+    selection = selection.but(run=asked.runs, model=(), elicitation=())
+    if asked.metric is None:
+        return _wrong(snapshot, selection)
+    evidence = gather(snapshot, selection, [asked.metric])
+    values = evidence.per_question(asked.metric)
+    of = {
+        run.run: pl.DataFrame({"question_id": evidence.questions[first:last], "value": values[first:last]}, schema=VALUED)
+        for run, first, last in zip(evidence.runs, evidence.starts, evidence.ends, strict=True)
+    }
+    sides = [of.get(run, pl.DataFrame(schema=VALUED)) for run in asked.runs]
+    if len(sides) == 1:
+        return sides[0]
+    return sides[0].join(sides[1], on="question_id").select("question_id", pl.col("value") - pl.col("value_right"))
+
+
+def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+    """Of the run of a selection: how sure it was of a wrong guess while people did not know, max over clues (1 - h)(1 - y) c.
+
+    In [0, 1]. Nobody knew what no human team was asked: h is 0 there, as before the first buzz.
+    """
+    curve = early_curve(selection)
+    with_clauses, parameters = chosen(selection)
+    return snapshot.frame(
+        f"""{with_clauses}
+        select p.question_id, max((1 - coalesce(h.{curve}, 0)) * (1 - p.correct) * p.confidence) as value
+        from ({kept_responses(selection, parameters)}) p left join curves h using (dataset, question_id, clue) group by 1""",
+        parameters,
+    )
+
+
+def early_curve(selection: Selection) -> str:
+    """The human curve by which people knew or did not."""
+    return selection.conventions.human or "buzz_share"

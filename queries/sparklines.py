@@ -1,0 +1,75 @@
+"""Confidence over the clues of some questions, beside what people knew: what the small figures of the list are drawn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from data.store.generations import Snapshot
+from queries.engine.select import chosen, kept_responses
+from queries.question_order import early_curve
+from queries.selection import Selection
+
+
+class Said(msgspec.Struct):
+    """A run over the clues of one question, in their order.
+
+    ``revealed`` is the fraction of the question that is revealed at the end of each clue, ``correct`` that of its last guess.
+    """
+
+    revealed: list[float]
+    confidence: list[float]
+    correct: float
+
+
+class Known(msgspec.Struct):
+    """The human curve over the clues of one question: 0 before the first buzz."""
+
+    revealed: list[float]
+    h: list[float]
+
+
+class Spark(msgspec.Struct):
+    """One question; ``people`` is None where nobody heard it."""
+
+    runs: dict[str, Said]
+    people: Known | None
+
+
+class Sparks(msgspec.Struct):
+    """Question id -> what was said over its clues."""
+
+    questions: dict[str, Spark]
+
+
+def sparks(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparks:
+    """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
+    selection = selection.but(questions=ids)
+    with_clauses, parameters = chosen(selection)
+    said = snapshot.rows(
+        f"""{with_clauses}
+        select p.run, p.question_id, list(k.revealed order by p.clue), list(p.confidence order by p.clue),
+            last(p.correct order by p.clue)
+        from ({kept_responses(selection, parameters)}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
+        parameters,
+    )
+    found = {name: Spark({}, known) for name, known in _people(snapshot, selection, ids).items()}
+    for run, name, revealed, confidence, correct in said:
+        found[name].runs[run] = Said(revealed, confidence, correct)
+    return Sparks(found)
+
+
+def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, Known | None]:
+    """The human curve of each question, None where nobody heard it."""
+    low, high = selection.revealed or (0.0, 1.0)
+    parameters: dict[str, Any] = {"dataset": selection.dataset, "ids": list(ids), "low": low, "high": high}
+    rows = snapshot.rows(
+        f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{early_curve(selection)}, 0) order by h.clue)
+        from curves h join clues k using (dataset, question_id, clue)
+        where h.dataset = $dataset and list_contains($ids::varchar[], h.question_id) and k.revealed between $low and $high
+        group by 1""",
+        parameters,
+    )
+    heard = {name: Known(revealed, h) for name, revealed, h in rows}
+    return {name: heard.get(name) for name in ids}

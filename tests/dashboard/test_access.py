@@ -1,0 +1,357 @@
+"""What somebody may try who should not get in: each attempt is refused in the one envelope, and nothing changes."""
+
+import csv
+import gzip
+import http.client
+import io
+import json
+import re
+import shutil
+import socket
+import time
+import zipfile
+from urllib.parse import quote, urlsplit
+
+import polars as pl
+import pytest
+from test_upload_api import ADDRESS, post, upload_client
+
+from dashboard.uploads import token_throttle
+from data.tokens import Tokens
+from tests.helpers.serving import run_cli, start_server
+
+ROW = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
+WRITING = [("POST", ADDRESS), ("DELETE", f"{ADDRESS}/RUN"), ("POST", f"{ADDRESS}/RUN/restore")]
+
+
+@pytest.fixture(scope="module")
+def standing(seeded, tmp_path_factory):
+    return upload_client(shutil.copytree(seeded, tmp_path_factory.mktemp("standing") / "store"))
+
+
+@pytest.fixture(scope="module")
+def open_client(seeded, tmp_path_factory):
+    return upload_client(shutil.copytree(seeded, tmp_path_factory.mktemp("open") / "store"), uploads="open")
+
+
+@pytest.fixture(autouse=True)
+def forget(request):
+    """Failures of one test are not those of another."""
+    for name in {"standing", "open_client"} & set(request.fixturenames):
+        (request.getfixturevalue(name).store / "cache" / "failed_tokens.json").unlink(missing_ok=True)
+
+
+def attempt(upload, method, path, status, headers=(), **more):
+    run = upload.service.snapshot().rows("select run from runs order by position limit 1")[0][0]
+    version = upload.service.store.version()
+    answer = upload.client.open(path.replace("RUN", run), method=method, headers=dict(headers), **({"data": ROW} | more))
+    assert answer.status_code == status, answer.text
+    assert upload.service.store.version() == version
+    assert set(answer.json["error"]) >= {"code", "message", "field", "allowed", "rows"}
+    return answer
+
+
+@pytest.mark.parametrize(("method", "path"), WRITING)
+def test_without_a_right_token_nobody_writes(standing, method, path):
+    tokens = Tokens(standing.store)
+    name = f"gone-{method}-{len(path)}"
+    revoked = tokens.create(name)
+    tokens.revoke(name)
+    right = standing.auth["Authorization"]
+    answer = attempt(standing, method, path, 401)
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer") and answer.json["error"]["code"] == "no_token"
+    wrong = ["Bearer x", "Bearer", "Bearer  ", right[:-1], right + "x", right.replace("Bearer", "Basic"), "x"]
+    for said in wrong:
+        answer = attempt(standing, method, path, 401, {"Authorization": said})
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer") and answer.json["error"]["code"] == "wrong_token"
+    answer = attempt(standing, method, path, 403, {"Authorization": f"Bearer {revoked}"})
+    assert answer.json["error"]["code"] == "revoked_token"
+    # The digest, which somebody may have read, is no token; nor is a token in the address or in a cookie.
+    attempt(standing, method, path, 401, {"Authorization": f"Bearer {tokens.all()[0].digest}"})
+    attempt(standing, method, f"{path}?token={right.split()[1]}", 401)
+    attempt(standing, method, path, 401, {"Cookie": f"token={right.split()[1]}"})
+
+
+def test_wrong_tokens_are_slowed_down_and_right_ones_are_not(standing):
+    for _ in range(token_throttle.MOST):
+        attempt(standing, "POST", ADDRESS, 401, {"Authorization": "Bearer x"})
+    answer = attempt(standing, "POST", ADDRESS, 429, {"Authorization": "Bearer x"})
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    answer = attempt(standing, "POST", ADDRESS, 422, standing.auth)
+    # Somewhere else, nobody waits.
+    attempt(standing, "POST", ADDRESS, 401, {"Authorization": "Bearer x"}, environ_overrides={"REMOTE_ADDR": "10.0.0.9"})
+
+
+def test_off_means_off(copied):
+    upload = upload_client(copied, uploads="off")
+    for method, path in WRITING:
+        for headers in ({}, upload.auth, {"Authorization": "Bearer x"}):
+            assert attempt(upload, method, path, 403, headers).json["error"]["code"] == "uploads_off"
+
+
+CROSS = [
+    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:81"}, {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"}, {"Origin": ""},
+    {"Origin": "http://localhost.evil.example"}, {"Origin": "http://evil.example/localhost"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("headers", CROSS)
+@pytest.mark.parametrize(("method", "path"), WRITING)
+def test_without_tokens_pages_of_other_sites_may_not_write(open_client, method, path, headers):
+    assert attempt(open_client, method, path, 403, headers).json["error"]["code"] == "cross_site"
+
+
+def test_without_tokens_our_own_pages_and_programs_may(open_client):
+    for name, headers in {"curl": {}, "page": {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}}.items():
+        open_client.auth = {}
+        said = post(open_client, ROW, 201, f"dataset=pyramid&model={name}", headers=headers)
+        assert open_client.client.get(f"{ADDRESS}/{said['runs'][0]['run']}").json["imported_by"] == "open"
+
+
+HOSTS = [
+    "evil.example",
+    "evil.example:8050",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "[::2]",
+    "2130706433",
+    "",
+    "a b",
+]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("which", ["standing", "open_client"])
+def test_a_strange_host_name_is_refused_everywhere(request, which, host):
+    """A page whose name was made to point here (DNS rebinding) must neither write nor read."""
+    upload = request.getfixturevalue(which)
+    for method, path in [
+        *WRITING,
+        ("GET", ADDRESS),
+        ("GET", "/"),
+        ("GET", "/assets/theme.js"),
+        ("POST", "/_dash-update-component"),
+    ]:
+        answer = upload.client.open(path, method=method, headers={"Host": host} | upload.auth, data=b"")
+        assert answer.status_code in (400, 403), (path, answer.status_code)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8050", "127.0.0.1:1", "127.1.2.3", "[::1]:8050", "LOCALHOST", "a.localhost"]
+)
+def test_loopback_names_are_right(standing, host):
+    assert standing.client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+def test_hosts_can_be_named(copied):
+    upload = upload_client(copied, host="0.0.0.0", hosts="lab.example")
+    status = {
+        host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in ("lab.example:80", "other.example")
+    }
+    assert status == {"lab.example:80": 200, "other.example": 403}
+
+
+NAMES = [
+    "../../../etc/passwd",
+    "..\\..\\x.csv",
+    "/etc/passwd",
+    "a\x00b",
+    "\u202egnp.csv",
+    "CON",
+    "x" * 5000,
+    "'; drop table runs; --",
+    "<script>",
+]
+
+
+def test_a_file_name_is_only_a_name(open_client):
+    open_client.auth = {}
+    before = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
+    for index, name in enumerate(NAMES):
+        form = {"file": (io.BytesIO(ROW), name), "dataset": "pyramid", "model": f"n{index}"}
+        said = post(open_client, form, 201, "")
+        kept = open_client.client.get(f"{ADDRESS}/{said['runs'][0]['run']}").json["file_name"]
+        assert "/" not in kept and "\\" not in kept and "\x00" not in kept and len(kept) <= 200 and kept.isprintable()
+    after = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
+    assert {path.name for path in after - before if not re.match(r"gen-|incoming|LOCK|CURRENT", path.name)} == set()
+
+
+def zipped(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return out.getvalue()
+
+
+FILES = {
+    "the mark of Parquet, a footer of 4 GB": (b"PAR1" + bytes(64) + b"\xff\xff\xff\xffPAR1", "damaged or cut short"),
+    "UTF-16": (ROW.decode().encode("utf-16-le"), "UTF-16"),
+    "a gzip bomb": (gzip.compress(bytes(12 * 2**20)), "unpacks to more than 10 MiB"),
+    "a gzip bomb in each member": (
+        zipped(
+            **{"dataset.json": '{"dataset": "new", "kind": "single"}', "questions.csv": "question_id\nlit-01\n"},
+            **{f"responses__{index}.csv.gz": gzip.compress(ROW + bytes(2**20)) for index in range(12)},
+        ),
+        "unpacks to more than 10 MiB",
+    ),
+    "a path that leads out": (zipped(**{"..__..__evil": "x"}), "leads out of it"),
+    "a hundred thousand lists": (b'{"question_id": ' + b"[" * 100_000, "nests too deeply"),
+    "half a million short rows": (b"question_id,clue,guess,confidence\n" + b"x\n" * 500_000, "1 field where the header has 4"),
+    "a web page": (b"<html><script>alert(1)</script></html>", "the format is not recognised"),
+    "NUL": (bytes(1000), "NUL bytes"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_hostile_file_is_refused_with_a_reason(copied, case):
+    """A few of those in tests/helpers/hostile_files.py, the whole way."""
+    upload = upload_client(copied, max_upload_mb=1)
+    content, reason = FILES[case]
+    version = upload.service.store.version()
+    said = post(upload, content[: 2**20], 422)["error"]
+    assert upload.service.store.version() == version
+    assert any(reason in row["reason"] for row in said["rows"]), said
+    assert not any(str(copied) in row["reason"] or "clueline-scratch" in row["reason"] for row in said["rows"])
+
+
+def test_what_looks_like_a_page_goes_out_as_a_file(open_client):
+    """Guesses go out as they came in, and no browser shows them as anything but text."""
+    guesses = ["<script>alert(1)</script>", '=HYPERLINK("http://evil.example")', "\u202egnp", "+1", "@x", "🙂", "-1"]
+    rows = [{"question_id": "lit-01", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[:5])]
+    rows += [{"question_id": "lit-02", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[5:])]
+    open_client.auth = {}
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    said = post(open_client, content, 201, "dataset=pyramid&model=<b>page</b>&filename=<img src=x>.jsonl".replace(" ", "%20"))
+    run = said["runs"][0]["run"]
+    for form, kind in (("csv", "text/csv"), ("jsonl", "application/x-ndjson"), ("parquet", "application/")):
+        answer = open_client.client.get(f"{ADDRESS}/{run}/responses.{form}")
+        assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+        assert not set(answer.headers["Content-Disposition"]) & set("<>\r\n/")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.mimetype.startswith(kind)
+        if form == "csv":
+            found = [row["guess"] for row in csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))]
+        elif form == "jsonl":
+            found = [json.loads(line)["guess"] for line in answer.get_data(as_text=True).splitlines()]
+        else:
+            found = pl.read_parquet(io.BytesIO(answer.data))["guess"].to_list()
+        assert found == guesses
+    for path in (f"{ADDRESS}/{run}", ADDRESS, "/api/v1/questions/pyramid/lit-01"):
+        answer = open_client.client.get(path)
+        assert answer.mimetype == "application/json" and answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+RUNS = ["../../x", "%2e%2e%2fx", "x'; drop table runs; --", "\x00", "a" * 3000, "é", ".", "*"]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_id_is_only_a_value(standing, run):
+    for method, path in (("DELETE", f"{ADDRESS}/{quote(run, safe='')}"), ("POST", f"{ADDRESS}/{quote(run, safe='')}/restore")):
+        answer = standing.client.open(path, method=method, headers=standing.auth)
+        assert answer.status_code in (404, 308), answer.text
+    assert standing.client.get(ADDRESS).status_code == 200
+
+
+def test_queries_and_bodies_have_a_size(standing):
+    assert attempt(standing, "GET", f"{ADDRESS}?q={'x' * 8000}", 414).json["error"]["code"] == "too_long"
+    large = bytes(8 * 2**20 + 1)
+    assert standing.client.post("/_dash-update-component", data=large).status_code == 413
+    attempt(standing, "DELETE", f"{ADDRESS}/RUN", 413, standing.auth, data=large)
+
+
+def test_every_answer_has_the_headers_that_browsers_need(standing):
+    for path in ("/", "/nowhere", ADDRESS, "/api/nowhere", "/assets/theme.js", "/healthz", f"{ADDRESS}/x"):
+        headers = standing.client.get(path).headers
+        policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+        assert policy["default-src"] == "'self'" and policy["frame-ancestors"] == policy["object-src"] == "'none'"
+        assert "unsafe" not in policy["script-src"] and "*" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "same-origin"
+
+
+def test_no_folder_is_listed_and_nothing_else_is_served(standing):
+    """Where there is no file, Dash gives its empty page."""
+    for path in (
+        "/assets/",
+        "/assets/../README.md",
+        "/assets/%2e%2e/README.md",
+        "/store/tokens.json",
+        "/tokens.json",
+        "/assets/fonts",
+    ):
+        answer = standing.client.get(path)
+        assert answer.status_code in (400, 404) or answer.mimetype == "text/html", path
+        assert not any(word in answer.data for word in (b"digest", b"inter.woff2", b"# Clueline")), path
+
+
+@pytest.fixture(scope="module")
+def network(seeded, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("network")
+    served = start_server(shutil.copytree(seeded, folder / "store"), folder / "log")
+    served.token = run_cli("token", "create", "lab", store=served.store).stdout.strip()
+    yield served
+    served.stop()
+
+
+def connect(network):
+    place = urlsplit(network.address)
+    return http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+
+
+def test_oversized_headers_are_refused(network):
+    for headers in ({"X-Long": "x" * 9000}, {f"X-{index}": "x" for index in range(80)}):
+        connection = connect(network)
+        connection.request("GET", "/healthz", headers=headers)
+        assert connection.getresponse().status in (400, 431)
+    connection = connect(network)
+    connection.request("GET", "/healthz?" + "x" * 9000)
+    assert connection.getresponse().status in (400, 414)
+
+
+def test_a_refused_body_does_not_hold_anybody_up(network):
+    """A large body without a token: the answer comes, and others are answered meanwhile."""
+    place = urlsplit(network.address)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as held:
+        held.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nquestion_id")
+        assert held.recv(100).startswith(b"HTTP/1.1 401")
+        connection = connect(network)
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().status == 200
+
+
+def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
+    """More slow uploads than are taken at once: the rest are told to come again, readers are answered, half a file is no run."""
+    place = urlsplit(network.address)
+    start = (
+        "POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {network.token}\r\nContent-Length: 1000\r\n\r\n"
+    ).encode() + ROW
+    held = [socket.create_connection((place.hostname, place.port), timeout=60) for _ in range(10)]
+    try:
+        for one in held:
+            one.sendall(start)
+        time.sleep(1)
+        began = time.monotonic()
+        connection = connect(network)
+        connection.request("GET", "/api/v1/runs")
+        runs = json.load(connection.getresponse())["runs"]
+        assert time.monotonic() - began < 20 and not [run for run in runs if run["model"] == "slow"]
+        busy = 0
+        for one in held:
+            one.settimeout(1)
+            try:
+                busy += one.recv(100).startswith(b"HTTP/1.1 503")
+            except TimeoutError:
+                continue
+        assert busy >= 4  # two workers take three each
+        for one in held:
+            one.shutdown(socket.SHUT_WR)  # and then breaks off
+        time.sleep(2)
+    finally:
+        for one in held:
+            one.close()
+    connection = connect(network)
+    connection.request("GET", "/api/v1/runs")
+    assert not [run for run in json.load(connection.getresponse())["runs"] if run["model"] == "slow"]
+    connection.request("POST", "/api/v1/runs?dataset=pyramid&model=quick", ROW, {"Authorization": f"Bearer {network.token}"})
+    assert connection.getresponse().status == 201

@@ -1,0 +1,102 @@
+"""Small bundles, written as a person would write them."""
+
+import csv
+import gzip
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+QUESTIONS = """question_id,answer,category
+q1,Paris [accept City of Light; prompt on France],Places
+q2,Nile,Places
+"""
+CLUES = """question_id,clue,text,word_end
+q1,0,This city has a tower,5
+q1,1,of iron on the Seine,10
+q1,2,and is the capital of France,16
+q2,0,This river is long,4
+q2,1,and ends near Alexandria,8
+"""
+RESPONSES = """question_id,clue,guess,confidence
+q1,0,Rome,0.25
+q1,1,Paris,0.5
+q1,2,paris,1
+q2,0,,0
+q2,1,Nile,0.75
+"""
+FACTS = {"dataset": "toy", "kind": "incremental", "title": "Toy"}
+
+
+def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
+    """Write a bundle: keywords are tables (``responses`` is ``responses/run.csv``), ``a__b`` is the file ``a.b``, None none."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "responses").mkdir(parents=True)
+    if facts is not None:
+        text = facts if isinstance(facts, str) else json.dumps(facts)
+        (folder / "dataset.json").write_text(text, encoding="utf-8")
+    for name, content in ({"questions": QUESTIONS, "clues": CLUES} | tables).items():
+        if content is not None:
+            path = folder / f"{'responses/run' if name == 'responses' else name.replace('__', '.')}"
+            path = path if path.suffix else path.with_suffix(".csv")
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def put(store, *paths: Path, form=None, by=None, **options):
+    """Import, and the report."""
+    return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
+
+
+def records(text: str) -> list[dict[str, str]]:
+    """The rows of a CSV."""
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def table(rows: list[dict]) -> str:
+    """Rows as CSV."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def in_format(text: str, ending: str, types: dict[str, pl.DataType] | None = None) -> bytes:
+    """A CSV as ``csv``, ``jsonl`` or ``parquet``, packed or not (``csv.gz``)."""
+    form, _, packing = ending.partition(".")
+    if form == "csv":
+        content = text.encode()
+    else:
+        frame = pl.read_csv(io.StringIO(text), schema_overrides=types or {})
+        content = frame.write_ndjson().encode() if form == "jsonl" else _parquet(frame)
+    return {"": lambda c: c, "gz": gzip.compress, "zst": zstd.compress}[packing](content)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    return out.getvalue()
+
+
+def content(store) -> dict[str, list[tuple]]:
+    """Everything that the store holds, but for the times of import and the revisions."""
+    snapshot = store.snapshot()
+    tables = [
+        row[0] for row in snapshot.rows("select table_name from duckdb_tables() where table_name != 'revisions' order by 1")
+    ]
+    return {
+        name: sorted(snapshot.rows(f"select {'* exclude (imported_at)' if name == 'runs' else '*'} from {name}"), key=repr)
+        for name in tables
+    }

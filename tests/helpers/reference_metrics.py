@@ -1,0 +1,419 @@
+"""The metrics once more, straight from their definitions, in plain Python: what the fast ones are held against.
+
+An item is a triple (confidence, correctness, human curves by name or None); a question is the list of its items.
+"""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tests.helpers import reference_votes
+
+NAN = math.nan
+
+
+@dataclass
+class Asked:
+    """What one run said to one question."""
+
+    items: list[tuple[float, float, dict[str, float] | None]]
+    difficulty: float | None = None
+    whole: list[reference_votes.Whole] = field(default_factory=list)  # its items that give a whole distribution
+
+
+@dataclass
+class Rows:
+    """The rows of one dataset, as they lie in the store."""
+
+    questions: list[dict] = field(default_factory=list)
+    clues: dict[tuple[str, int], dict] = field(default_factory=dict)
+    curves: dict[tuple[str, int], dict] = field(default_factory=dict)
+    runs: list[dict] = field(default_factory=list)
+    responses: dict[tuple[str, str, int], dict] = field(default_factory=dict)
+    votes: dict[str, dict[str, int]] = field(default_factory=dict)  # question -> class -> votes
+    classes: list[str] | None = None
+
+    @classmethod
+    def of(cls, snapshot, dataset):
+        def rows(table, order):
+            return snapshot.frame(f"select * from {table} where dataset = $d order by {order}", {"d": dataset}).to_dicts()
+
+        votes = {}
+        for row in rows("votes", "question_id, class"):
+            votes.setdefault(row["question_id"], {})[row["class"]] = row["votes"]
+        return cls(
+            votes=votes,
+            classes=snapshot.rows("select classes from datasets where dataset = $d", {"d": dataset})[0][0],
+            questions=rows("questions", "position"),
+            clues={(row["question_id"], row["clue"]): row for row in rows("clues", "question_id, clue")},
+            curves={(row["question_id"], row["clue"]): row for row in rows("curves", "question_id, clue")},
+            runs=rows("runs", "position"),
+            responses={(row["run"], row["question_id"], row["clue"]): row for row in rows("responses", "run, question_id, clue")},
+        )
+
+    def kept_questions(self, selection):
+        return [question for question in self.questions if _keeps(selection, question)]
+
+    def kept_runs(self, selection):
+        return [
+            run
+            for run in self.runs
+            if all(not getattr(selection, key) or run[key] in getattr(selection, key) for key in ("run", "model", "elicitation"))
+            and (selection.run or run["withdrawn_at"] is None)
+        ]
+
+    def asked(self, selection, run):
+        """Question -> what a run said to it, over a selection; questions without an item left out."""
+        low, high = selection.revealed or (0, 1)
+        found = {}
+        for question in self.kept_questions(selection):
+            name = question["question_id"]
+            items, whole = [], []
+            for clue in range(question["clues"]):
+                answer = self.responses.get((run, name, clue))
+                if answer and low <= self.clues[name, clue]["revealed"] <= high:
+                    items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
+                    if answer["options"] is not None:
+                        polled = {name for votes in self.votes.values() for name in votes}
+                        whole.append(reference_votes.Whole.of(question, answer, self.votes.get(name, {}), self.classes, polled))
+            if items:
+                found[name] = Asked(items, question["difficulty"], whole)
+        return found
+
+
+def _keeps(selection, question):
+    for key in ("category", "subcategory", "radius"):
+        if getattr(selection, key) and question[key] not in getattr(selection, key):
+            return False
+    if selection.difficulty:
+        low, high = selection.difficulty
+        if question["difficulty"] is None or not low <= question["difficulty"] <= high:
+            return False
+    if selection.questions is not None and question["question_id"] not in selection.questions:
+        return False
+    searched = " ".join(part for part in (question["question_id"], question["text"], question["answer"]) if part is not None)
+    return selection.q.lower() in searched.lower()
+
+
+# -- definitions -------------------------------------------------------------------------------------------------------
+
+
+def mean(values):
+    return math.fsum(values) / len(values) if values else NAN
+
+
+def pairs_of(asked):
+    return [(c, y) for question in asked for c, y, _ in question.items]
+
+
+def bins_of(pairs, binning):
+    """Lists of pairs, one per bin; empty bins left out."""
+    if binning.startswith("mass"):
+        count = int(binning[4:])
+        ranked = sorted(pairs, key=lambda pair: pair[0])
+        sizes = [len(pairs) // count + (1 if index < len(pairs) % count else 0) for index in range(count)]
+        ends = [sum(sizes[: index + 1]) for index in range(count)]
+        bins = [ranked[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    else:
+        last = {"width10": 9, "width10+1": 10}[binning]
+        bins = [[] for _ in range(last + 1)]
+        for c, y in pairs:
+            place = max(k for k in range(11) if c >= k / 10)
+            bins[min(place, last)].append((c, y))
+    return [part for part in bins if part]
+
+
+def gap(part):
+    return abs(mean([c for c, _ in part]) - mean([y for _, y in part]))
+
+
+def ece(asked, conventions):
+    pairs = pairs_of(asked)
+    parts = bins_of(pairs, conventions.binning)
+    return math.fsum(len(part) / len(pairs) * gap(part) for part in parts) if pairs else NAN
+
+
+def max_ce(asked, conventions):
+    return max((gap(part) for part in bins_of(pairs_of(asked), conventions.binning)), default=NAN)
+
+
+def brier(asked, conventions):
+    return mean([(c - y) ** 2 + y * (1 - y) for c, y in pairs_of(asked)])
+
+
+def r_over(asked, conventions):
+    pairs = pairs_of(asked)
+    wrong = math.fsum(1 - y for _, y in pairs)
+    if not pairs:
+        return NAN
+    return 1 - math.fsum((1 - y) * c for c, y in pairs) / wrong if wrong else 1.0
+
+
+def r_under(asked, conventions):
+    pairs = pairs_of(asked)
+    right = math.fsum(y for _, y in pairs)
+    if not pairs:
+        return NAN
+    return 1 - math.fsum(y * (1 - c) for c, y in pairs) / right if right else 1.0
+
+
+def hmr(asked, conventions):
+    over, under, b = r_over(asked, conventions), r_under(asked, conventions), conventions.beta
+    if over == 0 == under:
+        return 0.0
+    return (b**2 + 1) * over * under / (b**2 * over + under)
+
+
+def accuracy(asked, conventions):
+    return mean([y for _, y in pairs_of(asked)])
+
+
+def mean_confidence(asked, conventions):
+    return mean([c for c, _ in pairs_of(asked)])
+
+
+def overconfidence(asked, conventions):
+    return mean_confidence(asked, conventions) - accuracy(asked, conventions)
+
+
+def pct_rounded(asked, conventions):
+    return mean([float(any(abs(c - k / 20) <= 1e-9 for k in range(21))) for c, _ in pairs_of(asked)])
+
+
+def r(x):
+    def s(z):
+        return 1 / (1 + math.exp(-z))
+
+    return (s(x) - s(-1)) / (s(1) - s(-1))
+
+
+def heard(asked):
+    """The questions that people heard."""
+    return [question for question in asked if all(h is not None for _, _, h in question.items)]
+
+
+def calscore(asked, conventions):
+    curve = conventions.human or "buzz_share"
+    return mean([1 - r(mean([(1 - h[curve]) * (2 * y - 1) * c for c, y, h in question.items])) for question in heard(asked)])
+
+
+def unweighted(question, curve):
+    """Whether people know the answer at every clue: 1 - h is 0 throughout, but for rounding in h."""
+    return all(abs(1 - h[curve]) < 1e-12 for _, _, h in question.items)
+
+
+def calscore_weighted(asked, conventions):
+    curve = conventions.human or "buzz_share"
+    scores = []
+    for question in heard(asked):
+        if not unweighted(question, curve):
+            weight = math.fsum(1 - h[curve] for _, _, h in question.items)
+            scores.append(1 - r(math.fsum((1 - h[curve]) * (2 * y - 1) * c for c, y, h in question.items) / weight))
+    return mean(scores)
+
+
+def calscore2(asked, conventions):
+    curve = "survival" if conventions.human == "survival" else "team_share"
+    return mean([1 - reward(question.items, curve) for question in heard(asked)])
+
+
+def reward(items, curve):
+    """GRACE eq. 2: the model has buzzed right by clue t with the sum of b_e y_e, e <= t; people buzz at t with m_t."""
+    last = len(items) - 1
+    stated = [1 if t == last else c for t, (c, _, _) in enumerate(items)]
+    b = [stated[t] * math.prod(1 - stated[i] for i in range(t)) for t in range(len(items))]
+    h = [curves[curve] for _, _, curves in items]
+    m = [h[t] - (h[t - 1] if t else 0) for t in range(len(items))]
+    by = [math.fsum(b[e] * items[e][1] for e in range(t + 1)) for t in range(len(items))]
+    return math.fsum(m[t] * by[t] for t in range(len(items))) + (1 - math.fsum(m)) * by[last]
+
+
+def grace_mce(asked, conventions):
+    return mean([1 - r(mean([(2 * y - 1) * c for c, y, _ in question.items])) for question in asked])
+
+
+def ece_debiased(asked, conventions):
+    """ECE less, per bin, E|e| w(gap) / E w(e): e is the noise of a calibrated bin, w falls from 1 at 0 to 0 at 1.5 deviations."""
+    pairs = pairs_of(asked)
+    if not pairs:
+        return NAN
+    bias = 0.0
+    for part in bins_of(pairs, conventions.binning):
+        n, p = len(part), min(mean([c for c, _ in part]), 1.0)
+        chance = {k / n - p: math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)}
+        reach = 1.5 * math.sqrt(p * (1 - p) / n)
+        if gap(part) < reach:
+            usual = math.fsum(share * max(0.0, 1 - abs(e) / reach) for e, share in chance.items())
+            whole = math.fsum(share * abs(e) for e, share in chance.items())
+            bias += n / len(pairs) * whole * (1 - gap(part) / reach) / usual
+    return max(-1.0, ece(asked, conventions) - bias)
+
+
+def macro_ce(asked, conventions):
+    pairs = pairs_of(asked)
+    right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
+    if not right or not wrong:
+        return NAN
+    return (math.fsum(y * (1 - c) for c, y in pairs) / right + math.fsum((1 - y) * c for c, y in pairs) / wrong) / 2
+
+
+def ks(asked, conventions):
+    """Items of equal confidence taken together."""
+    pairs = pairs_of(asked)
+    upto = [abs(math.fsum(c - y for c, y in pairs if c <= edge)) for edge in {c for c, _ in pairs}]
+    return max(upto) / len(pairs) if pairs else NAN
+
+
+def ks_sequential(asked, conventions):
+    """Items of equal confidence one by one, in question, clue order."""
+    pairs = sorted(pairs_of(asked), key=lambda pair: pair[0])
+    upto = [abs(math.fsum(c - y for c, y in pairs[: j + 1])) for j in range(len(pairs))]
+    return max(upto) / len(pairs) if pairs else NAN
+
+
+def auroc(asked, conventions):
+    """Over all pairs of items: one is right with weight y, the other wrong with weight 1 - y."""
+    pairs = pairs_of(asked)
+    right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
+    if not right or not wrong:
+        return NAN
+    return math.fsum(
+        y / right * ((1 - other_y) / wrong) * ((c > other) + (c == other) / 2)
+        for c, y in pairs if y
+        for other, other_y in pairs if c >= other
+    )  # fmt: skip
+
+
+def over_bins(asked, conventions, distance):
+    """Mean over items of a squared distance that is one number per bin."""
+    pairs = pairs_of(asked)
+    parts = bins_of(pairs, conventions.binning)
+    return math.fsum(len(part) / len(pairs) * distance(part) ** 2 for part in parts) if pairs else NAN
+
+
+def reliability(asked, conventions):
+    return over_bins(asked, conventions, gap)
+
+
+def resolution(asked, conventions):
+    base = accuracy(asked, conventions)
+    return over_bins(asked, conventions, lambda part: mean([y for _, y in part]) - base)
+
+
+def uncertainty(asked, conventions):
+    base = accuracy(asked, conventions)
+    return base * (1 - base)
+
+
+def residual(asked, conventions):
+    parts = reliability(asked, conventions) - resolution(asked, conventions) + uncertainty(asked, conventions)
+    return brier(asked, conventions) - parts
+
+
+def recalibrated(asked):
+    """Confidence -> its isotonic recalibration: the highest, over starts, of the lowest mean of y from there past it."""
+    pairs = pairs_of(asked)
+    stated = sorted({c for c, _ in pairs})
+    right = [math.fsum(y for c, y in pairs if c == each) for each in stated]
+    items = [sum(c == each for c, _ in pairs) for each in stated]
+    best = [-math.inf] * len(stated)
+    for start in range(len(stated)):
+        means, total, mass = [], 0.0, 0
+        for end in range(start, len(stated)):
+            total, mass = total + right[end], mass + items[end]
+            means.append(total / mass)
+        lowest = math.inf
+        for place in reversed(range(start, len(stated))):
+            lowest = min(lowest, means[place - start])
+            best[place] = max(best[place], lowest)
+    return dict(zip(stated, best, strict=True))
+
+
+def recalibrated_brier(asked, conventions):
+    fit = recalibrated(asked)
+    return brier([Asked([(fit[c], y, h) for c, y, h in question.items]) for question in asked], conventions)
+
+
+def corp_mcb(asked, conventions):
+    return brier(asked, conventions) - recalibrated_brier(asked, conventions)
+
+
+def corp_dsc(asked, conventions):
+    return uncertainty(asked, conventions) - recalibrated_brier(asked, conventions)
+
+
+def corp_unc(asked, conventions):
+    base = accuracy(asked, conventions)
+    return brier([Asked([(base, y, h) for _, y, h in question.items]) for question in asked], conventions)
+
+
+def correlation(asked, conventions):
+    """Exactly, in fractions, but for the root."""
+    pairs = [(Fraction(c), Fraction(y)) for c, y in pairs_of(asked)]
+    if len({c for c, _ in pairs}) < 2 or len({y for _, y in pairs}) < 2:
+        return NAN
+    middle, level = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
+    together = sum((c - middle) * (y - level) for c, y in pairs)
+    squared = together**2 / (sum((c - middle) ** 2 for c, _ in pairs) * sum((y - level) ** 2 for _, y in pairs))
+    return math.copysign(math.sqrt(squared), together)
+
+
+def hard_easy_slope(asked, conventions):
+    points = [
+        (question.difficulty, overconfidence([question], conventions)) for question in asked if question.difficulty is not None
+    ]
+    if len({x for x, _ in points}) < 2:
+        return NAN
+    middle, level = mean([x for x, _ in points]), mean([y for _, y in points])
+    spread = math.fsum((x - middle) ** 2 for x, _ in points)
+    return math.fsum((x - middle) * (y - level) for x, y in points) / spread
+
+
+def hard_easy_slope_se(asked, conventions):
+    points = [
+        (Fraction(question.difficulty), Fraction(overconfidence([question], conventions)))
+        for question in asked
+        if question.difficulty is not None
+    ]
+    if len(points) < 3 or len({x for x, _ in points}) < 2:
+        return NAN
+    middle, level = (sum(side) / len(points) for side in zip(*points, strict=True))
+    spread = sum((x - middle) ** 2 for x, _ in points)
+    slope = sum((x - middle) * (y - level) for x, y in points) / spread
+    rest = sum((y - level - slope * (x - middle)) ** 2 for x, y in points)
+    return math.sqrt(rest / (len(points) - 2) / spread)
+
+
+METRICS = {
+    metric.__name__: metric
+    for metric in (
+        brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
+        ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
+        mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
+    )
+} | reference_votes.METRICS  # fmt: skip
+
+
+def used(key, asked, conventions):
+    """Questions that a metric can use."""
+    if key in reference_votes.METRICS:
+        return reference_votes.used(key, asked)
+    if key in ("calscore", "calscore2"):
+        return len(heard(asked))
+    if key == "calscore_weighted":
+        return sum(not unweighted(question, conventions.human or "buzz_share") for question in heard(asked))
+    if key in ("hard_easy_slope", "hard_easy_slope_se"):
+        return sum(question.difficulty is not None for question in asked)
+    return len(asked)
+
+
+def ranks(loss):
+    """Ranks from 1 of the numbers of a list, ties sharing the mean rank, None for None."""
+    known = [value for value in loss if value is not None]
+
+    def rank(value):
+        better = sum(other < value - 1e-10 for other in known)
+        tied = sum(abs(other - value) <= 1e-10 for other in known)
+        return better + (tied + 1) / 2
+
+    return [None if value is None else rank(value) for value in loss]

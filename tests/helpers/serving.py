@@ -1,0 +1,83 @@
+"""Starts the product as a user does: its command line, its server, a browser. For tests and ``scripts/take-pictures``."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import SimpleNamespace
+
+ROOT = Path(__file__).parents[2]
+STARTED = 60  # seconds that a server may take to be ready
+
+
+def environment(**settings):
+    """The environment of a process of ours: no setting of the person who runs the tests, and these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLUELINE_")}
+    return kept | {f"CLUELINE_{name.upper()}": str(value) for name, value in settings.items()}
+
+
+def run_cli(*arguments, **settings):
+    """``python -m dashboard ARGUMENTS`` in a process of its own."""
+    command = [sys.executable, "-m", "dashboard", *map(str, arguments)]
+    return subprocess.run(
+        command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=120
+    )
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_server(store, log, workers=2):
+    """Serve a store; its process group is ended by ``stop``."""
+    port = free_port()
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dashboard", "serve"],
+            cwd=ROOT,
+            env=environment(store=store, port=port, workers=workers, log_level="warning"),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def stop():
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    served = SimpleNamespace(address=f"http://127.0.0.1:{port}", store=store, log=log, process=process, stop=stop)
+    until = time.monotonic() + STARTED
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{served.address}/readyz", timeout=5):
+                return served
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    stop()
+    raise RuntimeError(f"the server did not become ready:\n{log.read_text(errors='replace')}")
+
+
+FLAGS = [
+    "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium():
+    """Path of a Chromium, or None."""
+    named = os.environ.get("CLUELINE_CHROMIUM")
+    return shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -1,0 +1,98 @@
+"""Evidence made from arrays, without a store, for tests that need hundreds of data sets."""
+
+import numpy as np
+
+from data.statistics import BIN_COLUMNS
+from queries.engine.evidence import Evidence, Run
+from queries.engine.run_columns import dense
+from queries.metrics import Conventions
+
+MOST_CLUES = 6
+STANDARD = Conventions()
+
+
+def simulated(runs, questions, seed, shift=0.0):
+    """Random answers whose clues hang together: confidence, correctness and the human curve, (runs, questions, clues) each.
+
+    Each question has one to six clues, NaN beyond; its ease moves correctness, confidence and people at all its clues,
+    and whoever knows one clue mostly knows the next. ``shift``
+    moves what is correct, on the scale of log-odds.
+    """
+    chance = np.random.default_rng(seed)
+    shape = (runs, questions, MOST_CLUES)
+    ease = 1.2 * chance.normal(size=(runs, questions, 1))
+    revealed = np.arange(MOST_CLUES) / MOST_CLUES
+    asked = np.arange(MOST_CLUES) < chance.integers(1, MOST_CLUES + 1, (runs, questions, 1))
+
+    def logistic(x):
+        return 1 / (1 + np.exp(-x))
+
+    confidence = logistic(0.4 + 0.7 * ease + revealed + 0.6 * chance.normal(size=shape))
+    threshold = np.where(chance.random(shape) < 0.7, chance.random((runs, questions, 1)), chance.random(shape))
+    correct = (threshold < logistic(-0.5 + ease + 2 * revealed + shift)).astype(float)
+    human = np.maximum.accumulate(chance.random(shape) * logistic(ease - 2 + 3 * revealed), axis=-1)
+    return tuple(np.where(asked, part, np.nan) for part in (confidence, correct, human))
+
+
+def evidence_of(arrays, conventions=STANDARD, period=60):
+    """Evidence of runs that all answered all questions; one human curve stands for all three.
+
+    The difficulty of questions rises from 0 to 1 and starts anew after each ``period``.
+    """
+    asked = ~np.isnan(arrays[0])
+    runs, questions, _ = asked.shape
+    c, y, h = (np.nan_to_num(part) for part in arrays)
+    sign = 2 * y - 1
+    sums = {
+        "items": asked, "confidence": c, "correct": y, "incorrect": (1 - y) * asked, "confidence_sq": c * c, "correct_sq": y * y,
+        "confidence_correct": c * y, "confidence_incorrect": c * (1 - y), "sign_confidence": sign * c * asked,
+        "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & asked,
+    }  # fmt: skip
+    for curve in ("buzz_share", "team_share", "survival"):
+        sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * asked, (1 - h) * sign * c * asked
+    sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}
+    # GRACE eq. 2, the last clue's confidence set to 1.
+    last = asked & ~np.append(asked[..., 1:], np.zeros((runs, questions, 1), bool), axis=-1)
+    stated = np.where(last, 1.0, c)
+    before = np.append(np.ones((runs, questions, 1)), np.cumprod(1 - stated, axis=-1)[..., :-1], axis=-1)
+    right = np.cumsum(np.where(asked, before * stated * y, 0), axis=-1)
+    steps = np.diff(np.where(asked, h, 0), axis=-1, prepend=0) * asked
+    reward = (steps * right).sum(axis=-1) + (1 - steps.sum(axis=-1)) * right[..., -1]
+    sums |= {f"{curve}_reward": reward.reshape(-1) for curve in ("team_share", "survival")}
+    edges = np.arange(1, 11) / 10
+    row = np.broadcast_to(np.arange(runs * questions).reshape(runs, questions, 1), c.shape)[asked]
+    place = row * 11 + np.searchsorted(edges, c[asked], side="right")
+    for name, values in zip(BIN_COLUMNS, (np.ones_like(c), c, y), strict=True):
+        sums[name] = np.bincount(place, values[asked], runs * questions * 11).reshape(-1, 11)
+    sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
+    return Evidence(
+        runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
+        starts=np.arange(runs) * questions,
+        asked=np.array([f"q{index}" for index in range(questions)], dtype=object),
+        places=np.tile(np.arange(questions), runs),
+        sums=sums,
+        bins=None,
+        item_pairs=(c[asked], y[asked]),
+        conventions=conventions,
+    )
+
+
+def repeated(evidence, copies):
+    """The data behind some evidence written out with each row, and each of its items, as often as ``copies`` says.
+
+    Copies of an item stand beside each other. Runs that have no row left are left out.
+    """
+    run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
+    left, starts = np.unique(run, return_index=True)
+    items = np.repeat(copies, evidence.sums["items"].astype(int))
+    binned = {} if evidence.bins is None else evidence.bins.columns()
+    return Evidence(
+        runs=tuple(evidence.runs[index] for index in left),
+        starts=starts,
+        asked=evidence.asked,
+        places=np.repeat(evidence.places, copies),
+        sums={name: np.repeat(dense(values), copies, axis=0) for name, values in (evidence.sums | binned).items()},
+        bins=None,
+        item_pairs=tuple(np.repeat(part, items) for part in evidence.item_pairs),
+        conventions=evidence.conventions,
+    )

@@ -1,0 +1,236 @@
+"""Walks the pages: every page of the navigation, every control that stands on one, and all that one shows.
+
+The address is the only state: every control of every page is set, and the address that it leaves shows the same view wherever
+it is opened: in another browser, here again, on the way back.
+"""
+
+import json
+from urllib.parse import quote
+
+from tests.helpers.driving import api, eventually
+
+BUNDLED = ("lifeeval", "pyramid", "tone")
+# All that a visitor sees below the header, and what its figures were given and have made of it.
+SHOWN = r"""() => {
+    const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
+    const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
+        .filter(([key]) => /^[xy]axis\d*$/.test(key))
+        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));
+    const list = (values) => (values && values.length !== undefined && typeof values !== "string" ? [...values] : values);
+    return JSON.stringify({
+        text: document.getElementById("content") ? document.getElementById("content").innerText.replace(/\s+/g, " ") : null,
+        chosen: [...document.querySelectorAll('[id*=\'"role":"control"\']')].map((one) =>
+            [one.id, one.tagName === "INPUT" ? one.value : one.innerText.replace(/\s+/g, " "),
+             [...one.querySelectorAll("input")].map((input) => [input.type, input.value, input.checked])]),
+        titles: [...document.querySelectorAll("#content td[title]")].map((cell) => cell.title),
+        current: [...document.querySelectorAll("#clues [aria-current]")].map((clue) => clue.dataset.clue),
+        sorted: [...document.querySelectorAll("[aria-sort]")].map((head) => [head.innerText, head.getAttribute("aria-sort")]),
+        figures: plots.map((plot) => ({
+            traces: (plot._fullData || []).map((trace) => ({
+                name: trace.name, type: trace.type, x: list(trace.x), y: list(trace.y), z: trace.z && trace.z.map(list),
+                colour: [trace.line && trace.line.color, trace.marker && list(trace.marker.color)],
+                text: list(trace.text), more: list(trace.customdata) })),
+            axes: axes(plot._fullLayout),
+            cursor: ((plot._fullLayout || {}).shapes || []).map((shape) => [shape.x0, shape.x1, shape.y0, shape.y1]),
+        })),
+    });
+}"""
+# Nothing is under way: the server owes no answer, the page's own state is the address, and all figures and rows are there.
+AT_REST = r"""() => {
+    if (!document.querySelector("#content > *")) return false;
+    if (window.owed) return false;
+    const address = window.dash_component_api && window.dash_component_api.getLayout("address");
+    if (!address) return false;
+    const figures = [...document.querySelectorAll("#content figure.figure")];
+    const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
+    if (!plots.every((plot) => plot && plot._fullData)) return false;
+    const labels = [...document.querySelectorAll('[id^="label-"]')]; // a control comes after its label, by a script of its own
+    if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
+    const grid = document.getElementById("grid");
+    if (grid && !grid.querySelector(".ag-row a")) return false;
+    const answers = document.getElementById("answers");
+    if (answers && !answers.children.length) return false;
+    return [...document.querySelectorAll(".formula")].every((one) => one.querySelector("mjx-container"));
+}"""
+# Counts the answers that the server owes to Dash; set before a page's own scripts run.
+COUNT = r"""
+    window.owed = 0;
+    const fetched = window.fetch;
+    window.fetch = function (...asked) {
+        if (!/_dash-|_rows/.test(String(asked[0]))) return fetched.apply(this, asked);
+        window.owed += 1;
+        const done = () => window.setTimeout(() => { window.owed -= 1; }, 30);
+        return fetched.apply(this, asked).then((answer) => { done(); return answer; }, (error) => { done(); throw error; });
+    };
+"""
+CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
+    .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
+SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
+
+
+def pages(page):
+    """Addresses of every page of the navigation, and of a question, for each bundled dataset: (path, dataset, address)."""
+    page.goto("/")
+    page.locator(".top nav a").first.wait_for()
+    paths = page.eval_on_selector_all(".top nav a", "links => links.map((link) => new URL(link.href).pathname)")
+    there = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
+    names = [name for name in there if name in BUNDLED]  # other tests may have brought more
+    assert sorted(names) == sorted(BUNDLED)
+    questions = {name: api(page, "questions", dataset=name, limit=1)["questions"][0]["question_id"] for name in names}
+    found = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
+    return found + [("question", name, f"/questions/{name}/{quote(first)}") for name, first in questions.items()]
+
+
+def walk(visit, path):
+    """Every control of a page, one after the other; what fails for one is told with what fails for others."""
+    page, other = visit(), visit()
+    for one in (page, other):
+        one.add_init_script(COUNT)
+    found = controls(page, path)
+    assert found
+    failures = []
+    for address, kind, name in found:
+        try:
+            _walk_one(page, other, address, kind, name)
+        except AssertionError as error:
+            failures.append(str(error))
+    assert not failures, "\n".join(failures)
+
+
+def controls(page, path):
+    """Every control of one page once: (page's address, "control", key) and, for what is pressed, (address, "press", change)."""
+    found, seen = [], set()
+    for at, _, address in pages(page):
+        if at != path:
+            continue
+        page.goto(address)
+        shown(page)
+        here = [("control", control["key"], control["key"]) for control in page.evaluate(CONTROLS)]
+        here += [("press", change.partition("=")[0], change) for change in page.evaluate(SETTERS)]
+        for kind, key, name in here:
+            if key not in seen:
+                seen.add(key)
+                found.append((address, kind, name))
+    return found
+
+
+def _walk_one(page, other, address, kind, name):
+    """Set one control; the view that it leaves is the view of its address, wherever that is opened."""
+    where = f"{name} on {address}"
+    follow(page, address)
+    before, was = shown(page), page.url
+    if kind == "control":
+        set_otherwise(page, name)
+    else:
+        page.locator(f"#content [data-set='{name}']").first.click()
+    moved(page, was)
+    left, moved_on = settled(page)
+    page.reload(wait_until="commit")
+    other.goto(left, wait_until="commit")
+    expected = shown(other)
+    assert expected != before, f"{where}: {left} shows what was shown before"
+    assert moved_on == expected, f"{where}, set: {differences(moved_on, expected)}"
+    shows(page, expected, f"{where}, reloaded")
+    page.locator(".top nav a:not(.current)").first.click()
+    moved(page, left)
+    shown(page)
+    page.go_back()
+    shows(page, expected, f"{where}, come back to")
+    assert page.url == left, where
+
+
+def settled(page):
+    """The address and all that is shown, once no change is under way: a slider may still work off the keys that it was given."""
+
+    def stays():
+        at, seen = page.url, shown(page)
+        page.wait_for_timeout(250)
+        assert page.url == at, "the address still changes"
+        return at, seen
+
+    return eventually(page, stays)
+
+
+def shown(page):
+    """All that is shown, once the page rests: two looks in a row, a moment apart, must see the same."""
+
+    def rests():
+        assert page.evaluate(AT_REST), f"{page.url} does not come to rest"
+        seen = page.evaluate(SHOWN)
+        page.wait_for_timeout(60)
+        assert page.evaluate(AT_REST) and page.evaluate(SHOWN) == seen, f"{page.url} does not come to rest"
+        return json.loads(seen)
+
+    return eventually(page, rests)
+
+
+def shows(page, expected, where):
+    """Wait until the page shows exactly this."""
+
+    def same():
+        seen = shown(page)
+        assert seen == expected, f"{where}: {differences(seen, expected)}"
+
+    eventually(page, same)
+
+
+def differences(seen, expected):
+    """What is shown otherwise than expected."""
+    apart = [key for key in expected if seen[key] != expected[key]]
+    return ", ".join(f"{key} {_apart(seen[key], expected[key])}" for key in apart)
+
+
+def follow(page, address):
+    """Go to an address of this server as a link in the page does."""
+    page.evaluate(
+        """(address) => {
+            window.history.pushState({}, "", address);
+            window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+        }""",
+        address,
+    )
+    page.wait_for_timeout(20)
+
+
+def _apart(seen, expected):
+    """Where two things begin to differ, in short."""
+    a, b = (one if isinstance(one, str) else json.dumps(one) for one in (seen, expected))
+    start = next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    begin = max(0, start - 40)
+    return f"shows ...{a[begin : start + 60]!r} for ...{b[begin : start + 60]!r}"
+
+
+def element(page, key):
+    """The control of a key of the address."""
+    return page.locator(f"""[id*='"key":"{key}"'][id$='"role":"control"}}']""")
+
+
+def set_otherwise(page, key):
+    """Give a control another value, as a visitor does."""
+    control = element(page, key)
+    control.scroll_into_view_if_needed()
+    if control.evaluate("one => one.tagName === 'INPUT'"):
+        control.fill("the")
+        control.press("Enter")
+    elif control.evaluate("one => one.matches('.dash-dropdown')"):
+        control.click()
+        control.page.locator(".dash-dropdown-content label:not(:has(input:checked))").first.click()
+        if page.locator(".dash-dropdown-content").is_visible():
+            page.keyboard.press("Escape")
+    elif control.locator("[role=slider]").count():
+        handle = control.locator("[role=slider]").last
+        handle.focus()
+        step = "ArrowLeft" if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax") else "ArrowRight"
+        for _ in range(8):
+            handle.press(step)
+    else:
+        control.locator("label:not(:has(input:checked))").last.click()
+
+
+def moved(page, before):
+    """Wait until the address is another one."""
+
+    def other():
+        assert page.url != before, f"the address stays {before}"
+
+    eventually(page, other)

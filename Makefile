@@ -15,12 +15,17 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check format test walk soak test-libraries bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test walk soak test-libraries bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 install: $(RUNTIME) ## make .venv from requirements.lock
+
+dev: $(DEV) ## make .venv with what checks and tests need, too
+
+hooks: $(DEV) ## run the checks before each commit
+	@$(PY) -m pre_commit install
 
 serve: install ## run the dashboard
 	@$(PY) -m dashboard serve

@@ -34,7 +34,7 @@ import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
-from dashboard.uploads.import_process import MEMORY  # noqa: E402
+from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
 from data.importing.ingest import import_paths, take_in  # noqa: E402
 from data.importing.staging import ImportOptions, staging  # noqa: E402
 from data.store.generations import open_store  # noqa: E402
@@ -62,7 +62,7 @@ READERS = 3
 
 def bare(path: Path, dataset: str, store: Path) -> None:
     """Every cell of the file read by DuckDB, and nothing done with it."""
-    with duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY}) as connection:
+    with duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY_LIMIT}) as connection:
         kind = "parquet" if path.suffix == ".parquet" else "csv"
         connection.execute(f"select bit_xor(hash(columns(*))) from read_{kind}($path)", {"path": str(path)}).fetchall()
 
@@ -70,20 +70,20 @@ def bare(path: Path, dataset: str, store: Path) -> None:
 def copied(path: Path, dataset: str, store: Path) -> None:
     """The file as a table of a DuckDB file."""
     target = store.parent / "copied"
-    with duckdb.connect(str(target), config={"threads": THREADS, "memory_limit": MEMORY}) as connection:
+    with duckdb.connect(str(target), config={"threads": THREADS, "memory_limit": MEMORY_LIMIT}) as connection:
         connection.execute(f"create table copy as from '{path}'")
     target.unlink()
 
 
 def checked(path: Path, dataset: str, store: Path) -> None:
     """All that is done before anything is stored: read, checked, graded, runs named."""
-    with staging(open_store(store, threads=THREADS, memory_limit=MEMORY)) as area:
+    with staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
         take_in(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
 
 
 def published(path: Path, dataset: str, store: Path) -> None:
     """The whole import."""
-    import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY), [path], ImportOptions(dataset=dataset))
+    import_paths(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT), [path], ImportOptions(dataset=dataset))
 
 
 STAGES: dict[str, Callable[[Path, str, Path], None]] = {
@@ -370,9 +370,10 @@ def main() -> None:
     say("")
     say(
         f"Written by `benchmarks/uploads.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, DuckDB "
-        f"{duckdb.__version__} with {THREADS} threads and {MEMORY}; load average {os.getloadavg()[0]:.1f} at the start. Each "
-        f"file has {CLUES} clues a question, rows of a run in no order, and says what is correct. A bare read looks at cells; a "
-        "copy puts the file into a DuckDB file. Checked is all that happens before anything is stored; published is that and "
+        f"{duckdb.__version__} with {THREADS} threads and {MEMORY_LIMIT}; load average {os.getloadavg()[0]:.1f} at the start. "
+        f"Each file has {CLUES} clues a question, rows of a run in no order, and says what is correct. "
+        "A bare read looks at cells; a copy puts the file into a DuckDB file. "
+        "Checked is all that happens before anything is stored; published is that and "
         "storing it, in one process from its start to its end."
     )
     say("")

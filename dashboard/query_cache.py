@@ -1,105 +1,196 @@
-"""QueryCache kept by the state of what they rest on: each is computed once, by whichever thread or worker asks first.
+"""Results of queries, shared by the workers of a server: each is computed once, by the first thread that needs it.
 
-Versions of the store and revisions of a dataset are immutable, so that nothing goes stale. What is kept is MessagePack bytes,
-never pickles: a cache that somebody else can write to must not be able to run code here.
+A key names an immutable version of the data, so nothing goes stale and nothing is invalidated. Values are MessagePack bytes,
+never pickles: somebody who can write to the cache must not be able to run code here.
+
+A cache that fails slows the server down and does no more: the failure is counted and logged, and the result is computed.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import IO, Protocol, TypeVar, cast
 
 import msgspec
+import redis
+from cachelib import FileSystemCache
 from cachelib.serializers import BaseSerializer
-from flask import Flask
-from flask_caching import Cache
-from flask_caching.backends import FileSystemCache, RedisCache
 
 T = TypeVar("T")
-STRIPES = 64  # locks shared by all keys
-THRESHOLD = 2000  # answers kept on disk
-SHELF_LIFE = 7 * 24 * 3600  # seconds; old versions' answers are not asked for again
+LOCKS = 64  # shared by all keys
+MAX_FILES = 2000  # results kept on disk
+TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
+REDIS_TIMEOUT = 1.0  # seconds to connect, and to wait for a reply
+RETRY_AFTER = 10.0  # seconds without Redis after it has failed
+LOG_INTERVAL = 60.0  # seconds between two log lines about failures
+KEY_PREFIX = "clueline:"  # in Redis
+
+log = logging.getLogger(__name__)
 
 
-class BytesOnly(BaseSerializer):
-    """Serialises bytes and the expiry number that cachelib adds, as they are."""
-
-    def dump(self, value: int | bytes, f: Any, protocol: int | None = None) -> None:
-        """Write one value behind its tag."""
-        f.write(self.dumps(value))
-
-    def load(self, f: Any) -> Any:
-        """Read what ``dump`` wrote."""
-        return self.loads(f.read())
-
-    def dumps(self, value: int | bytes, protocol: int | None = None) -> bytes:
-        """One value behind its tag."""
-        return b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode()
-
-    def loads(self, bvalue: bytes) -> Any:
-        """What ``dumps`` made; None for anything else."""
-        if bvalue[:1] == b"b":
-            return bvalue[1:]
-        return int(bvalue[1:]) if bvalue[:1] == b"i" and bvalue[1:].isdigit() else None
+class CacheFailure(Exception):
+    """The cache cannot be read or written just now."""
 
 
-class Shelf(FileSystemCache):
-    """flask-caching's folder of files, without pickle."""
+class Backend(Protocol):
+    """Where bytes are kept by name."""
 
-    serializer = BytesOnly()  # type: ignore[assignment]
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name, or None. Raises ``CacheFailure``."""
+
+    def set(self, name: str, value: bytes) -> None:
+        """Keep bytes under a name. Raises ``CacheFailure``."""
 
 
-class RedisShelf(RedisCache):
-    """flask-caching's Redis, without pickle."""
+class FileBackend:
+    """cachelib's folder of files, without pickle."""
 
-    serializer = BytesOnly()  # type: ignore[assignment]
+    def __init__(self, folder: Path) -> None:
+        self._cache = _Files(str(folder), threshold=MAX_FILES, default_timeout=TIME_TO_LIVE)
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name; None also where the file is damaged, which cachelib logs."""
+        value = self._cache.get(name)
+        return value if isinstance(value, bytes) else None
+
+    def set(self, name: str, value: bytes) -> None:
+        """Keep bytes under a name."""
+        if not self._cache.set(name, value):
+            raise CacheFailure("the file cannot be written")
+
+
+class RedisBackend:
+    """A Redis server; it forgets values by age, and by its own ``maxmemory-policy``."""
+
+    def __init__(self, url: str) -> None:
+        self._client = redis.Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        self._retry_at = 0.0  # nobody waits for a server that has just failed to reply
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name, or None."""
+        if time.monotonic() < self._retry_at:
+            return None
+        with self._translated():
+            return cast("bytes | None", self._client.get(KEY_PREFIX + name))
+
+    def set(self, name: str, value: bytes) -> None:
+        """Keep bytes under a name."""
+        if time.monotonic() >= self._retry_at:
+            with self._translated():
+                self._client.set(KEY_PREFIX + name, value, ex=TIME_TO_LIVE)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except redis.RedisError as error:
+            self._retry_at = time.monotonic() + RETRY_AFTER
+            raise CacheFailure(str(error)) from error
 
 
 class QueryCache:
-    """A cache of bytes in which each key is computed once."""
+    """A cache of bytes in which each key is computed once.
 
-    def __init__(self, server: Flask, url: str, folder: Path) -> None:
-        config: dict[str, Any] = {"CACHE_DEFAULT_TIMEOUT": SHELF_LIFE}
-        if url == "filesystem":
-            config |= {"CACHE_TYPE": f"{__name__}.Shelf", "CACHE_DIR": str(folder / "answers"), "CACHE_THRESHOLD": THRESHOLD}
-        else:
-            config |= {"CACHE_TYPE": f"{__name__}.RedisShelf", "CACHE_REDIS_URL": url, "CACHE_KEY_PREFIX": "clueline:"}
-        self._locks = folder / "locks"
-        self._locks.mkdir(parents=True, exist_ok=True)
-        self._threads = [Lock() for _ in range(STRIPES)]
-        self._cache = Cache(server, config=config)
+    Attributes:
+        failures: how often the cache could not be read or written, in this process.
+    """
 
-    def get(self, key: str, compute: Callable[[], bytes], read: Callable[[bytes], T]) -> T:
-        """What ``read`` makes of the bytes kept under a key, computed where there are none or none that can be read.
+    def __init__(self, url: str, folder: Path) -> None:
+        """Open the cache.
 
-        Concurrent askers wait for the one that computes.
+        Args:
+            url: ``filesystem`` or a ``redis://`` address.
+            folder: for the locks between processes and, with ``filesystem``, for the results.
+        """
+        self.failures = 0
+        self._backend: Backend = FileBackend(folder / "results") if url == "filesystem" else RedisBackend(url)
+        self._log_at = 0.0
+        self._thread_locks = [Lock() for _ in range(LOCKS)]
+        self._lock_folder = folder / "locks"
+        with suppress(OSError):  # without the folder, each lock fails and is counted
+            self._lock_folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T]) -> T:
+        """The decoded value of a key, computed if there is none or if it cannot be decoded.
+
+        Concurrent callers with the same key wait for the first one to compute it.
+
+        Args:
+            key: any text.
+            compute: makes the value.
+            decode: reads the value; it may raise ``msgspec.MsgspecError`` for bytes that another version of the code left.
         """
         name = hashlib.sha256(key.encode()).hexdigest()
-        found = self._kept(name, read)
-        if found is None:
-            with self._alone(int(name[:8], 16) % STRIPES):
-                found = self._kept(name, read)
-                if found is None:
-                    made = compute()
-                    self._cache.set(name, made)
-                    found = read(made)
-        return found
+        result = self._read(name, decode)
+        if result is None:
+            with self._locked(int(name[:8], 16) % LOCKS):
+                result = self._read(name, decode)
+                if result is None:
+                    value = compute()
+                    self._write(name, value)
+                    result = decode(value)
+        return result
 
-    def _kept(self, name: str, read: Callable[[bytes], T]) -> T | None:
-        kept = self._cache.get(name)
+    def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
         try:
-            return read(kept) if isinstance(kept, bytes) else None
+            value = self._backend.get(name)
+            return None if value is None else decode(value)
+        except CacheFailure as failure:
+            self._count(failure)
         except msgspec.MsgspecError:
-            return None
+            pass  # not a failure of the cache: the value is replaced
+        return None
+
+    def _write(self, name: str, value: bytes) -> None:
+        try:
+            self._backend.set(name, value)
+        except CacheFailure as failure:
+            self._count(failure)
+
+    def _count(self, failure: Exception) -> None:
+        self.failures += 1
+        if time.monotonic() >= self._log_at:
+            self._log_at = time.monotonic() + LOG_INTERVAL
+            log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)
 
     @contextmanager
-    def _alone(self, stripe: int) -> Iterator[None]:
-        """Hold one of the locks: among this process's threads, then among the processes of this host."""
-        with self._threads[stripe], (self._locks / str(stripe)).open("a") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+    def _locked(self, index: int) -> Iterator[None]:
+        """Hold one of the locks: among the threads of this process, then among the processes of this host.
+
+        dogpile.cache's cross-process lock is the same ``flock``, but its file backend never forgets an old result.
+        """
+        with self._thread_locks[index]:
+            try:
+                handle = (self._lock_folder / str(index)).open("a")
+            except OSError as error:
+                self._count(error)
+                yield
+                return
+            with handle:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                yield
+
+
+class _Bytes(BaseSerializer):
+    """Writes bytes, and the number of files that cachelib keeps beside them, as they are."""
+
+    def dump(self, value: int | bytes, f: IO[bytes], protocol: int = 0) -> None:
+        f.write(b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode())
+
+    def load(self, f: IO[bytes]) -> bytes | int | None:
+        """What ``dump`` wrote; None for anything else."""
+        content = f.read()
+        if content[:1] == b"b":
+            return content[1:]
+        return int(content[1:]) if content[:1] == b"i" and content[1:].isdigit() else None
+
+
+class _Files(FileSystemCache):
+    serializer = _Bytes()  # type: ignore[assignment]

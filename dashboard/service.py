@@ -1,4 +1,4 @@
-"""What pages and JSON addresses ask: the queries, over the store's current version, through the cache."""
+"""The service of one server: its store, read through the query cache, and who may write to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
 from flask import Flask, current_app
@@ -19,8 +19,7 @@ import queries
 from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
 from dashboard.uploads.access import Access
-from dashboard.uploads.import_process import Job, Outcome, in_child
-from dashboard.uploads.token_throttle import TokenThrottle
+from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_subprocess
 from data.store.generations import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, counts
@@ -28,23 +27,30 @@ from queries.metrics import Metric
 from queries.selection import Facets, Selection, facets, parse
 
 T = TypeVar("T")
-EXTENSION = "clueline"
-UPLOADS_AT_ONCE = 3  # of a worker, whose other threads are for readers
+EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
+MAX_UPLOADS = 3  # at once in one worker; its other threads serve readers
 
 
 class Service:
-    """The store of one server, read through a cache that its workers share."""
+    """What pages and JSON addresses share.
+
+    Attributes:
+        settings: of the server.
+        store: the store.
+        access: decides who may write.
+        upload_slots: one for each upload that a worker takes at once.
+        import_file: reads an uploaded file; tests may replace it to stay in their process.
+    """
 
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), room=settings.memory_mb * 2**20)
-        with suppress(StoreError):  # each request says so
-            self.store.version()  # from now on, a folder that is gone is not taken for a new store
-        folder = _cache_folder(self.store.folder)
-        self._answers = QueryCache(server, settings.cache, folder)
-        self.access = Access(settings, Tokens(self.store.folder), TokenThrottle(folder))
-        self.uploading = BoundedSemaphore(UPLOADS_AT_ONCE)
-        self.import_file: Callable[[Job, Path], Outcome] = in_child
+        with suppress(StoreError):  # every request will report it
+            self.store.version()  # from now on, a folder that disappears is not taken for a new store
+        self._cache = QueryCache(settings.cache, _cache_folder(self.store.folder))
+        self.access = Access(settings, Tokens(self.store.folder))
+        self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
+        self.import_file: Callable[[ImportJob, Path], ImportOutcome] = run_in_subprocess
         server.extensions[EXTENSION] = self
 
     def snapshot(self) -> Snapshot:
@@ -52,30 +58,30 @@ class Service:
         return self.store.snapshot()
 
     def ask(self, query: Callable[..., T], *arguments: Any) -> T:
-        """The answer of ``query(snapshot, *arguments)``, a struct.
+        """The result of ``query(snapshot, *arguments)``, a struct, through the cache.
 
-        It is kept for as long as the dataset of its selection, the first argument, stays as it is, or else the whole store.
+        The result is valid until the dataset of the selection changes, if the first argument is one, or else until the store
+        does.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
 
     def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: Any) -> T:
-        """The answer of a query, kept by the revision of the dataset that it rests on or, without one, by the store's version."""
-        known = snapshot.states.get(dataset or "")
-        state = known.revision if known else snapshot.version
-        returns = get_type_hints(query)["return"]
-        said = msgspec.json.encode([_code(), state, f"{query.__module__}.{query.__qualname__}", _plain(arguments)])
-        found = self._answers.get(
-            said.decode(),
+        state = snapshot.states.get(dataset or "")
+        revision = state.revision if state else snapshot.version
+        result_type = get_type_hints(query)["return"]
+        key = msgspec.json.encode([_code(), revision, f"{query.__module__}.{query.__qualname__}", _key_of(arguments)])
+        result = self._cache.get(
+            key.decode(),
             lambda: msgspec.msgpack.encode(query(snapshot, *arguments)),
-            lambda kept: msgspec.msgpack.decode(kept, type=returns),
+            lambda value: cast("T", msgspec.msgpack.decode(value, type=result_type)),
         )
-        if hasattr(found, "data_version"):
-            found.data_version = snapshot.version  # it may have been kept under an earlier one, and is true of this
-        return found
+        if hasattr(result, "data_version"):
+            result.data_version = snapshot.version  # the result may be older, but holds for this version too
+        return result
 
     def facets(self, dataset: str | None) -> Facets:
-        """What a dataset offers."""
+        """The filter values of a dataset; of the first one without a name."""
         snapshot = self.snapshot()
         return self._ask(snapshot, next(iter(snapshot.states), None) if dataset is None else dataset, facets, dataset)
 
@@ -93,25 +99,25 @@ class Service:
 
 def service() -> Service:
     """The service of the server that handles this request."""
-    return current_app.extensions[EXTENSION]
+    return cast("Service", current_app.extensions[EXTENSION])
 
 
 @cache
 def _code() -> str:
-    """Hash of the code that answers: what another version of it has kept is not asked for."""
+    """Hash of the code behind the results: results of another version of the code are not used."""
     modules = sorted(path for package in (data, queries) for path in Path(package.__path__[0]).rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()
 
 
-def _plain(argument: Any) -> Any:
-    """An argument of a query as a cache key has it: a metric is its key."""
+def _key_of(argument: Any) -> Any:
+    """An argument of a query as it stands in a cache key: a metric is its key."""
     if isinstance(argument, tuple | list):
-        return [_plain(part) for part in argument]
+        return [_key_of(part) for part in argument]
     return argument.key if isinstance(argument, Metric) else argument
 
 
 def _cache_folder(store: Path) -> Path:
-    """A folder in the store or, where the store cannot be written, one that lasts as long as the server."""
+    """A folder in the store or, where the store is read-only, a temporary one."""
     folder = store / "cache"
     try:
         folder.mkdir(parents=True, exist_ok=True)

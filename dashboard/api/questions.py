@@ -10,9 +10,8 @@ from flask import Response, request
 from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
 from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response
+from dashboard.cached_queries import question_list, question_with_buzzpoints
 from dashboard.service import service
-from dashboard.usecases.buzzpoints import question_with_buzzpoints
-from dashboard.usecases.question_list import listed
 from queries.buzzing import parse_rules
 from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
@@ -44,7 +43,7 @@ def _page() -> Page:
 def get_questions() -> Response:
     """A page of the questions of a selection."""
     selection, metrics, sort, limit, cursor = _page()
-    return json_response(listed(selection, metrics, sort, 100 if limit is None else limit, cursor))
+    return json_response(question_list(selection, metrics, sort, 100 if limit is None else limit, cursor))
 
 
 @api.get("/api/v1/questions.csv")

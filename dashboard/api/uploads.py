@@ -17,7 +17,7 @@ from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.uploads.access import Denied
 from dashboard.uploads.body import check_type, clean_name, receive, too_large
-from dashboard.uploads.import_process import Impossible, Job, Rejected
+from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import held, sweep
@@ -47,14 +47,14 @@ def post_runs() -> Response:
     with _slot(), _folder() as folder:
         received = receive(folder, most)
         said = _read([*fields, *received.fields])
-        job = Job(
+        job = ImportJob(
             store=str(service().store.folder), path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(said.get("filename")) or received.name or "upload", form=said.get("format"), options=_options(said),
             dry_run=said.get("dry_run") == "1", rows=_rows(said), threads=max(1, 4 // service().settings.workers),
         )  # fmt: skip
         service().store.version()  # sending may have taken long
         try:
-            done = service().import_file(job, folder)
+            outcome = service().import_file(job, folder)
         except TimeoutError:
             raise StoreError("reading the file took too long; divide it, or import it on the command line") from None
         except ChildProcessError:
@@ -62,14 +62,14 @@ def post_runs() -> Response:
                 "import_failed", "The import ended unexpectedly. GET /api/v1/runs says whether the run is there; "
                 "sending the file again does no harm.", 500,
             )  # fmt: skip
-    if isinstance(done, Impossible):
-        raise StoreError(done.message)
-    if isinstance(done, Rejected):
-        one = done.total == 1
-        message = f"{done.total:,} {'problem' if one else 'problems'}; nothing was {'tried' if job.dry_run else 'imported'}"
-        message += f": {done.rows[0].reason}" if one and done.rows else ""
-        return error_response("bad_rows", message, 422, rows=done.rows, total=done.total)
-    return json_response(done.answer, 201 if done.new else 200)
+    if isinstance(outcome, Failed):
+        raise StoreError(outcome.message)
+    if isinstance(outcome, Rejected):
+        single = outcome.total == 1
+        message = f"{outcome.total:,} {'problem' if single else 'problems'}; nothing was {'tried' if job.dry_run else 'imported'}"
+        message += f": {outcome.rows[0].reason}" if single and outcome.rows else ""
+        return error_response("bad_rows", message, 422, rows=outcome.rows, total=outcome.total)
+    return json_response(outcome.report, 201 if outcome.new else 200)
 
 
 @api.delete("/api/v1/runs/<run_id>")
@@ -169,12 +169,12 @@ def _options(said: dict[str, str]) -> ImportOptions:
 @contextmanager
 def _slot() -> Iterator[None]:
     """One of the few uploads that this worker takes at once."""
-    if not service().uploading.acquire(blocking=False):
+    if not service().upload_slots.acquire(blocking=False):
         raise Denied(503, "busy", "Other uploads are going on; try again in a moment.", headers={"Retry-After": "5"})
     try:
         yield
     finally:
-        service().uploading.release()
+        service().upload_slots.release()
 
 
 @contextmanager

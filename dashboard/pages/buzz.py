@@ -9,6 +9,7 @@ import dash
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import question_order
 from dashboard.components.attributes import aria, data
 from dashboard.components.figure import figure
 from dashboard.components.filters import menu
@@ -20,7 +21,6 @@ from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
 from dashboard.service import service
-from dashboard.usecases.question_list import ordered
 from dashboard.view import PageRequest, View, page, question_path, register
 from queries.buzzing import Buzz, BuzzCurves, Explorer, Habits, Rules, buzz, parse_rules
 from queries.buzzing.results import Outcome, RunExplorer
@@ -128,7 +128,7 @@ def _explorer(request: PageRequest, found: Explorer, names: Names, shades: dict[
 
 def _to_questions(request: PageRequest) -> html.P:
     """The way to the first question of the selection, at these thresholds; from there one walks on to the next."""
-    first = ordered(request.selection, "").questions[0]
+    first = question_order(request.selection, "").questions[0]
     keys: dict[str, str | Sequence[str] | None] = {key: request.extra.get(key) or None for key in KEYS}
     path = question_path(request.selection.dataset, first)
     return html.P(

@@ -10,6 +10,7 @@ import dash
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import question_order, question_with_buzzpoints
 from dashboard.components.attributes import aria, data
 from dashboard.components.clue_text import clue_text
 from dashboard.components.figure import figure
@@ -24,8 +25,6 @@ from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
 from dashboard.figures.votes import votes_figure
 from dashboard.service import service
-from dashboard.usecases.buzzpoints import question_with_buzzpoints
-from dashboard.usecases.question_list import ordered
 from dashboard.view import PageRequest, View, page, question_path, register
 from queries.buzzing import Rules, parse_rules
 from queries.buzzing.rules import KEYS
@@ -62,7 +61,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
 def check(request: PageRequest) -> None:
     """There is such a question, and its own keys name what there is."""
     _cursor(request, service().ask(question, request.selection, request.item))
-    ordered(request.selection, request.single("sort"))
+    question_order(request.selection, request.single("sort"))
     _metric(request)
     parse_rules(request.extra, request.facets)
 
@@ -100,7 +99,7 @@ def _cursor(request: PageRequest, found: Question) -> int:
 
 
 def _heading(found: Question, request: PageRequest) -> html.Div:
-    ids = ordered(request.selection, request.single("sort")).questions
+    ids = question_order(request.selection, request.single("sort")).questions
     place = ids.index(found.question_id) if found.question_id in ids else None
     facts: list[str | Component | None] = [found.category, found.subcategory]
     if found.difficulty is not None:

@@ -13,6 +13,7 @@ from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, ht
 from dash.development.base_component import Component
 
 from dashboard.api.responses import json_response
+from dashboard.cached_queries import question_list, question_order
 from dashboard.components.attributes import data
 from dashboard.components.filters import menu
 from dashboard.components.messages import nothing_selected
@@ -21,7 +22,6 @@ from dashboard.components.run_names import chosen_runs, colours
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from dashboard.service import service
-from dashboard.usecases.question_list import listed, ordered
 from dashboard.view import PageRequest, View, look, page, question_path, register
 from queries.metrics import CATALOGUE, Metric
 from queries.question_order import SINGLE, Sort, early_curve, read_sort
@@ -41,7 +41,7 @@ WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 def draw(request: PageRequest) -> Sequence[Component | None]:
     """The grid; its rows are asked for as they come into sight."""
     metric, sort = _metric(request), _sort_of(request)
-    total = len(ordered(request.selection, request.single("sort")).questions)
+    total = len(question_order(request.selection, request.single("sort")).questions)
     if not total:
         return [nothing_selected("/questions", request.selection, "questions")]
     standard = _standard(request)
@@ -257,7 +257,7 @@ def rows() -> flask.Response:
         request = look(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
         metric, sort = _metric(request), request.single("sort") or "position"
         asked = _read(request, sort)
-        found = listed(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
+        found = question_list(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError):
         return json_response({"rows": [], "total": 0}, 400)
     extra = {"sort": sort if sort != "position" else None, "metric": request.single("metric") or None}

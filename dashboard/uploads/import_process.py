@@ -1,7 +1,7 @@
-"""Reading an uploaded file, in a process of its own: ``python -m dashboard.uploads.import_process``.
+"""Imports an uploaded file in a process of its own: ``python -m dashboard.uploads.import_process``.
 
-A hostile file can then neither take the memory of the worker that answers readers, nor its time, nor end it; and a process can be
-ended after a while, as a thread cannot.
+A hostile file can then exhaust neither the memory of the worker that serves readers nor its time, and a process can be ended
+after a time limit, as a thread cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from dashboard.usecases.scoring import Scored
+from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
 from data.importing.report import Refused, Report
@@ -30,28 +30,41 @@ from queries.runs import Answer, Unanswered, first_answers, run, unanswered
 from queries.selection import BadRequest, facets, parse
 
 ROOT = Path(__file__).parents[2]
-MEMORY = "1GB"  # DuckDB's; what needs more is spilled to disk
-PATIENCE = 1800.0  # seconds
-NICE = 10
+MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
+TIME_LIMIT = 1800.0  # seconds
+NICENESS = 10
 
 
-class Job(msgspec.Struct):
-    """What is to be done with a file."""
+class ImportJob(msgspec.Struct):
+    """An uploaded file and what to do with it.
+
+    Attributes:
+        store: folder of the store.
+        path: of the file.
+        name: of the file in reports.
+        form: key of its format; None to recognise it.
+        options: what the uploader says beside the file.
+        by: name of the uploader's token.
+        dry_run: report only; store nothing.
+        largest: bytes that the file may unpack to.
+        rows: bad rows to report at most.
+        threads: of DuckDB.
+    """
 
     store: str
     path: str
-    name: str  # what the file is called in reports
+    name: str
     form: str | None
     options: ImportOptions
     by: str
     dry_run: bool
-    largest: int  # bytes that it may unpack to
-    rows: int  # bad rows to tell
+    largest: int
+    rows: int
     threads: int = 2
 
 
 class BadRow(msgspec.Struct):
-    """A row that cannot be imported; ``line`` is the physical one, 1-based, None where the file as a whole is bad."""
+    """A row that cannot be imported; ``line`` is 1-based, or None if the whole file is bad."""
 
     file: str
     line: int | None
@@ -60,83 +73,99 @@ class BadRow(msgspec.Struct):
     reason: str
 
 
-class Published(msgspec.Struct):
-    """What was stored; ``runs`` are those of the file, in its order."""
+class ImportReport(msgspec.Struct):
+    """What was stored; ``runs`` are in the order of the file."""
 
-    runs: list[Scored]
+    runs: list[IncomingRun]
     warnings: list[str]
     repaired: dict[str, int]
     data_version: str
 
 
-class Trial(msgspec.Struct):
-    """What would be stored."""
+class DryRunReport(msgspec.Struct):
+    """What an import would store.
+
+    Attributes:
+        dry_run: True.
+        format: key of the format that was recognised.
+        columns: recognised columns of the file.
+        runs: in the order of the file.
+        warnings, repaired: as of an import.
+        missing: per run, the questions that it does not answer.
+        first: the first answers, as they are understood.
+        leaderboard: rows of these runs, ranked among all runs of the dataset.
+        ranked: number of ranked runs, these among them.
+        uncertain: grades that a person should review.
+        data_version: of the store that the file was checked against.
+    """
 
     dry_run: bool
     format: str
-    columns: list[str]  # that were recognised
-    runs: list[Scored]
+    columns: list[str]
+    runs: list[IncomingRun]
     warnings: list[str]
     repaired: dict[str, int]
-    missing: list[Unanswered]  # per run
-    first: list[Answer]  # answers, as they are understood
-    leaderboard: Leaderboard  # the rows of these runs; ranks are those among all runs of the dataset
-    ranked: int  # runs that are ranked, these among them
+    missing: list[Unanswered]
+    first: list[Answer]
+    leaderboard: Leaderboard
+    ranked: int
     uncertain: GradeReview
     data_version: str
 
 
+class Accepted(msgspec.Struct, tag="accepted"):
+    """The import or dry run succeeded: its report as JSON, and whether the store gained a run."""
+
+    report: msgspec.Raw
+    new: bool
+
+
 class Rejected(msgspec.Struct, tag="rejected"):
-    """The file is refused: its first bad rows, and how many there are."""
+    """The file is bad: its first bad rows, and the number of all."""
 
     rows: list[BadRow]
     total: int
 
 
-class Impossible(msgspec.Struct, tag="impossible"):
-    """The store or the machine did not allow it."""
+class Failed(msgspec.Struct, tag="failed"):
+    """The store or the machine did not allow the import."""
 
     message: str
 
 
-class Done(msgspec.Struct, tag="done"):
-    """It was done: the answer as JSON, and whether anything is new."""
-
-    answer: msgspec.Raw
-    new: bool
+ImportOutcome = Accepted | Rejected | Failed
 
 
-Outcome = Rejected | Impossible | Done
-
-
-def perform(job: Job, store: GenerationStore) -> Outcome:
-    """Do it, in this process."""
-    path, given = Path(job.path), {"form": job.form, "names": [job.name], "largest": job.largest}
+def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
+    """Do a job in this process."""
+    paths, names = [Path(job.path)], [job.name]
     try:
         if job.dry_run:
-            with open_dry_run(store, [path], job.options, **given) as trial:  # type: ignore[arg-type]
-                return Done(msgspec.Raw(msgspec.json.encode(_trial(trial))), False)
-        report = import_paths(store, [path], job.options, by=job.by, only_runs=True, **given)  # type: ignore[arg-type]
-        answer = _published(store.snapshot(), report)
-        return Done(msgspec.Raw(msgspec.json.encode(answer)), any(not one.stored for one in answer.runs))
+            with open_dry_run(store, paths, job.options, form=job.form, names=names, largest=job.largest) as dry_run:
+                return Accepted(msgspec.Raw(msgspec.json.encode(_dry_run_report(dry_run))), False)
+        report = import_paths(
+            store, paths, job.options, form=job.form, names=names, by=job.by, only_runs=True, largest=job.largest
+        )
+        result = _import_report(store.snapshot(), report)
+        return Accepted(msgspec.Raw(msgspec.json.encode(result)), any(not row.stored for row in result.runs))
     except Refused as refused:
         rows = [BadRow(p.file, p.line, p.column, p.value, in_keys(p.reason)) for p in refused.problems[: job.rows]]
         return Rejected(rows, refused.total)
     except (StoreError, BadRequest) as error:
-        return Impossible(str(error))
+        return Failed(str(error))
 
 
-def _trial(trial: DryRun) -> Trial:
-    snapshot, report = trial.snapshot, trial.report
-    selection, _, _ = parse([("dataset", trial.dataset)], lambda dataset: facets(snapshot, dataset))
+def _dry_run_report(dry_run: DryRun) -> DryRunReport:
+    snapshot, report = dry_run.snapshot, dry_run.report
+    selection, _, _ = parse([("dataset", dry_run.dataset)], lambda dataset: facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, METRICS)
     ranked = len(board.rows)
     board.rows = [row for row in board.rows if row.run in report.runs]
-    return Trial(
+    return DryRunReport(
         dry_run=True,
         format=", ".join(report.formats),
         columns=report.columns,
-        runs=_scored(snapshot, report),
+        runs=incoming_runs(snapshot, report.runs, report.stored),
         warnings=[in_keys(text) for text in report.warnings],
         repaired=dict(sorted(report.repaired.items())),
         missing=[unanswered(snapshot, name) for name in report.runs],
@@ -148,19 +177,13 @@ def _trial(trial: DryRun) -> Trial:
     )
 
 
-def _published(snapshot: Snapshot, report: Report) -> Published:
-    runs = _scored(snapshot, report)
+def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
+    runs = incoming_runs(snapshot, report.runs, report.stored)
     warnings = [in_keys(text) for text in report.warnings]
-    for one in runs:
-        if run(snapshot, one.run).withdrawn_at:
-            warnings.append(f"run {one.run} is in the store, but withdrawn; POST /api/v1/runs/{one.run}/restore puts it back")
-    return Published(runs, warnings, dict(sorted(report.repaired.items())), snapshot.version)
-
-
-def _scored(snapshot: Snapshot, report: Report) -> list[Scored]:
-    shared = [field for field in Scored.__struct_fields__ if field != "stored"]
-    facts = [run(snapshot, name) for name in report.runs]
-    return [Scored(**{key: getattr(of, key) for key in shared}, stored=of.run in report.stored) for of in facts]
+    for row in runs:
+        if run(snapshot, row.run).withdrawn_at:
+            warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore puts it back")
+    return ImportReport(runs, warnings, dict(sorted(report.repaired.items())), snapshot.version)
 
 
 def in_keys(text: str) -> str:
@@ -172,12 +195,16 @@ def in_keys(text: str) -> str:
     return re.sub(r"(--[a-z]+(?:-[a-z]+)*)( [A-Z][A-Z,]*\b| percent\b)?", key, text)
 
 
-def in_child(job: Job, folder: Path) -> Outcome:
-    """Do it in a process that has ``folder`` for its temporary files.
+def run_in_subprocess(job: ImportJob, folder: Path) -> ImportOutcome:
+    """Do a job in a process of its own.
+
+    Args:
+        job: what to do.
+        folder: for the process's temporary files.
 
     Raises:
-        TimeoutError: it took too long and was ended.
-        ChildProcessError: it ended without an answer.
+        TimeoutError: the process took longer than ``TIME_LIMIT`` and was ended.
+        ChildProcessError: the process ended without an outcome.
     """
     command = [sys.executable, "-m", "dashboard.uploads.import_process"]
     with subprocess.Popen(
@@ -185,7 +212,7 @@ def in_child(job: Job, folder: Path) -> Outcome:
         start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            said, _ = process.communicate(msgspec.json.encode(job), timeout=PATIENCE)
+            output, _ = process.communicate(msgspec.json.encode(job), timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired:
             process.kill()
             raise TimeoutError from None
@@ -194,28 +221,28 @@ def in_child(job: Job, folder: Path) -> Outcome:
             raise
     if process.returncode != 0:
         raise ChildProcessError(process.returncode)
-    return msgspec.json.decode(said, type=Outcome)
+    return msgspec.json.decode(output, type=ImportOutcome)
 
 
-def _readers_first() -> None:
-    """Take little processor time from the server; Linux may share it out between sessions, of which this process has its own.
+def _lower_priority() -> None:
+    """Yield the processor to the server. Linux may share it out between sessions, of which this process has its own.
 
-    About a tenth where both want all: with less, an import would hold the store's lock for long where others are busy.
+    Where both want all of it, the import gets about a tenth: with less, it would hold the store's lock for long.
     """
     with contextlib.suppress(OSError):
-        os.nice(NICE)
+        os.nice(NICENESS)
     with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(NICE), encoding="ascii")
+        Path("/proc/self/autogroup").write_text(str(NICENESS), encoding="ascii")
 
 
 def main() -> None:
     """Read a job from standard input, write its outcome to standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; what was begun is brought to its end
-    _readers_first()
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    store = open_store(job.store, threads=job.threads, memory_limit=MEMORY)
-    with held(Path(job.path).parent):  # though the worker that received the file may be killed
-        outcome = perform(job, store)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the server; an import that has begun is completed
+    _lower_priority()
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=ImportJob)
+    store = open_store(job.store, threads=job.threads, memory_limit=MEMORY_LIMIT)
+    with held(Path(job.path).parent):  # even if the worker that received the file is killed
+        outcome = run_job(job, store)
     store.close()
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
 

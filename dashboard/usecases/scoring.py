@@ -6,34 +6,20 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.runs import run
 from queries.selection import facets, parse
 
 Pairs = Sequence[tuple[str, str]]
-
-
-class Scored(msgspec.Struct):
-    """One run of the file, as an upload of it would be answered; ``stored``: the store has this very run already."""
-
-    run: str
-    model: str
-    elicitation: str
-    sha256: str
-    items: int
-    questions: int
-    missing_questions: int
-    skipped: dict[str, int]
-    stored: bool
 
 
 class Score(msgspec.Struct):
     """The leaderboard of the file's runs, among themselves, and what its import would report."""
 
     leaderboard: Leaderboard
-    runs: list[Scored]
+    runs: list[IncomingRun]
     warnings: list[str]
     repaired: dict[str, int]
 
@@ -48,12 +34,8 @@ def score(trial: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score
     snapshot, report = trial.snapshot, trial.report
     pairs = [("dataset", trial.dataset), *(("run", name) for name in report.runs), *conventions]
     selection, _, _ = parse(pairs, lambda dataset: facets(snapshot, dataset))
-    found = []
-    for name in report.runs:
-        facts = run(snapshot, name)
-        shared = {field: getattr(facts, field) for field in Scored.__struct_fields__ if field != "stored"}
-        found.append(Scored(**shared, stored=name in trial.stored))
-    return Score(leaderboard(snapshot, selection, metrics), found, report.warnings, dict(sorted(report.repaired.items())))
+    runs = incoming_runs(snapshot, report.runs, trial.stored)
+    return Score(leaderboard(snapshot, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
 
 
 def lines(score: Score) -> Iterator[str]:

@@ -5,12 +5,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from dashboard.cached_queries import question_list
 from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names import legend
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.panels import fitting
 from dashboard.service import service
-from dashboard.usecases.question_list import listed
 from dashboard.view import VIEWS, look
 from queries.compare import compare
 from queries.leaderboard import leaderboard
@@ -242,7 +242,9 @@ def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
 def test_buzz_links_to_its_buzzpoints(app):
     text = json.dumps(plain(drawn(app, "buzz", "dataset=pyramid&threshold=0.7&category=History")))
     with app.test_request_context("/"):
-        first = listed(Selection("pyramid", category=("History",)), (CATALOGUE["brier"],), "position", 1, None).questions[0]
+        first = question_list(Selection("pyramid", category=("History",)), (CATALOGUE["brier"],), "position", 1, None).questions[
+            0
+        ]
     assert f'"/questions/pyramid/{first.question_id}?category=History&threshold=0.7"' in text
 
 

@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from test_every_page import drawn, plain, walk
 
+from dashboard import cached_queries
 from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
-from dashboard.usecases import question_list
 from queries.sparklines import Known, Said, Spark
 
 
@@ -101,13 +101,13 @@ def test_blocks_follow_each_other(app, client):
 def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
     calls = []
 
-    @functools.wraps(question_list.order)
+    @functools.wraps(cached_queries.order)
     def counted(*arguments):
         calls.append(arguments)
         return original(*arguments)
 
-    original = question_list.order
-    monkeypatch.setattr(question_list, "order", counted)
+    original = cached_queries.order
+    monkeypatch.setattr(cached_queries, "order", counted)
     a, b = runs_of(client)[:2]
     sort = f"ks:{a}-{b}"  # which no other test asks for
     for start in (0, 20, 40):

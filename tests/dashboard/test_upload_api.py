@@ -17,7 +17,7 @@ from test_api import error, get
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from dashboard.uploads import body, import_process, token_throttle
+from dashboard.uploads import body, import_process
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.tokens import Tokens
@@ -34,7 +34,7 @@ def upload_client(store, **settings):
     """An app that reads files in this process, with a token."""
     made = create_app(Settings(store=str(store), workers=1, **settings))
     service = made.extensions["clueline"]
-    service.import_file = lambda job, folder: import_process.perform(job, service.store)
+    service.import_file = lambda job, folder: import_process.run_job(job, service.store)
     token = Tokens(service.store.folder).create("ann") if not Tokens(service.store.folder).all() else None
     return SimpleNamespace(
         app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store
@@ -352,22 +352,22 @@ def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
 
 def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
     for _ in range(3):
-        assert upload.service.uploading.acquire(blocking=False)
+        assert upload.service.upload_slots.acquire(blocking=False)
     answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
     assert answer.status_code == 503 and answer.headers["Retry-After"]
-    upload.service.uploading.release()
+    upload.service.upload_slots.release()
     post(upload, filled(prompts), 201)
 
 
 def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch):
-    standing.service.import_file = import_process.in_child
+    standing.service.import_file = import_process.run_in_subprocess
     monkeypatch.setattr(import_process.sys, "executable", "/bin/false")
     assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
     sleeper = standing.store.parent / "sleeper"
     sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
     sleeper.chmod(0o700)
     monkeypatch.setattr(import_process.sys, "executable", str(sleeper))
-    monkeypatch.setattr(import_process, "PATIENCE", 0.2)
+    monkeypatch.setattr(import_process, "TIME_LIMIT", 0.2)
     assert "too long" in post(standing, filled(prompts), 503)["error"]["message"]
 
 
@@ -378,20 +378,6 @@ def test_what_a_killed_server_left_is_swept_up(upload, prompts):
     os.utime(old, (0, 0))
     post(upload, filled(prompts), 201)
     assert not old.exists()
-
-
-def test_failures_are_forgotten_after_a_minute_and_the_table_stays_small(tmp_path):
-    table = token_throttle.TokenThrottle(tmp_path)
-    assert [table.count("a", 1000.0 + index) for index in range(token_throttle.MOST)] == [0] * token_throttle.MOST
-    assert table.count("a", 1020.0) == 40 and table.count("b", 1020.0) == 0
-    assert token_throttle.TokenThrottle(tmp_path).count("a", 1020.0) == 40  # another worker knows
-    assert table.count("a", 1060.5) == 0 and table.count("a", 1060.6) == 1  # the first is a minute old, the second not
-    for index in range(2 * token_throttle.ADDRESSES):
-        table.count(f"10.0.{index // 256}.{index % 256}", 2000.0)
-    kept = json.loads((tmp_path / "failed_tokens.json").read_text())
-    assert len(kept) == token_throttle.ADDRESSES and "a" not in kept
-    (tmp_path / "failed_tokens.json").write_text("[")
-    assert table.count("a", 3000.0) == 0
 
 
 def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):

@@ -1,22 +1,30 @@
 """The cache: computed once, never stale, never code."""
 
+import hashlib
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
-from flask import Flask
+import redis
 
+from dashboard import query_cache
+from dashboard.app import create_app
 from dashboard.query_cache import QueryCache
+from dashboard.settings import Settings
 from data.store.generations import Snapshot
 from queries.selection import Selection, parse
+from tests.helpers.serving import free_port
 
 ROOT = Path(__file__).parents[2]
 COMPUTED: Counter = Counter()
@@ -51,14 +59,13 @@ def test_eight_who_ask_at_once_share_one_computation(fresh):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from flask import Flask
 from dashboard.query_cache import QueryCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
     time.sleep(0.5)
     return b"answer"
-answers = QueryCache(Flask("x"), "filesystem", folder)
+answers = QueryCache("filesystem", folder)
 (folder / f"ready-{sys.argv[2]}").touch()
 while not (folder / "go").exists(): time.sleep(0.01)
 assert answers.get("key", compute, bytes) == b"answer"
@@ -81,7 +88,7 @@ def test_three_processes_share_one_computation(tmp_path):
 
 
 def test_a_computation_that_fails_is_not_kept(tmp_path):
-    answers = QueryCache(Flask("x"), "filesystem", tmp_path)
+    answers = QueryCache("filesystem", tmp_path)
     with pytest.raises(ZeroDivisionError):
         answers.get("key", lambda: bytes(1 // 0), bytes)
     assert answers.get("key", lambda: b"later", bytes) == b"later"
@@ -97,9 +104,9 @@ class Trap:
 
 @pytest.mark.parametrize("planted", ["pickle", "nothing", "nonsense"])
 def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
-    answers = QueryCache(Flask("x"), "filesystem", tmp_path)
+    answers = QueryCache("filesystem", tmp_path)
     assert answers.get("key", lambda: b"mine", bytes) == b"mine"
-    files = [path for path in (tmp_path / "answers").iterdir() if path.is_file()]
+    files = [path for path in (tmp_path / "results").iterdir() if path.is_file()]
     assert files
     for path in files:
         head = path.read_bytes()[:4]  # when it ends
@@ -112,7 +119,7 @@ def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
 def test_an_answer_that_cannot_be_read_is_computed_again(fresh):
     """Such as one that another version of the code has left."""
     good = fresh.client.get("/api/v1/datasets").json
-    answers = [path for path in (fresh.store / "cache" / "answers").iterdir() if path.is_file()]
+    answers = [path for path in (fresh.store / "cache" / "results").iterdir() if path.is_file()]
     for path in answers:
         path.write_bytes(path.read_bytes()[:5] + msgspec.msgpack.encode({"datasets": [{"dataset": "old"}]}))
     answer = fresh.client.get("/api/v1/datasets")
@@ -205,3 +212,103 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
             if version == after:
                 assert listed and status == 200
         assert mine[-1] == (after, True, 200)
+
+
+@pytest.fixture
+def redis_server(tmp_path):
+    """A Redis server of this test; ``stop`` ends it."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("there is no redis-server here (Debian: apt-get install redis-server)")
+    port = free_port()
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    server = SimpleNamespace(url=f"redis://127.0.0.1:{port}/0", client=redis.Redis(port=port))
+
+    def stop():
+        process.terminate()
+        process.wait(20)
+
+    server.stop = stop
+    until = time.monotonic() + 30
+    while True:
+        try:
+            server.client.ping()
+            break
+        except redis.RedisError:
+            assert process.poll() is None and time.monotonic() < until, "the Redis server did not start"
+            time.sleep(0.05)
+    yield server
+    stop()
+
+
+def test_redis_keeps_results_for_other_processes(redis_server, tmp_path):
+    first = QueryCache(redis_server.url, tmp_path / "first")
+    assert first.get("key", lambda: b"computed", bytes) == b"computed"
+    second = QueryCache(redis_server.url, tmp_path / "second")
+    assert second.get("key", lambda: b"again", bytes) == b"computed"
+    (name,) = redis_server.client.keys()
+    assert name.startswith(b"clueline:") and 0 < redis_server.client.ttl(name) <= query_cache.TIME_TO_LIVE
+    assert (first.failures, second.failures) == (0, 0)
+
+
+def test_a_server_with_redis_answers_and_caches(redis_server, copied):
+    """Every miss used to be an error 500."""
+    app = create_app(Settings(store=str(copied), workers=1, cache=redis_server.url))
+    client, service = app.test_client(), app.extensions["clueline"]
+    for path in ("/api/v1/datasets", "/api/v1/leaderboard?dataset=tone", "/"):
+        assert client.get(path).status_code == 200
+    COMPUTED.clear()
+    assert [service.ask(slowly, 5).number for _ in range(3)] == [5, 5, 5]
+    assert COMPUTED == {5: 1}
+    assert redis_server.client.dbsize() > 1
+
+
+def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
+    cache = QueryCache(redis_server.url, tmp_path)
+    decode = partial(msgspec.msgpack.decode, type=Counted)
+    good = msgspec.msgpack.encode(Counted(1, "v"))
+    assert cache.get("key", lambda: good, decode).number == 1
+    (name,) = redis_server.client.keys()
+    for planted in (pickle.dumps(Trap(tmp_path / "sprung")), b"!" + pickle.dumps(Trap(tmp_path / "sprung")), b"", b"\xff" * 40):
+        redis_server.client.set(name, planted)
+        assert cache.get("key", lambda: good, decode).number == 1
+        assert redis_server.client.get(name) == good
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
+    """Results are computed, failures are counted and logged once, and nobody waits for the connection again and again."""
+    app = create_app(Settings(store=str(copied), workers=1, cache=redis_server.url))
+    client = app.test_client()
+    before = client.get("/api/v1/leaderboard?dataset=tone").json
+    redis_server.stop()
+    began = time.monotonic()
+    for _ in range(3):
+        assert client.get("/api/v1/leaderboard?dataset=tone").json == before
+    assert client.get("/?dataset=tone").status_code == 200
+    assert time.monotonic() - began < 30
+    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.query_cache"]
+    assert len(records) == 1 and "the cache failed" in records[0]
+
+
+def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeypatch):
+    cache = QueryCache(redis_server.url, tmp_path)
+    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"kept")
+    monkeypatch.setattr(query_cache, "RETRY_AFTER", 0.0)
+    redis_server.client.config_set("requirepass", "secret")  # from now on, every command of ours is refused
+    fresh = QueryCache(redis_server.url, tmp_path)
+    assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
+    assert fresh.failures == 3  # two reads and a write
+    redis.Redis.from_url(redis_server.url, password="secret").config_set("requirepass", "")
+    assert fresh.get("key", lambda: b"computed", bytes) == cache.get("key", lambda: b"", bytes) == b"kept"
+
+
+def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
+    cache = QueryCache("filesystem", tmp_path / "cache")
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("not a folder")
+    for _ in range(2):
+        assert cache.get("key", lambda: b"computed", bytes) == b"computed"
+    assert cache.failures == 4  # the lock and the result, twice
+    assert len([record for record in caplog.records if record.name == "dashboard.query_cache"]) == 1

@@ -1,0 +1,60 @@
+"""Queries that pages and JSON addresses put together from several cached ones: question lists and questions with buzzpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.service import service
+from queries.buzzing import Rules, explorer
+from queries.metrics import Metric
+from queries.question import Question, question
+from queries.question_order import Order, order
+from queries.questions import Questions, details, page
+from queries.selection import Facets, Selection
+
+
+def question_order(selection: Selection, sort: str) -> Order:
+    """The questions of a selection in order.
+
+    The order is cached once for all choices of runs, which do not change it.
+
+    Args:
+        selection: which questions.
+        sort: a sort key of the question list; blank for the order of the dataset.
+    """
+    return service().ask(order, selection.but(run=(), model=(), elicitation=()), sort or "position")
+
+
+def question_list(
+    selection: Selection, metrics: Sequence[Metric], sort: str, limit: int = 100, cursor: str | None = None
+) -> Questions:
+    """One page of the question list; see ``queries.questions.page``."""
+    return page(
+        question_order(selection, sort),
+        lambda question_ids: service().ask(details, selection, question_ids, metrics),
+        limit,
+        cursor,
+    )
+
+
+def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: str, rules: Rules) -> Question:
+    """One question, with the buzzpoint of each run if its dataset reveals questions clue by clue.
+
+    Without a threshold in the rules, each run buzzes at its best threshold over the questions of the selection, which is the
+    one that the Buzz page shows for it.
+
+    Args:
+        selection: the question's dataset, and the runs.
+        facets: of the dataset.
+        question_id: of the question.
+        rules: when a run buzzes, and what a buzz is worth.
+    """
+    if facets.kind != "incremental" or facets.longest < 2:
+        return service().ask(question, selection, question_id)
+    best: tuple[tuple[str, float], ...] = ()
+    if rules.threshold is None:
+        runs = service().ask(explorer, selection, rules).runs
+        best = tuple(
+            (run.run, run.outcome.threshold) for run in runs if run.outcome.threshold is not None and run.outcome.optimal
+        )
+    return service().ask(question, selection, question_id, rules, best)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 from scipy.stats import binom
 
+from data.statistics import bin_of
 from queries.metrics.kernels import bins
 from queries.metrics.kernels.arrays import ratio
 
@@ -136,7 +137,7 @@ def draw(
     confidence = SHAPES[shape](chance, (draws, size))
     right = MODELS[model](confidence)
     correct = chance.random((draws, size)) < right
-    places = (np.minimum(bins.bin_of(confidence), 9) + 10 * np.arange(draws)[:, None]).ravel()
+    places = (np.minimum(bin_of(confidence), 9) + 10 * np.arange(draws)[:, None]).ravel()
 
     def total(values: Floats | None) -> Floats:
         return np.bincount(places, None if values is None else values.ravel(), 10 * draws).reshape(draws, 10).astype(float)

@@ -32,12 +32,11 @@ from numpy.typing import NDArray
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.statistics import BIN_COLUMNS
+from data.statistics import BIN_COLUMNS, pooled
 from data.store.generations import Snapshot, open_store
 from queries.engine.evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
-from queries.metrics.kernels.items import sums_of
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -176,7 +175,7 @@ def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Flo
     count = conventions.mass_bins if metric.binned else None
     values = []
     for confidence, correct in arrays:
-        sums = sums_of(confidence, correct)
+        sums = pooled(confidence, correct)
         if count:
             sums |= dict(zip(BIN_COLUMNS, mass_bins(confidence, correct, count), strict=True))
         values.append(float(metric.value(sums, conventions)))
@@ -282,7 +281,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
     libraries = {name: make() for name, make in LIBRARIES.items()}
     gc.freeze()  # what is there now need not be looked through before each measurement
     rows = []
-    scans: dict[str, tuple[Timed, Any]] = {}  # of the responses, for all item sums, all bins, all metrics of questions
+    scans: dict[str, tuple[Timed, Any]] = {}  # of the items, for all item sums, all bins, all metrics of questions
     for metric, conventions in [*((metric, Conventions()) for metric in OF_PAIRS), (_metric("ece"), MASS)]:
         mass = conventions.mass_bins is not None
         name = f"{metric.key}, mass15" if mass else metric.key
@@ -299,7 +298,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
             group = "bins" if metric.binned else metric.level
             if group not in scans:
                 together = [each for each in OF_PAIRS if each.pairs is None and ("bins" if each.binned else each.level) == group]
-                whole = selection.but(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics computed anew
+                whole = selection.but(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics are computed
                 scans[group] = timed(repeat, lambda: gather(snapshot, whole, together))  # noqa: B023
             raw_scan, found = scans[group]
             _compare(name, "responses", ours, found.values(metric), 1e-9)
@@ -365,9 +364,9 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
         "- *statistics, with scan*: the same with DuckDB's read of the store. What a page waits for.",
         "- *raw, kernel*: from the arrays of confidence and correctness in memory to a number per run (sums over",
         "  items, then the same kernel). Metrics of questions need human curves and difficulties: they have no such column.",
-        "- *raw, with scan*: from the responses in the store; statistics are computed anew by DuckDB, as where clues",
-        "  are filtered. One scan of all sums over items, one of all bins and one of all sums of questions, each shared by",
-        "  the metrics that read from it.",
+        "- *raw, with scan*: from the items held in memory, as where clues are filtered; the first one reads them from the",
+        "  store. One pass for all sums over items, one for all bins and one for all sums of questions, each shared by the",
+        "  metrics that read from it.",
         "- *gain*: raw with scan over statistics with scan. Metrics of pairs, and bins of equal mass, are no function",
         "  of sums: they read the responses either way, so that both columns are one measurement.",
         "",

@@ -1,74 +1,163 @@
-"""Sufficient statistics per (run, question): what every metric that is a sum needs, computed once, at ingest.
+"""Sufficient statistics per (run, question): sums over the items of a question, from which most metrics are computed.
 
-The columns are sums over the question's items, so that they add up over questions; ``ITEM_SUMS`` names each with its SQL
-over a row with ``confidence``, ``correct`` and ``sign`` = 2 correct - 1. Pages that keep only some clues of a question
-compute the same columns from responses with ``select_sql``: one definition, two times to run it.
+This is their only definition, as functions of arrays. Import stores them, a filter on clues computes them again from the
+clues that remain, and a batch of arrays can be summed without a store. A new statistic is an entry in ``ITEM_SUMS`` or
+``CURVE_SUMS``, which makes its column, and a migration of existing stores.
+
+Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 import duckdb
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
-from data.sums import BINS, ROUNDING
+from data.arrays import Floats, Ints, entries_of
+from data.human_curves import CURVES
 
-__all__ = [
-    "BINS", "BINS_USED", "BIN_COLUMNS", "COLUMNS", "CURVE_SUMS", "ITEM_SUMS", "ROUNDING", "TABLE", "derive_difficulty",
-    "select_sql",
-]  # fmt: skip
-
-BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists of the bins that hold items, from the lowest up
-BINS_USED = "bins"  # which these are: bit k is set where bin k holds items
-
-SCALE = 2.0**80
-
-
-def _sum(value: str, condition: str = "true") -> str:
-    """SQL for a sum with the same digits in whatever order threads add it up: in whole multiples of 2^-80, exact from 1e-8 up."""
-    return f"(sum((({value}) * {SCALE!r})::hugeint) filter ({condition})::double / {SCALE!r})"
+BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
+BINS_USED = "bins"  # bit k is set where bin k holds items
+BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists over the bins that hold items, lowest bin first
+ROUNDING = 1e-9  # how near a confidence must be to a multiple of 5 %: as floats, 0.15 and 0.35 are not multiples of 0.05
 
 
-ITEM_SUMS = {
-    "items": "count(*)::double",
-    "confidence": _sum("confidence"),
-    "correct": _sum("correct"),
-    "incorrect": _sum("1 - correct"),  # not items - correct, which loses digits where correctness is a probability near 1
-    "confidence_sq": _sum("confidence * confidence"),
-    "correct_sq": _sum("correct * correct"),
-    "confidence_correct": _sum("confidence * correct"),
-    "confidence_incorrect": _sum("confidence * (1 - correct)"),
-    "rounded": f"count(*) filter (abs(confidence - round(confidence * 20) / 20) <= {ROUNDING!r})::double",
-    "sign_confidence": _sum("sign * confidence"),
-}
+@dataclass(frozen=True)
+class Items:
+    """Items grouped by question. Within a question they are in the order of clues.
 
-# Sums weighted by the human curve; null where no human team heard the question.
-CURVE_SUMS = {
-    **{f"{h}_weight": _sum(f"1 - {h}") for h in ("buzz_share", "team_share", "survival")},
-    **{f"{h}_sign_confidence": _sum(f"(1 - {h}) * sign * confidence") for h in ("buzz_share", "team_share", "survival")},
-    # Expected reward against a human curve that takes its own chance at each clue (GRACE eq. 2, app. M): the human buzz
-    # falls at clue t with m_t = h_t - h_{t-1}, and the model has answered right by then with reward_t = sum b_e y_e, e <= t.
-    **{
-        f"{h}_reward": _sum(f"({h} - {h}_before) * reward") + f" + (1 - last({h} order by clue)) * last(reward order by clue)"
-        for h in ("team_share", "survival")
-    },
-}
+    Attributes:
+        confidence, correct: in [0, 1], shape (items,).
+        first: index of the first item of each question and, last, the number of items; shape (questions + 1,). Every
+            question has an item.
+        curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN where no human team heard the question. None
+            where no team heard any of them.
+    """
 
-COLUMNS = (*ITEM_SUMS, *CURVE_SUMS)
+    confidence: Floats
+    correct: Floats
+    first: Ints
+    curves: dict[str, Floats] | None = None
+
+    def total(self, values: Floats) -> Floats:
+        """Sum of ``values``, shape (items,), over the items of each question: shape (questions,).
+
+        Items are added in their order, so that the same items have the same sum on every machine.
+        """
+        return np.add.reduceat(values, self.first[:-1])
+
+    @cached_property
+    def sign_confidence(self) -> Floats:
+        """g c with g = 2y - 1, shape (items,). GRACE sec. 4.2."""
+        return (2 * self.correct - 1) * self.confidence
+
+    @cached_property
+    def buzzed_right(self) -> Floats:
+        """Probability that the model has buzzed correctly by each item, shape (items,): the sum of b_e y_e over e <= t.
+
+        The model buzzes at item t with probability b_t = c_t prod (1 - c_e, e < t). The last c counts as 1, so that b adds
+        up to 1. GRACE eq. 2, app. M.
+        """
+        sizes = np.diff(self.first)
+        longest_first = np.argsort(-sizes, kind="stable")  # the questions that have a t-th item stand in front
+        first, sizes = self.first[:-1][longest_first], sizes[longest_first]
+        silent, right = np.ones(len(sizes)), np.zeros(len(sizes))
+        result = np.empty_like(self.confidence)
+        for step in range(int(sizes.max(initial=0))):
+            count = int(np.searchsorted(-sizes, -step))
+            rows = first[:count] + step
+            confidence = np.where(step == sizes[:count] - 1, 1.0, self.confidence[rows])
+            right[:count] += confidence * silent[:count] * self.correct[rows]
+            silent[:count] *= 1 - self.confidence[rows]
+            result[rows] = right[:count]
+        return result
+
+    def curve(self, name: str) -> Floats:
+        """A human curve, shape (items,), NaN where there is none."""
+        return np.full(len(self.confidence), np.nan) if self.curves is None else self.curves[name]
 
 
-def _bin(k: int) -> str:
-    """Condition for bin k. Edges are compared as they are: confidence * 10 would put 0.3 into the wrong bin or not by luck."""
-    lower = f"confidence >= {k}::double / 10"
-    return lower if k == BINS - 1 else f"{lower} and confidence < {k + 1}::double / 10"
+@dataclass(frozen=True)
+class Statistic:
+    """One column of the table.
+
+    Attributes:
+        name: of the column.
+        meaning: the formula, for readers.
+        compute: its value for each question, shape (questions,).
+    """
+
+    name: str
+    meaning: str
+    compute: Callable[[Items], Floats]
 
 
-def _bin_list(value: str) -> str:
-    """SQL for a list of the bins that hold items. Every bin is summed up, and those that hold none are null."""
-    return "list_filter([" + ", ".join(_sum(value, _bin(k)) for k in range(BINS)) + "], lambda sum: sum is not null)"
+def _by_name(statistics: Iterable[Statistic]) -> dict[str, Statistic]:
+    return {statistic.name: statistic for statistic in statistics}
 
 
-def _bins_used() -> str:
-    return "(" + " + ".join(f"{1 << k} * bool_or({_bin(k)})::smallint" for k in range(BINS)) + ")::smallint"
+def _rounded(items: Items) -> Floats:
+    c = items.confidence
+    return items.total((np.abs(c - np.rint(c * 20) / 20) <= ROUNDING).astype(float))
 
+
+ITEM_SUMS = _by_name(
+    [
+        Statistic("items", "number of items", lambda i: np.diff(i.first).astype(float)),
+        Statistic("confidence", "sum c", lambda i: i.total(i.confidence)),
+        Statistic("correct", "sum y", lambda i: i.total(i.correct)),
+        # Not items - correct, which loses digits where y is a probability near 1.
+        Statistic("incorrect", "sum (1 - y)", lambda i: i.total(1 - i.correct)),
+        Statistic("confidence_sq", "sum c^2", lambda i: i.total(i.confidence * i.confidence)),
+        Statistic("correct_sq", "sum y^2", lambda i: i.total(i.correct * i.correct)),
+        Statistic("confidence_correct", "sum c y", lambda i: i.total(i.confidence * i.correct)),
+        Statistic("confidence_incorrect", "sum c (1 - y)", lambda i: i.total(i.confidence * (1 - i.correct))),
+        Statistic("rounded", "number of items whose c is a multiple of 5 %", _rounded),
+        Statistic("sign_confidence", "sum g c, g = 2y - 1", lambda i: i.total(i.sign_confidence)),
+    ]
+)
+
+
+def _weight(curve: str) -> Statistic:
+    return Statistic(f"{curve}_weight", f"sum (1 - h), h = {curve}", lambda i: i.total(1 - i.curve(curve)))
+
+
+def _weighted(curve: str) -> Statistic:
+    return Statistic(
+        f"{curve}_sign_confidence",
+        f"sum (1 - h) g c, h = {curve}: GRACE eq. 1",
+        lambda i: i.total((1 - i.curve(curve)) * i.sign_confidence),
+    )
+
+
+def _reward(curve: str) -> Statistic:
+    def compute(items: Items) -> Floats:
+        h, right = items.curve(curve), items.buzzed_right
+        before = np.append(0.0, h)[:-1]
+        before[items.first[:-1]] = 0.0
+        last = items.first[1:] - 1
+        return items.total((h - before) * right) + (1 - h[last]) * right[last]
+
+    meaning = f"sum m_t r_t + (1 - h_T) r_T, m_t = h_t - h_(t-1), h = {curve}, r = Items.buzzed_right: GRACE eq. 2, app. M"
+    return Statistic(f"{curve}_reward", meaning, compute)
+
+
+# Null where no human team heard the question.
+CURVE_SUMS = _by_name(
+    [
+        *(_weight(curve) for curve in CURVES),
+        *(_weighted(curve) for curve in CURVES),
+        # Eq. 2 takes increments of the curve. The share of buzzes that are correct can fall.
+        *(_reward(curve) for curve in CURVES if curve != "buzz_share"),
+    ]
+)
+STATISTICS = ITEM_SUMS | CURVE_SUMS
+COLUMNS = tuple(STATISTICS)
 
 TABLE = f"""
 -- Sums over the items of one question for one run; see data/statistics.py.
@@ -81,41 +170,131 @@ create table statistics (
 """
 
 
-def select_sql(responses: str) -> str:
-    """SQL for the statistics of some responses.
+def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:
+    """Statistics of each question.
 
     Args:
-        responses: SQL of a relation with the columns of ``responses``; its items are those that count: b_t and the last
-            clue of GRACE's eq. 2 are taken among them.
+        items: whole questions, or those of their clues that remain: eq. 2's last clue is then the last of these.
+        names: which ones.
+
+    Returns:
+        Columns of shape (questions,); NaN where a human curve is needed and there is none.
+
+    >>> items = Items(np.array([0.5, 1.0, 0.2]), np.array([0.0, 1.0, 1.0]), np.array([0, 2, 3]))
+    >>> sums(items, ["items", "confidence_correct"])
+    {'items': array([2., 1.]), 'confidence_correct': array([1. , 0.2])}
     """
-    order = "partition by run, question_id order by clue"
-    return f"""
-with item as (
-    select r.run, r.dataset, r.question_id, r.clue, r.confidence, r.correct, 2 * r.correct - 1 as sign,
-        h.buzz_share, h.team_share, h.survival,
-        coalesce(lag(h.team_share) over w, 0) as team_share_before, coalesce(lag(h.survival) over w, 0) as survival_before,
-        case when lead(r.clue) over w is null then 1 else r.confidence end
-            * coalesce(product(1 - r.confidence) over (w rows between unbounded preceding and 1 preceding), 1) as buzz_mass
-    from ({responses}) r left join curves h using (dataset, question_id, clue)
-    window w as ({order})
-), rewarded as (
-    select *, sum(buzz_mass * correct) over ({order} rows unbounded preceding) as reward from item
-)
-select run, dataset, question_id,
-    {", ".join(f"{sql} as {name}" for name, sql in (ITEM_SUMS | CURVE_SUMS).items())},
-    {_bins_used()} as {BINS_USED},
-    list_filter([{", ".join(f"count(*) filter ({_bin(k)})::double" for k in range(BINS))}], lambda n: n > 0) as bin_items,
-    {_bin_list("confidence")} as bin_confidence,
-    {_bin_list("correct")} as bin_correct
-from rewarded group by run, dataset, question_id
-"""
+    return {name: STATISTICS[name].compute(items) for name in names}
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Sums over the items of each question in each bin of confidence, only for bins that hold items.
+
+    Attributes:
+        first: index of the first entry of each question and, last, the number of entries; shape (questions + 1,).
+        bin: of each entry, 0 to 10, ascending within a question; shape (entries,).
+        values: for each of ``BIN_COLUMNS``, shape (entries,).
+    """
+
+    first: Ints
+    bin: NDArray[np.int8]
+    values: dict[str, Floats]
+
+    @classmethod
+    def from_columns(cls, table: pl.DataFrame) -> Bins:
+        """From the columns of stored statistics."""
+        used = (table[BINS_USED].to_numpy()[:, None] >> np.arange(BINS)) & 1 == 1
+        first = np.append(0, np.cumsum(used.sum(axis=1)))
+        values = {name: table[name].explode(empty_as_null=False).to_numpy() for name in BIN_COLUMNS}
+        return cls(first, np.nonzero(used)[1].astype(np.int8), values)
+
+    def to_columns(self) -> dict[str, pl.Series]:
+        """The columns to store, a row for each question."""
+        question = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        lists = pl.DataFrame({"question": question} | self.values).set_sorted("question")
+        lists = lists.group_by("question", maintain_order=True).agg(BIN_COLUMNS)
+        used = np.bitwise_or.reduceat(1 << self.bin.astype(np.int16), self.first[:-1])
+        return {BINS_USED: pl.Series(used)} | {name: lists[name] for name in BIN_COLUMNS}
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
+
+    def dense(self) -> dict[str, Floats]:
+        """Each of ``BIN_COLUMNS`` with its zeros, shape (questions, BINS)."""
+        question = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        columns = {name: np.zeros((len(self.first) - 1, BINS)) for name in self.values}
+        for name, column in columns.items():
+            column[question, self.bin] = self.values[name]
+        return columns
+
+    def take(self, rows: Ints) -> Bins:
+        """The bins of some questions, by ascending indices."""
+        if len(rows) == len(self.first) - 1:
+            return self
+        first, entries = entries_of(self.first, rows)
+        return Bins(first, self.bin[entries], {name: values[entries] for name, values in self.values.items()})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Bins]) -> Bins:
+        """The questions of one part after those of the other; none where there is no part."""
+        offsets = np.cumsum([0, *(len(part.bin) for part in parts)])
+        first = [part.first[:-1] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+        return cls(
+            np.concatenate([*first, offsets[-1:]]),
+            np.concatenate([np.empty(0, np.int8), *(part.bin for part in parts)]),
+            {name: np.concatenate([np.empty(0), *(part.values[name] for part in parts)]) for name in BIN_COLUMNS},
+        )
+
+
+def bin_of(confidence: ArrayLike, count: int = 10) -> Ints:
+    """Bin of each confidence among [k/count, (k+1)/count); confidence 1 is in bin ``count``.
+
+    Edges are compared as written. A product alone would put some of them a bin too low: 0.3 belongs to [0.3, 0.4).
+
+    >>> bin_of([0.0, 0.3, 0.29999, 1.0])
+    array([ 0,  3,  2, 10])
+    """
+    values = np.asarray(confidence, float)
+    edges = np.arange(1, count + 1) / count
+    lower, upper = np.append(-np.inf, edges), np.append(edges, np.inf)
+    near: Ints = np.clip(values * count, 0, count).astype(np.int64)  # the right bin, or one beside it
+    return near - (values < lower[near]) + (values >= upper[near])
+
+
+def bin_sums(items: Items) -> Bins:
+    """Number of items, sum of confidence and sum of correctness of each question in each bin of width 0.1."""
+    question = np.repeat(np.arange(len(items.first) - 1), np.diff(items.first))
+    cells, entry = np.unique(question * BINS + bin_of(items.confidence), return_inverse=True)
+    question, place = np.divmod(cells, BINS)
+    summed = (None, items.confidence, items.correct)
+    values = {
+        name: np.bincount(entry, weights, len(cells)).astype(float) for name, weights in zip(BIN_COLUMNS, summed, strict=True)
+    }
+    return Bins(np.searchsorted(question, np.arange(len(items.first))), place.astype(np.int8), values)
+
+
+def pooled(confidence: ArrayLike, correct: ArrayLike) -> dict[str, Floats]:
+    """``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), of items taken together.
+
+    Args:
+        confidence: in [0, 1], shape (items,).
+        correct: in [0, 1], shape (items,).
+    """
+    c, y = np.asarray(confidence, float), np.asarray(correct, float)
+    if not len(c):
+        return {name: np.zeros(()) for name in ITEM_SUMS} | {name: np.zeros(BINS) for name in BIN_COLUMNS}
+    items = Items(c, y, np.array([0, len(c)]))
+    return {name: np.asarray(total[0]) for name, total in (sums(items, ITEM_SUMS) | bin_sums(items).dense()).items()}
 
 
 def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Settle each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
+    """Set each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
 
-    Where the dataset has human data, 1 - the share of human teams that answered correctly; without any, 1 - the mean
-    accuracy over the runs that are not withdrawn.
+    Where the dataset has human data, it is 1 - the share of human teams that answered correctly. Without any, it is 1 - the
+    mean accuracy over the runs that are not withdrawn.
     """
     people = connection.execute("select count(*) from curves where dataset = $d", {"d": dataset}).fetchone()
     if people and people[0]:
@@ -124,15 +303,15 @@ def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> No
             "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",
         )
     else:
-        source, ease = (
+        source, ease = (  # added in the order of runs: threads would add floats in any order
             "runs",
-            f"""select question_id, {_sum("s.correct / s.items")} / count(*) as ease from statistics s join runs r using (run)
-            where s.dataset = $d and r.withdrawn_at is null group by 1""",
+            """select question_id, sum(s.correct / s.items order by run) / count(*) as ease
+            from statistics s join runs r using (run) where s.dataset = $d and r.withdrawn_at is null group by 1""",
         )
     connection.execute(
         f"""update questions set difficulty = coalesce(given_difficulty, 1 - ease),
             difficulty_source = case when given_difficulty is not null then 'given' when ease is not null then '{source}' end
-        from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) found
-        where questions.dataset = $d and questions.question_id = found.question_id""",
+        from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) eased
+        where questions.dataset = $d and questions.question_id = eased.question_id""",
         {"d": dataset},
     )

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from data.statistics import bin_of
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
 from queries.leaderboard import Row, rows_of
 from queries.metrics import Metric
-from queries.metrics.kernels.bins import bin_of
 from queries.plain import selection_keys
 from queries.selection import Selection, format_range
 

@@ -11,7 +11,7 @@ import polars as pl
 from data.store.generations import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.evidence import Run, gather
-from queries.engine.select import chosen, kept_responses
+from queries.engine.select import Responses, chosen, kept_responses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
@@ -98,13 +98,11 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     fold = _folds(before.selected)[items["place"].to_numpy()]
     parts = items.with_columns(fold=fold).partition_by("run", as_dict=True)
     mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
-    kept = [part for part in mapped.values() if part is not None]
+    recalibrated = {run: _responses(part) for run, part in mapped.items() if part is not None}
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
-    if kept:
-        held = pl.concat(kept).select("run", "dataset", "question_id", "clue", confidence="after", correct="correct")
-        with snapshot.holding(held) as table:
-            after = gather(snapshot, selection, [*metrics, *NEEDED], table)
+    if recalibrated:
+        after = gather(snapshot, selection, [*metrics, *NEEDED], recalibrated)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
         drawn = {diagram.run: diagram for diagram in diagrams(after, uncertain=False)}
@@ -123,7 +121,7 @@ def _items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     with_clauses, parameters = chosen(selection)
     return snapshot.frame(
         f"""{with_clauses}
-        select p.run, p.dataset, p.question_id, p.clue, p.confidence, p.correct, q.place
+        select p.run, p.question_id, p.clue, p.confidence, p.correct, q.place
         from ({kept_responses(selection, parameters)}) p join chosen_questions q using (question_id)
         order by p.run, q.place, p.clue""",
         parameters,
@@ -144,6 +142,12 @@ def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
         fold = np.unique(part["place"].to_numpy(), return_inverse=True)[1]
     after = cross_fitted(method, part["confidence"].to_numpy(), part["correct"].to_numpy(), fold, int(fold.max()) + 1)
     return part.with_columns(after=pl.Series(after))
+
+
+def _responses(part: pl.DataFrame) -> Responses:
+    """The items of one run with the recalibrated confidence."""
+    place = part["place"].cast(pl.Int64).to_numpy()
+    return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy())
 
 
 def _change(metric: Metric, before: float, after: float, too_few: bool) -> Change:

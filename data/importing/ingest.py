@@ -26,7 +26,7 @@ from data.store.revisions import renew
 SAMPLES = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
 BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
-ARRIVED = run_statistics.Arrived("incoming.settled", "incoming.named", "incoming.asked")
+NEW_RESPONSES = run_statistics.NumberedResponses("incoming.settled", "incoming.named", "incoming.asked")
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
@@ -174,7 +174,7 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
     with_people = _datasets(connection, "buzzes", "exposures") | {dataset for (dataset,) in replaced}
     with _storing_responses(connection, beside=not with_people):
         for dataset in sorted(_datasets(connection, "runs") - with_people):
-            run_statistics.derive_arrived(connection, dataset, ARRIVED)
+            run_statistics.derive_new(connection, dataset, NEW_RESPONSES)
     run("reset disabled_optimizers")
     run("""update questions q set answer = v.answer from incoming.new_answers v
         where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")

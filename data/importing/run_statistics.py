@@ -1,4 +1,4 @@
-"""The statistics of whole runs: summed up in arrays, piece by piece, and stored."""
+"""Computes the statistics of whole runs, a batch at a time, and stores them."""
 
 from __future__ import annotations
 
@@ -13,40 +13,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from data.arrays import Floats, Ints
 from data.frames import ArrowStream, frame, literal
-from data.statistics import BIN_COLUMNS, BINS_USED
-from data.sums import CURVES, Bins, curve_sums, item_sums
+from data.human_curves import CURVES
+from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
-PIECE = 400_000  # items in memory at a time, about
-IN_ORDER = 100_000  # the same, of items that are read in order
-WRITTEN = 122_880  # rows written at once: a group of DuckDB's storage
-HANDED = 20_480  # rows handed over to a thread
-TOGETHER = 200  # runs read together, at most
-
-
-def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Compute the statistics of every run of a dataset anew and store them."""
-    named = {"d": dataset}
-    connection.execute("delete from statistics where dataset = $d", named)
-    sizes = connection.execute("select run, count(*) from responses where dataset = $d group by 1 order by 1", named).fetchall()
-    heard = connection.execute("select 1 from curves where dataset = $d limit 1", named).fetchone() is not None
-
-    def items() -> Iterator[_Items]:
-        for piece in _pieces(connection, dataset, sizes):
-            rows = frame(connection, piece.items(dataset, heard))
-            if not rows.is_empty():
-                yield _of_runs(rows, piece.rows_of_runs(len(rows)), heard)
-
-    _derive(connection, items(), f"select {literal(dataset)} as dataset, * from found")
+BATCH = 400_000  # items in memory at a time, about
+ORDERED_BATCH = 100_000  # the same, where items are read in order
+WRITTEN = 122_880  # rows written at once: a row group of DuckDB's storage
+CHUNK = 20_480  # rows that one thread of DuckDB reads
+MOST_RUNS = 200  # read together
 
 
-class Arrived(NamedTuple):
-    """New responses as they wait to be stored, with runs and questions by number: SQL of relations.
+class NumberedResponses(NamedTuple):
+    """New responses, with runs and questions by number, before they are stored: names of relations.
 
     Attributes:
-        responses: ``row`` (0, 1, ... in the order of runs, questions and clues), ``answerer``, ``question``, ``clue``,
-            ``confidence`` and ``correct``.
-        runs: ``n``, ``run`` and ``dataset`` of those that are to be stored.
+        responses: ``row`` (0, 1, ... in the order of runs, questions and clues), ``answerer`` (the run), ``question``,
+            ``clue``, ``confidence`` and ``correct``.
+        runs: ``n``, ``run`` and ``dataset`` of the runs to store.
         questions: ``n`` (0, 1, ...), ``dataset``, ``question_id`` and ``clues``.
     """
 
@@ -55,83 +40,92 @@ class Arrived(NamedTuple):
     questions: str
 
 
-def derive_arrived(connection: duckdb.DuckDBPyConnection, dataset: str, arrived: Arrived) -> None:
-    """Compute and store the statistics of new runs of a dataset: as ``derive`` does, without looking for what is in order."""
+class _Batch(NamedTuple):
+    """Items of whole questions, and for each question the keys of its row."""
+
+    items: Items
+    keys: pl.DataFrame
+
+
+def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
+    """Compute the statistics of every run of a dataset again and store them."""
+    parameters = {"d": dataset}
+    connection.execute("delete from statistics where dataset = $d", parameters)
+    counts = connection.execute(
+        "select run, count(*) from responses where dataset = $d group by 1 order by 1", parameters
+    ).fetchall()
+    has_curves = connection.execute("select 1 from curves where dataset = $d limit 1", parameters).fetchone() is not None
+
+    def batches() -> Iterator[_Batch]:
+        for part in _parts(connection, dataset, counts):
+            rows = frame(connection, part.sql(dataset, has_curves))
+            if not rows.is_empty():
+                yield _batch(rows, part.counts(len(rows)), has_curves)
+
+    _compute_and_store(connection, batches(), f"select {literal(dataset)} as dataset, * from computed")
+
+
+def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: NumberedResponses) -> None:
+    """Compute and store the statistics of new runs of a dataset: as ``derive``, but without sorting what is in order."""
     spans = connection.execute(
-        f"""select min(s.row), max(s.row) + 1 from {arrived.responses} s join {arrived.runs} r on r.n = s.answerer
+        f"""select min(s.row), max(s.row) + 1 from {new.responses} s join {new.runs} r on r.n = s.answerer
         where r.dataset = $d group by s.answerer order by 1""",
         {"d": dataset},
     ).fetchall()
-    curves = _numbered_curves(connection, dataset, arrived)
+    curves = _numbered_curves(connection, dataset, new)
 
-    def items() -> Iterator[_Items]:
+    def batches() -> Iterator[_Batch]:
         for first, end in _joined(spans):
             rest = None
-            for start in range(first, end, IN_ORDER):
+            for start in range(first, end, ORDERED_BATCH):
                 rows = connection.execute(
-                    f"""select answerer, question, confidence, correct{", clue" if curves else ""} from {arrived.responses}
-                    where row between {start} and {min(start + IN_ORDER, end) - 1}"""
+                    f"""select answerer, question, confidence, correct{", clue" if curves else ""} from {new.responses}
+                    where row between {start} and {min(start + ORDERED_BATCH, end) - 1}"""
                 ).fetchnumpy()
                 if rest:
                     rows = {name: np.concatenate((rest[name], rows[name])) for name in rows}
                 starts = _changes(rows["answerer"], rows["question"])
-                if start + IN_ORDER < end:  # the last question may go on
+                if start + ORDERED_BATCH < end:  # the last question may go on in the next batch
                     rest = {name: values[starts[-1] :] for name, values in rows.items()}
                     rows = {name: values[: starts[-1]] for name, values in rows.items()}
                     starts = starts[:-1]
                 if len(starts):
                     keys = pl.DataFrame({name: rows[name][starts] for name in ("answerer", "question")})
-                    heard = curves.of(rows["question"], rows["clue"]) if curves else None
-                    yield _Items(rows["confidence"], rows["correct"], starts, keys, heard)
+                    at_clues = curves.at(rows["question"], rows["clue"]) if curves else None
+                    ends = np.append(starts, len(rows["question"]))
+                    yield _Batch(Items(rows["confidence"], rows["correct"], ends, at_clues), keys)
 
-    _derive(
+    _compute_and_store(
         connection,
-        items(),
-        f"""select r.run, r.dataset, q.question_id, f.* exclude (answerer, question) from found f
-        join {arrived.runs} r on r.n = f.answerer join {arrived.questions} q on q.n = f.question""",
+        batches(),
+        f"""select r.run, r.dataset, q.question_id, c.* exclude (answerer, question) from computed c
+        join {new.runs} r on r.n = c.answerer join {new.questions} q on q.n = c.question""",
     )
 
 
-class _Items(NamedTuple):
-    """Whole questions, item by item in order.
-
-    Attributes:
-        confidence, correct: of each item, shape (items,).
-        starts: index of each question's first item, shape (questions,).
-        keys: what the row of each question is called.
-        curves: each of ``CURVES``, shape (items,), NaN where there is none; None where nobody heard any question.
-    """
-
-    confidence: NDArray[np.float64]
-    correct: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    keys: pl.DataFrame
-    curves: dict[str, NDArray[np.float64]] | None
+def _compute_and_store(connection: duckdb.DuckDBPyConnection, batches: Iterator[_Batch], rows: str) -> None:
+    """Compute the statistics of batches and store them; ``rows`` is SQL that turns ``computed`` into rows of the table."""
+    computing: deque[Future[pl.DataFrame]] = deque()
+    waiting: list[pl.DataFrame] = []
+    with ThreadPoolExecutor(1) as thread:  # one batch is computed while the next is read and those before are written
+        for batch in batches:
+            computing.append(thread.submit(_statistics, batch))
+            if len(computing) > 1:
+                waiting.append(computing.popleft().result())
+                waiting = _store(connection, rows, waiting, sum(map(len, waiting)) // WRITTEN * WRITTEN)
+        waiting += [future.result() for future in computing]
+        _store(connection, rows, waiting, sum(map(len, waiting)))
 
 
-def _derive(connection: duckdb.DuckDBPyConnection, pieces: Iterator[_Items], rows: str) -> None:
-    """Sum up pieces and store them; ``rows`` is SQL that makes rows of ``statistics`` of ``found``."""
-    computed: deque[Future[pl.DataFrame]] = deque()
-    held: list[pl.DataFrame] = []
-    with ThreadPoolExecutor(1) as beside:  # one piece is summed while the next is read and those before are written
-        for items in pieces:
-            computed.append(beside.submit(_summed, items))
-            if len(computed) > 1:
-                held.append(computed.popleft().result())
-                held = _store(connection, rows, held, sum(map(len, held)) // WRITTEN * WRITTEN)
-        held += [piece.result() for piece in computed]
-        _store(connection, rows, held, sum(map(len, held)))
-
-
-def _changes(*columns: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Indices of the rows that differ from the one before in any column, and of the first."""
+def _changes(*columns: NDArray[np.int32]) -> Ints:
+    """Indices of the first row and of the rows that differ from the one before in any column."""
     new = np.ones(len(columns[0]), bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(new).astype(np.int64)
 
 
 def _joined(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans in order, those that touch as one."""
+    """Spans in order, those that touch joined into one."""
     for index, (first, _) in enumerate(spans):
         if not index or spans[index - 1][1] != first:
             last = index
@@ -144,81 +138,81 @@ class _Curves(NamedTuple):
     """Human curves by number of question and clue.
 
     Attributes:
-        first: place of the first clue of each question among all clues, shape (questions,).
-        values: of ``CURVES`` and each clue, NaN where there is none; shape (curves, clues).
+        first: index of each question's first clue among all clues, shape (questions,).
+        values: for each of ``CURVES`` and each clue, NaN where there is none; shape (curves, clues).
     """
 
-    first: NDArray[np.int64]
-    values: NDArray[np.float64]
+    first: Ints
+    values: Floats
 
-    def of(self, question: NDArray[np.int32], clue: NDArray[np.int32]) -> dict[str, NDArray[np.float64]]:
+    def at(self, question: NDArray[np.int32], clue: NDArray[np.int32]) -> dict[str, Floats]:
         """The curves at some clues."""
         return dict(zip(CURVES, self.values[:, self.first[question] + clue], strict=True))
 
 
-def _numbered_curves(connection: duckdb.DuckDBPyConnection, dataset: str, arrived: Arrived) -> _Curves | None:
+def _numbered_curves(connection: duckdb.DuckDBPyConnection, dataset: str, new: NumberedResponses) -> _Curves | None:
     """The curves of a dataset; None where it has none."""
-    known = frame(
+    curves = frame(
         connection,
         f"""select q.n, h.clue, {", ".join(f"h.{name}" for name in CURVES)} from curves h
-        join {arrived.questions} q using (dataset, question_id) where h.dataset = {literal(dataset)} and h.clue < q.clues""",
+        join {new.questions} q using (dataset, question_id) where h.dataset = {literal(dataset)} and h.clue < q.clues""",
     )
-    if known.is_empty():
+    if curves.is_empty():
         return None
-    clues = frame(connection, f"select clues from {arrived.questions} order by n")["clues"].to_numpy().astype(np.int64)
+    clues = frame(connection, f"select clues from {new.questions} order by n")["clues"].to_numpy().astype(np.int64)
     first = np.cumsum(clues) - clues
     values = np.full((len(CURVES), int(clues.sum())), np.nan)
-    values[:, first[known["n"].to_numpy()] + known["clue"].to_numpy()] = (
-        known.select(pl.col(CURVES).fill_null(np.nan)).to_numpy().T
-    )
+    at = first[curves["n"].to_numpy()] + curves["clue"].to_numpy()
+    values[:, at] = curves.select(pl.col(CURVES).fill_null(np.nan)).to_numpy().T
     return _Curves(first, values)
 
 
-class _Piece(NamedTuple):
-    """Whole questions of some runs, or of a part of one.
+class _Part(NamedTuple):
+    """What is read at once: some runs, or some questions of one run.
 
     Attributes:
         runs: with the number of their responses, in order.
-        part: SQL condition on the questions of a single run; empty for all.
+        condition: SQL condition on the questions of a single run; empty for all.
     """
 
     runs: Sequence[tuple[str, int]]
-    part: str = ""
+    condition: str = ""
 
-    def items(self, dataset: str, heard: bool) -> str:
-        """SQL for the items in the order of runs, questions and clues. Which run they are of is known by their number."""
-        curves = "".join(f", h.{name}" for name in CURVES) if heard else ""
-        join = "left join curves h using (dataset, question_id, clue)" if heard else ""
-        chosen = " and ".join(filter(None, (f"run in ({', '.join(literal(run) for run, _ in self.runs)})", self.part)))
+    def sql(self, dataset: str, has_curves: bool) -> str:
+        """SQL for the items in the order of runs, questions and clues. Their run follows from the counts."""
+        curves = "".join(f", h.{name}" for name in CURVES) if has_curves else ""
+        join = "left join curves h using (dataset, question_id, clue)" if has_curves else ""
+        runs = f"run in ({', '.join(literal(run) for run, _ in self.runs)})"
+        where = " and ".join(filter(None, (f"dataset = {literal(dataset)}", runs, self.condition)))
         return f"""select r.question_id, r.confidence, r.correct{curves}
-            from (select * from responses where dataset = {literal(dataset)} and {chosen}) r {join}
+            from (select * from responses where {where}) r {join}
             order by {"r.run, " if len(self.runs) > 1 else ""}r.question_id, r.clue"""
 
-    def rows_of_runs(self, rows: int) -> list[tuple[str, int]]:
-        """The runs, with the number of their responses among the items."""
-        return [(self.runs[0][0], rows)] if self.part else list(self.runs)
+    def counts(self, rows: int) -> list[tuple[str, int]]:
+        """The runs, with the number of their responses among the ``rows`` that were read."""
+        return [(self.runs[0][0], rows)] if self.condition else list(self.runs)
 
 
-def _pieces(connection: duckdb.DuckDBPyConnection, dataset: str, sizes: Sequence[tuple[str, int]]) -> Iterator[_Piece]:
-    """Divide the responses of runs."""
+def _parts(connection: duckdb.DuckDBPyConnection, dataset: str, counts: Sequence[tuple[str, int]]) -> Iterator[_Part]:
+    """Divide the responses of runs into parts of about a batch."""
     together: list[tuple[str, int]] = []
-    for run, size in sizes:
-        if together and (sum(held for _, held in together) + size > PIECE or len(together) == TOGETHER):
-            yield _Piece(together)
+    for run, count in counts:
+        if together and (sum(size for _, size in together) + count > BATCH or len(together) == MOST_RUNS):
+            yield _Part(together)
             together = []
-        if size > PIECE:
-            yield from (_Piece([(run, size)], part) for part in _cut(connection, dataset, run))
+        if count > BATCH:
+            yield from (_Part([(run, count)], condition) for condition in _cuts(connection, dataset, run))
         else:
-            together.append((run, size))
+            together.append((run, count))
     if together:
-        yield _Piece(together)
+        yield _Part(together)
 
 
-def _cut(connection: duckdb.DuckDBPyConnection, dataset: str, run: str) -> Iterator[str]:
-    """Conditions that divide a run between some of its questions: any would do, those a piece apart give even parts."""
-    its = f"dataset = {literal(dataset)} and run = {literal(run)}"
-    sample = f"select distinct question_id from responses where {its} and rowid % {PIECE} = 0 order by 1"
-    cuts = [literal(question) for (question,) in connection.execute(sample).fetchall()]
+def _cuts(connection: duckdb.DuckDBPyConnection, dataset: str, run: str) -> Iterator[str]:
+    """Conditions that divide a run between some of its questions. Those a batch apart in the table give even parts."""
+    where = f"dataset = {literal(dataset)} and run = {literal(run)}"
+    sql = f"select distinct question_id from responses where {where} and rowid % {BATCH} = 0 order by 1"
+    cuts = [literal(question) for (question,) in connection.execute(sql).fetchall()]
     if not cuts:
         yield "true"
         return
@@ -227,46 +221,33 @@ def _cut(connection: duckdb.DuckDBPyConnection, dataset: str, run: str) -> Itera
     yield f"question_id >= {cuts[-1]}"
 
 
-def _of_runs(rows: pl.DataFrame, runs: Sequence[tuple[str, int]], heard: bool) -> _Items:
-    """Items in the order of runs, of which the number of each is known, questions and clues."""
+def _batch(rows: pl.DataFrame, counts: Sequence[tuple[str, int]], has_curves: bool) -> _Batch:
+    """A batch from items in the order of runs, of which the number of each is known, questions and clues."""
     question = rows["question_id"]
-    new = (question != question.shift()).fill_null(True).to_numpy(writable=True)
-    firsts = np.append(0, np.cumsum([size for _, size in runs]))
-    new[firsts[:-1]] = True
-    starts = np.flatnonzero(new).astype(np.int64)
-    run = pl.Series([run for run, _ in runs]).gather(np.searchsorted(firsts, starts, side="right") - 1)
-    return _Items(
-        rows["confidence"].to_numpy(),
-        rows["correct"].to_numpy(),
-        starts,
-        pl.DataFrame({"run": run, "question_id": question.gather(starts)}),
-        {name: rows[name].fill_null(np.nan).to_numpy() for name in CURVES} if heard else None,
-    )
+    is_first = (question != question.shift()).fill_null(True).to_numpy(writable=True)
+    first_of_run = np.append(0, np.cumsum([count for _, count in counts]))
+    is_first[first_of_run[:-1]] = True
+    starts = np.flatnonzero(is_first).astype(np.int64)
+    run = pl.Series([run for run, _ in counts]).gather(np.searchsorted(first_of_run, starts, side="right") - 1)
+    curves = {name: rows[name].fill_null(np.nan).to_numpy() for name in CURVES} if has_curves else None
+    items = Items(rows["confidence"].to_numpy(), rows["correct"].to_numpy(), np.append(starts, len(rows)), curves)
+    return _Batch(items, pl.DataFrame({"run": run, "question_id": question.gather(starts)}))
 
 
-def _summed(items: _Items) -> pl.DataFrame:
-    """The statistics of items, a row for each question."""
-    found, bins = item_sums(items.confidence, items.correct, items.starts)
-    if items.curves:
-        found |= curve_sums(items.confidence, items.correct, items.starts, items.curves)
-    columns = {name: pl.Series(values).fill_nan(None) for name, values in found.items()}
-    return items.keys.with_columns(**columns, **_lists(bins))
+def _statistics(batch: _Batch) -> pl.DataFrame:
+    """The statistics of a batch, a row for each question."""
+    columns = sums(batch.items, COLUMNS if batch.items.curves else ITEM_SUMS)
+    nullable = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
+    return batch.keys.with_columns(**nullable, **bin_sums(batch.items).to_columns())
 
 
-def _lists(bins: Bins) -> dict[str, pl.Series]:
-    """``BINS_USED`` and ``BIN_COLUMNS`` of each question."""
-    held = pl.DataFrame({"question": bins.question} | bins.sums).set_sorted("question")
-    lists = held.group_by("question", maintain_order=True).agg(BIN_COLUMNS)
-    return {BINS_USED: pl.Series(bins.used)} | {name: lists[name] for name in BIN_COLUMNS}
-
-
-def _store(connection: duckdb.DuckDBPyConnection, rows: str, held: list[pl.DataFrame], count: int) -> list[pl.DataFrame]:
-    """Store the first ``count`` rows of what is held; the others."""
+def _store(connection: duckdb.DuckDBPyConnection, rows: str, waiting: list[pl.DataFrame], count: int) -> list[pl.DataFrame]:
+    """Store the first ``count`` rows of what is waiting, and return the others."""
     if not count:
-        return held
-    whole = pl.concat(held, rechunk=True)
-    # Threads read pieces of what comes from outside, one each.
-    found = ArrowStream(pl.concat([whole[at : min(at + HANDED, count)] for at in range(0, count, HANDED)], rechunk=False))
+        return waiting
+    whole = pl.concat(waiting, rechunk=True)
+    chunks = [whole[start : min(start + CHUNK, count)] for start in range(0, count, CHUNK)]
+    computed = ArrowStream(pl.concat(chunks, rechunk=False))
     connection.execute(f"insert into statistics by name {rows}")
-    del found
+    del computed  # DuckDB finds it by its name
     return [whole[count:]]

@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 import duckdb
 import polars as pl
 
-from data.frames import ArrowStream, frame, literal
+from data.frames import frame, literal
 from data.statistics import TABLE
 from data.store.memory import ROOM, Memory, Sized
 from data.store.revisions import State, states
@@ -80,18 +80,6 @@ class Snapshot:
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """The rows of a query as tuples: for small answers."""
         return self.connection.execute(sql, parameters).fetchall()
-
-    @contextmanager
-    def holding(self, held: pl.DataFrame) -> Iterator[str]:
-        """A frame as a table beside the store's, for as long as it is needed: its name in SQL."""
-        name = f"held_{secrets.token_hex(8)}"
-        self.connection.register(f"{name}_stream", ArrowStream(held))
-        try:
-            self.connection.execute(f"create temp table {name} as from {name}_stream")
-            yield f"temp.{name}"
-        finally:
-            self.connection.unregister(f"{name}_stream")
-            self.connection.execute(f"drop table if exists temp.{name}")
 
 
 class Store(Protocol):

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.importing.grading import parse_answer_line
-from data.statistics import BINS
+from data.statistics import BINS, bin_of
 from data.store.generations import Snapshot
 from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
@@ -301,7 +301,7 @@ def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[
         parts: how many items each part has, one after the other.
     """
     if conventions.mass_bins is None:
-        return bins.bin_of(shares), BINS
+        return bin_of(shares), BINS
     order, of_ordered = bins.mass_bin_of(shares, parts, conventions.mass_bins)
     found = np.empty(len(shares), dtype=np.int64)
     found[order] = of_ordered

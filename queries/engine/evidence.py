@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS
+from data.statistics import BIN_COLUMNS, Bins
 from data.store.generations import Snapshot
 from queries.engine import distributions, select
 from queries.engine.bootstrap import (
@@ -24,7 +24,7 @@ from queries.engine.bootstrap import (
     mass_bins_replicates,
     pairs_replicates,
 )
-from queries.engine.run_columns import Bins, Floats, Sparse, added, dense, numbers
+from queries.engine.run_columns import Floats, Sparse, added, bin_columns, dense, numbers
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import as_they_are
@@ -221,7 +221,7 @@ class Evidence:
         )
 
     def _contributions(self, metric: Metric) -> dict[str, Floats | Sparse]:
-        columns = self.sums | (self.bins.columns() if self.bins is not None else {})
+        columns = self.sums | (bin_columns(self.bins) if self.bins is not None else {})
         read = {name: columns[name] for name in metric.reads(self.conventions)}
         if metric.contributions is as_they_are:
             return read
@@ -299,17 +299,19 @@ class Evidence:
         return np.append(0.0, np.cumsum(self.sums["items"])).astype(np.int64)
 
 
-def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: str | None = None) -> Evidence:
+def gather(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: Mapping[str, select.Responses] | None = None
+) -> Evidence:
     """Read what the metrics need for a selection.
 
-    Whole questions come from the statistics kept at ingest, which are held in memory; where clues are filtered, the same
-    statistics are computed from the responses that remain. An equal-mass binning needs the responses themselves.
+    The statistics of whole questions are stored. Where clues are filtered, they are computed from the items that remain.
+    An equal-mass binning needs the items themselves.
 
     Args:
         snapshot: the store.
         selection: what is looked at.
         metrics: what will be asked of the evidence.
-        responses: table to read in place of the store's responses, and then of the statistics kept of them.
+        responses: by run, what to use in place of the stored responses; a run that is not there has none.
     """
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
     with_clauses, parameters = select.chosen(selection)
@@ -321,10 +323,10 @@ def gather(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], 
     pairs = bool(by_mass or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty"}
-    if selection.revealed or responses:
-        found = select.anew(snapshot, selection, needed, pairs, responses)
+    if selection.revealed or responses is not None:
+        found = select.computed(snapshot, selection, runs, asked, needed, pairs, responses)
     else:
-        found = select.kept(snapshot, selection.dataset, runs, asked, needed, pairs)
+        found = select.stored(snapshot, selection.dataset, runs, asked, needed, pairs)
     sums, starts = found.sums, np.flatnonzero(np.diff(found.run, prepend=-1))
     if "difficulty" in reads:
         sums["difficulty"] = numbers(asked["difficulty"])[found.places]

@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.statistics import BIN_COLUMNS, BINS_USED
+from data.arrays import entries_of
+from data.human_curves import CURVES
+from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
 from data.store.generations import Snapshot
 from data.store.memory import Sized
-from data.sums import BINS
 from queries.metrics.kernels.arrays import Floats, Ints
 
 V = TypeVar("V", bound=Sized)
@@ -40,7 +41,7 @@ class Sparse:
 
     def __getitem__(self, rows: slice | NDArray[np.bool_]) -> Sparse:
         """Some rows."""
-        first, entries = _ranges(self.first, np.arange(len(self))[rows])
+        first, entries = entries_of(self.first, np.arange(len(self))[rows])
         return Sparse(first, self.bin[entries], self.values[entries])
 
 
@@ -67,45 +68,9 @@ def dense(column: Floats | Sparse) -> Floats:
     return added(column, np.arange(len(column)), len(column)) if isinstance(column, Sparse) else column
 
 
-@dataclass(frozen=True)
-class Bins:
-    """The bins of confidence of some rows that hold items: ``first`` and ``bin`` as of ``Sparse``; each of ``BIN_COLUMNS``."""
-
-    first: Ints
-    bin: NDArray[np.int8]
-    values: dict[str, Floats]
-
-    @classmethod
-    def of(cls, table: pl.DataFrame) -> Bins:
-        """From the columns of the statistics."""
-        used = (table[BINS_USED].to_numpy()[:, None] >> np.arange(BINS)) & 1 == 1
-        first = np.append(0, np.cumsum(used.sum(axis=1)))
-        values = {name: table[name].explode(empty_as_null=False).to_numpy() for name in BIN_COLUMNS}
-        return cls(first, np.nonzero(used)[1].astype(np.int8), values)
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.first.nbytes + self.bin.nbytes + sum(values.nbytes for values in self.values.values())
-
-    def take(self, rows: Ints) -> Bins:
-        """Those of some rows, by ascending indices."""
-        if len(rows) == len(self.first) - 1:
-            return self
-        first, entries = _ranges(self.first, rows)
-        return Bins(first, self.bin[entries], {name: values[entries] for name, values in self.values.items()})
-
-    @classmethod
-    def joined(cls, parts: Sequence[Bins]) -> Bins:
-        """Those of one part after the other."""
-        before = np.cumsum([0, *(len(part.bin) for part in parts)])
-        first = [part.first[:-1] + start for part, start in zip(parts, before[:-1], strict=True)]
-        values = {name: joined([part.values[name] for part in parts], float) for name in BIN_COLUMNS}
-        return cls(np.append(joined(first, np.int64), before[-1]), joined([part.bin for part in parts], np.int8), values)
-
-    def columns(self) -> dict[str, Sparse]:
-        """Each of ``BIN_COLUMNS``."""
-        return {name: Sparse(self.first, self.bin, values) for name, values in self.values.items()}
+def bin_columns(bins: Bins) -> dict[str, Sparse]:
+    """Each of ``BIN_COLUMNS``."""
+    return {name: Sparse(bins.first, bins.bin, values) for name, values in bins.values.items()}
 
 
 @dataclass(frozen=True)
@@ -127,11 +92,11 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Items:
-    """The items of one run, by row of its statistics and, within one, by clue.
+class RunItems:
+    """The items of one run, by row of its statistics and, within a row, by clue.
 
     Attributes:
-        first: index of each row's first item and, last, how many there are, shape (rows + 1,).
+        first: index of each row's first item and, last, the number of items, shape (rows + 1,).
         clue, confidence, correct: of each item, shape (items,).
     """
 
@@ -147,8 +112,29 @@ class Items:
 
     def of(self, rows: Ints) -> tuple[Ints, Ints]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
-        starts, items = _ranges(self.first, rows)
-        return items, np.diff(starts)
+        first, items = entries_of(self.first, rows)
+        return items, np.diff(first)
+
+
+@dataclass(frozen=True)
+class Clues:
+    """The clues of a dataset, in the order of its questions.
+
+    Attributes:
+        first: index of the first clue of the question at each position, shape (positions,).
+        revealed: share of the question revealed at the end of each clue, in (0, 1], shape (clues,).
+        curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None where the
+            dataset has no curve.
+    """
+
+    first: Ints
+    revealed: Floats
+    curves: dict[str, Floats] | None
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.first.nbytes + self.revealed.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
 
 
 def placements(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Placement]:
@@ -172,19 +158,19 @@ def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> 
 
 def bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
     """The bins of confidence of the statistics of each run."""
-    return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.of)
+    return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
-def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Items]:
+def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunItems]:
     """The items of each run."""
 
-    def read(missing: list[str]) -> dict[str, Items]:
+    def read(missing: list[str]) -> dict[str, RunItems]:
         counts = dict(zip(missing, column(snapshot, dataset, missing, "items"), strict=True))
 
-        def made(run: str, table: pl.DataFrame) -> Items:
+        def made(run: str, table: pl.DataFrame) -> RunItems:
             first = np.append(0, np.cumsum(counts[run])).astype(np.int64)
             clue = table["clue"].cast(pl.Int32).to_numpy()
-            return Items(first, clue, numbers(table["confidence"]), numbers(table["correct"]))
+            return RunItems(first, clue, numbers(table["confidence"]), numbers(table["correct"]))
 
         return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), made)
 
@@ -200,6 +186,25 @@ def logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floa
         runs,
         lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: numbers(table["logprob"])),
     )
+
+
+def clues(snapshot: Snapshot, dataset: str) -> Clues:
+    """The clues of a dataset and the human curves at them."""
+
+    def read(_: list[str]) -> dict[str, Clues]:
+        table = snapshot.frame(
+            f"""select q.position, c.revealed, {", ".join(f"h.{name}" for name in CURVES)}
+            from clues c join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
+            where c.dataset = $dataset order by q.position, c.clue""",
+            {"dataset": dataset},
+        )
+        positions = table["position"].to_numpy()
+        first = np.searchsorted(positions, np.arange(positions.max(initial=-1) + 1))
+        curves = {name: numbers(table[name]) for name in CURVES}
+        unheard = all(np.isnan(curve).all() for curve in curves.values())
+        return {"": Clues(first, numbers(table["revealed"]), None if unheard else curves)}
+
+    return snapshot.held(dataset, "clues", [""], read)[0]
 
 
 def numbers(column: pl.Series) -> Floats:
@@ -248,15 +253,3 @@ def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, made: Cal
 def _in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:
     """The rows of a table in some order: mostly, they are in it already."""
     return table if (np.diff(order) == 1).all() else table[order]
-
-
-def _ranges(first: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Index of the first entry of each of some rows among their entries, and number of these; and the indices of the entries.
-
-    Args:
-        first: of all rows, shape (all rows + 1,).
-        rows: indices, ascending.
-    """
-    counts = np.diff(first)[rows]
-    starts = np.append(0, np.cumsum(counts))
-    return starts, np.repeat(first[rows] - starts[:-1], counts) + np.arange(starts[-1])

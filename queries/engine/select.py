@@ -1,21 +1,24 @@
-"""Rows of statistics of a selection: of whole questions from what is held in memory, of parts of them computed anew."""
+"""Rows of statistics of a selection: the stored ones for whole questions, computed again where only some clues are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, BINS_USED, select_sql
+from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store.generations import Snapshot
 from queries.engine import run_columns
-from queries.engine.run_columns import Bins, Placement, joined, numbers
+from queries.engine.run_columns import Clues, Placement, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
+
+READ_AT_ONCE = 5_000_000  # items: memory need not hold those of all runs together
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Rows:
     pairs: tuple[Floats, Floats] | None
 
 
-def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool) -> Rows:
+def stored(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool) -> Rows:
     """Rows of whole questions, by the statistics kept at ingest.
 
     Args:
@@ -60,7 +63,7 @@ def kept(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.Dat
         run=np.repeat(np.arange(len(names)), np.array([len(part) for part in rows], dtype=np.int64)),
         places=joined(places, np.int64),
         sums={name: of(run_columns.column(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}},
-        bins=None if bins is None else Bins.joined([part.take(some) for part, some in zip(bins, rows, strict=True)]),
+        bins=None if bins is None else Bins.concatenate([part.take(some) for part, some in zip(bins, rows, strict=True)]),
         pairs=(of((part.confidence for part in said), items), of((part.correct for part in said), items)) if pairs else None,
     )
 
@@ -82,43 +85,95 @@ def taken(placements: Sequence[Placement], questions: Ints) -> tuple[list[Ints],
     return rows, [places[some] for places, some in zip(found, rows, strict=True)]
 
 
-def anew(snapshot: Snapshot, selection: Selection, reads: Set[str], pairs: bool, responses: str | None) -> Rows:
-    """Rows of the clues of a selection, computed from their responses.
+class Responses(NamedTuple):
+    """Items of one run, in the order of questions and clues.
+
+    Attributes:
+        place: of each item's question among the chosen ones, shape (items,).
+        clue, confidence, correct: of each item, shape (items,).
+    """
+
+    place: Ints
+    clue: NDArray[np.integer[Any]]
+    confidence: Floats
+    correct: Floats
+
+
+def computed(
+    snapshot: Snapshot,
+    selection: Selection,
+    runs: pl.DataFrame,
+    questions: pl.DataFrame,
+    reads: Set[str],
+    pairs: bool,
+    replaced: Mapping[str, Responses] | None = None,
+) -> Rows:
+    """Rows computed from the items of the clues that a selection keeps.
 
     Args:
         snapshot: the store.
-        selection: what is looked at.
-        reads: which statistics.
-        pairs: whether items are asked for.
-        responses: table to read in place of the store's responses.
+        selection: whose dataset and filter on clues count.
+        runs, questions: the chosen ones, by ``run`` and by ascending ``position``.
+        reads: names of statistics.
+        pairs: whether to return items.
+        replaced: by run, the responses to use in place of the stored ones. Its clues are taken as filtered already.
     """
-    with_clauses, parameters = chosen(selection)
-    few = sorted(reads - {*BIN_COLUMNS})
-    binned = [BINS_USED, *BIN_COLUMNS] if reads & {*BIN_COLUMNS} else []
-    answers = kept_responses(selection, parameters, responses)
-    found = snapshot.frame(
-        f"""{with_clauses}
-        select r.place as run, q.place, {", ".join(f"s.{name}" for name in [*few, *binned])}
-        from ({select_sql(answers)}) s join chosen_runs r using (run) join chosen_questions q using (question_id)
-        order by r.place, q.place""",
-        parameters,
+    clues, names = run_columns.clues(snapshot, selection.dataset), runs["run"].to_list()
+    positions = questions["position"].to_numpy()
+    if replaced is None:
+        responses = _responses(snapshot, selection, names, positions, clues)
+    else:
+        responses = ((index, replaced[run]) for index, run in enumerate(names) if run in replaced)
+    plain, binned = sorted(reads - {*BIN_COLUMNS}), bool(reads & {*BIN_COLUMNS})
+    run, places, bins, confidence, correct = [], [], [], [], []
+    columns: dict[str, list[Floats]] = {name: [] for name in plain}
+    for index, part in responses:
+        starts = np.flatnonzero(np.diff(part.place, prepend=-1))
+        if not len(starts):
+            continue
+        curves = None
+        if clues.curves:
+            at = clues.first[positions[part.place]] + part.clue
+            curves = {name: curve[at] for name, curve in clues.curves.items()}
+        items = Items(part.confidence, part.correct, np.append(starts, len(part.place)), curves)
+        run.append(np.full(len(starts), index))
+        places.append(part.place[starts])
+        for name, values in sums(items, plain).items():
+            columns[name].append(values)
+        if binned:
+            bins.append(bin_sums(items))
+        if pairs:
+            confidence.append(part.confidence)
+            correct.append(part.correct)
+    return Rows(
+        run=joined(run, np.int64),
+        places=joined(places, np.int64),
+        sums={name: joined(parts, float) for name, parts in columns.items()},
+        bins=Bins.concatenate(bins) if binned else None,
+        pairs=(joined(confidence, float), joined(correct, float)) if pairs else None,
     )
-    whole = Rows(
-        run=found["run"].to_numpy().astype(np.int64),
-        places=found["place"].to_numpy().astype(np.int64),
-        sums={name: numbers(found[name]) for name in few},
-        bins=Bins.of(found) if binned else None,
-        pairs=None,
-    )
-    if not pairs:
-        return whole
-    items = snapshot.frame(
-        f"""{with_clauses}
-        select p.confidence, p.correct from ({answers}) p
-        join chosen_runs r using (run) join chosen_questions q using (question_id) order by r.position, q.position, p.clue""",
-        parameters,
-    )
-    return replace(whole, pairs=(numbers(items["confidence"]), numbers(items["correct"])))
+
+
+def _responses(
+    snapshot: Snapshot, selection: Selection, names: Sequence[str], positions: Ints, clues: Clues
+) -> Iterator[tuple[int, Responses]]:
+    """The number and the responses of each run that has any, from memory, filtered by how much of the question is revealed."""
+    dataset, (low, high) = selection.dataset, selection.revealed or (0.0, 1.0)
+    counts = [values.sum() for values in run_columns.column(snapshot, dataset, names, "items")]
+    batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
+    for _, together in groupby(range(len(names)), key=lambda index: batch[index]):
+        indices = list(together)
+        some = [names[index] for index in indices]
+        rows, places = taken(run_columns.placements(snapshot, dataset, some), positions)
+        for index, items, its_rows, its_places in zip(
+            indices, run_columns.items(snapshot, dataset, some), rows, places, strict=True
+        ):
+            entries, sizes = items.of(its_rows)
+            place, clue = np.repeat(its_places, sizes), items.clue[entries]
+            revealed = clues.revealed[clues.first[positions[place]] + clue]
+            kept = np.flatnonzero((revealed >= low) & (revealed <= high))
+            entries = entries[kept]
+            yield index, Responses(place[kept], clue[kept], items.confidence[entries], items.correct[entries])
 
 
 def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
@@ -135,9 +190,9 @@ def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
     return clauses, run_parameters | question_parameters
 
 
-def kept_responses(selection: Selection, parameters: dict[str, Any], responses: str | None = None) -> str:
+def kept_responses(selection: Selection, parameters: dict[str, Any]) -> str:
     """SQL for the responses to the clues of a selection, after the clauses of ``chosen``; adds to the parameters."""
-    kept = f"""select * from {responses or "responses"}
+    kept = """select * from responses
         where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
     if not selection.revealed:
         return kept

@@ -29,8 +29,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from queries.metrics.kernels.items import sums_of
-from queries.metrics.metric import HUMAN, Axiom, Conventions, Item, Metric
+from data.human_curves import CURVES
+from data.statistics import Items, bin_sums, sums
+from queries.metrics.metric import Axiom, Conventions, Item, Metric
 
 AXIOMS: dict[Axiom, str] = {
     "U": "Underconfidence costs: raising the confidence of a correct item, everything else equal, makes the measure strictly "
@@ -62,16 +63,11 @@ def measured(metric: Metric, items: Sequence[Item], conventions: Conventions | N
     confidence, correct = np.array(items, float).reshape(-1, 2).T
     if metric.pairs is not None:
         return metric.of_pairs(confidence, correct)
-    each = [sums_of([c], [y]) for c, y in items]
-    sums = {name: np.stack([one[name] for one in each]) for name in each[0]}
-    for human in HUMAN:  # h = 0
-        sums |= {
-            f"{human}_weight": sums["items"],
-            f"{human}_sign_confidence": sums["sign_confidence"],
-            f"{human}_reward": correct,
-        }
-    sums["difficulty"] = np.linspace(0, 1, len(items))
-    contributions = metric.contributions({name: sums[name] for name in metric.reads(conventions)}, conventions)
+    curves = dict.fromkeys(CURVES, np.zeros(len(items)))
+    singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
+    totals = sums(singles) | bin_sums(singles).dense()
+    totals["difficulty"] = np.linspace(0, 1, len(items))
+    contributions = metric.contributions({name: totals[name] for name in metric.reads(conventions)}, conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions))
 
 

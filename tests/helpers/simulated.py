@@ -4,7 +4,7 @@ import numpy as np
 
 from data.statistics import BIN_COLUMNS
 from queries.engine.evidence import Evidence, Run
-from queries.engine.run_columns import dense
+from queries.engine.run_columns import bin_columns, dense
 from queries.metrics import Conventions
 
 MOST_CLUES = 6
@@ -85,7 +85,7 @@ def repeated(evidence, copies):
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
     left, starts = np.unique(run, return_index=True)
     items = np.repeat(copies, evidence.sums["items"].astype(int))
-    binned = {} if evidence.bins is None else evidence.bins.columns()
+    binned = {} if evidence.bins is None else bin_columns(evidence.bins)
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
         starts=starts,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from data.statistics import pooled
 from queries.catalogue import catalogue
 from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
 from queries.metrics.axioms import AXIOMS, better, measured
-from queries.metrics.kernels.items import sums_of
 
 ASKED = [metric for metric in METRICS if metric.judges_confidence and metric.axioms is not None]
 HELD = [(metric, axiom) for metric in ASKED for axiom in ("U", "O") if axiom in metric.axioms]
@@ -140,7 +140,7 @@ def over_questions(metric, questions, conventions):
         c, y, h = np.array(question, float).T
         people = {f"{human}_weight": (1 - h).sum() for human in HUMAN}
         people |= {f"{human}_sign_confidence": ((1 - h) * (2 * y - 1) * c).sum() for human in HUMAN}
-        each.append(sums_of(c, y) | people)
+        each.append(pooled(c, y) | people)
     sums = {name: np.array([one[name] for one in each]) for name in metric.reads(conventions)}
     totals = {name: part.sum(axis=0) for name, part in metric.contributions(sums, conventions).items()}
     return float(metric.value(totals, conventions))

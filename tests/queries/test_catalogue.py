@@ -7,9 +7,9 @@ import pytest
 import scipy.stats
 
 from data import human_curves, statistics
+from data.statistics import pooled
 from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
-from queries.metrics.kernels.items import sums_of
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 CONVENTIONS = [Conventions(binning, curve) for binning in ("width10", "width10+1", "mass15") for curve in (None, *HUMAN)]
@@ -100,7 +100,7 @@ def test_range_and_shape_over_random_questions(metric):
 
 
 def _statistics(confidences, corrects, chance):
-    each = [sums_of(c, y) for c, y in zip(confidences, corrects, strict=True)]
+    each = [pooled(c, y) for c, y in zip(confidences, corrects, strict=True)]
     sums = {name: np.stack([one[name] for one in each]) for name in each[0]}
     for curve in HUMAN:
         weights = [1 - chance.random(len(c)) for c in confidences]

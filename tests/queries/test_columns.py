@@ -4,23 +4,24 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.statistics import BIN_COLUMNS, BINS_USED
+from data.statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
-from queries.engine.run_columns import Bins, added, dense
+from queries.engine.run_columns import added, bin_columns, dense
 
 
 @pytest.fixture
 def bins():
     used = pl.Series([0b1, 0b100_0000_0010, 0b111_1111_1111], dtype=pl.Int16)
     lists = [[1.0], [2.0, 3.0], list(range(4, 15))]
-    return Bins.of(pl.DataFrame({BINS_USED: used} | {name: pl.Series(lists, dtype=pl.List(pl.Float64)) for name in BIN_COLUMNS}))
+    column = pl.Series(lists, dtype=pl.List(pl.Float64))
+    return Bins.from_columns(pl.DataFrame({BINS_USED: used} | dict.fromkeys(BIN_COLUMNS, column)))
 
 
 WHOLE = [[1, *[0] * 10], [0, 2, *[0] * 8, 3], list(range(4, 15))]
 
 
 def written_out(bins):
-    (column, *others) = (dense(column).tolist() for column in bins.columns().values())
+    (column, *others) = (dense(column).tolist() for column in bin_columns(bins).values())
     assert others == [column, column]
     return column
 
@@ -36,8 +37,8 @@ def test_bins_of_some_rows(bins, rows):
 
 def test_bins_of_several_runs(bins):
     parts = [bins.take(np.array([1])), bins.take(np.array([], dtype=np.int64)), bins]
-    assert written_out(Bins.joined(parts)) == [WHOLE[1], *WHOLE]
-    assert written_out(Bins.joined([])) == []
+    assert written_out(Bins.concatenate(parts)) == [WHOLE[1], *WHOLE]
+    assert written_out(Bins.concatenate([])) == []
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 2), (5, 2, 3), (5, 0)], ids=str)
@@ -50,7 +51,7 @@ def test_columns_are_added_up_by_place(shape):
 
 
 def test_sparse_columns_are_added_up_as_if_written_out(bins):
-    for column in bins.columns().values():
+    for column in bin_columns(bins).values():
         places = np.array([3, 1, 3])
         assert added(column, places, 4).tolist() == added(dense(column), places, 4).tolist()
 

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
 from queries.engine import distributions, evidence
 from queries.engine.evidence import gather
-from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels.items import sums_of
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.strategies import selections
@@ -180,7 +178,7 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
             for (run, question, _), answer in rows[kept["dataset"]].responses.items()
             if (run, question) == (kept["run"], kept["question_id"])
         ]
-        sums = sums_of([answer["confidence"] for answer in answers], [answer["correct"] for answer in answers])
+        sums = pooled([answer["confidence"] for answer in answers], [answer["correct"] for answer in answers])
         assert sums.keys() == {*ITEM_SUMS, *BIN_COLUMNS}
         used = np.flatnonzero(sums["bin_items"])
         assert kept[BINS_USED] == sum(2 ** int(k) for k in used)
@@ -190,13 +188,13 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
 
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.but(revealed=(1e-9, 1.0))
-    kept, anew = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*kept.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty"}
-    for name, values in kept.sums.items():
-        assert values == pytest.approx(anew.sums[name], abs=1e-12, nan_ok=True), name
-    assert {*kept.bins.values} == {*BIN_COLUMNS}
-    for name, column in kept.bins.columns().items():
-        assert dense(column) == pytest.approx(dense(anew.bins.columns()[name]), abs=1e-12), name
+    stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
+    assert {*stored.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty"}
+    for name, values in stored.sums.items():
+        assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
+    assert {*stored.bins.values} == {*BIN_COLUMNS}
+    for name, column in stored.bins.dense().items():
+        assert column == pytest.approx(computed.bins.dense()[name], abs=1e-12), name
 
 
 def test_kinds_of_questions_are_told_apart_by_all_their_parts():

@@ -4,9 +4,7 @@ import math
 from itertools import pairwise
 from statistics import linear_regression
 
-import duckdb
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +13,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from data.frames import frame
-from data.statistics import BIN_COLUMNS, COLUMNS, select_sql
-from data.store.generations import create_schema
+from data import statistics
+from data.human_curves import CURVES
+from data.statistics import BIN_COLUMNS, bin_of, pooled
 from queries.leaderboard import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
@@ -43,7 +41,7 @@ def value(metric, pairs, conventions=STANDARD):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     if metric.pairs:
         return metric.of_pairs(confidence, correct)
-    sums = items.sums_of(confidence, correct)
+    sums = pooled(confidence, correct)
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
     return float(metric.value(sums, conventions))
@@ -114,12 +112,12 @@ def test_scikit_learn_agrees(seed):
     [(0.0, 0), (0.1, 1), (0.3, 3), (0.1 + 0.2, 3), (math.nextafter(0.3, 0), 2), (0.6, 6), (0.7, 7), (0.9, 9), (1.0, 10)],
 )  # fmt: skip
 def test_an_edge_belongs_to_the_bin_above_it(confidence, place):
-    assert bins.bin_of([confidence])[0] == place
+    assert bin_of([confidence])[0] == place
 
 
 @pytest.mark.parametrize("binning, last", [("width10", [5.0]), ("width10+1", [2.0, 3.0])])
 def test_confidence_1_has_a_bin_of_its_own_only_where_the_binning_says_so(binning, last):
-    folded = bins.fold_bins(items.sums_of([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
+    folded = bins.fold_bins(pooled([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
     assert folded.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, *last]
 
 
@@ -266,7 +264,7 @@ def test_ten_million_items():
     correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
     many = np.repeat(pairs, 10_000, axis=0)
-    sums = items.sums_of(*many.T)
+    sums = pooled(*many.T)
     for metric in ITEM_METRICS:
         # Over so many items noise is no part of a gap.
         expected = slow.METRICS["ece" if metric.key == "ece_debiased" else metric.key](asked_once(pairs), STANDARD)
@@ -284,7 +282,7 @@ def test_beta_moves_hmr_towards_the_reward_against_underconfidence(beta, expecte
 
 
 def test_kernels_take_replicates_of_totals_along():
-    sums = [items.sums_of([0.2, 0.9], [0, 1]), items.sums_of([0.5, 1.0], [1, 0])]
+    sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
     stacked = {name: np.stack([each[name] for each in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not metric.pairs):
         one_by_one = [float(metric.value(each, Conventions())) for each in sums]
@@ -421,7 +419,7 @@ def binned_draws(chance, shape, size, truth, draws=4000):
     """Totals per bin of many data sets, each of shape (draws, 10), and the ECE that each would have without noise."""
     confidence = stated(chance, shape, (draws, size))
     right = truth(confidence)
-    places = np.minimum(bins.bin_of(confidence), 9) + 10 * np.arange(draws)[:, None]
+    places = np.minimum(bin_of(confidence), 9) + 10 * np.arange(draws)[:, None]
     correct = chance.random((draws, size)) < right
     totals = [
         np.bincount(places.ravel(), values.ravel().astype(float), 10 * draws).reshape(draws, 10)
@@ -458,7 +456,7 @@ def test_ece_debiased_is_the_true_error_where_it_is_clear_of_noise(shape):
 
 
 def test_debiasing_takes_nothing_from_a_wide_gap():
-    sums = items.sums_of(np.full(1000, 0.95), np.repeat([0.0, 1.0], 500))
+    sums = pooled(np.full(1000, 0.95), np.repeat([0.0, 1.0], 500))
     totals = [sums[name] for name in BIN_COLUMNS]
     assert bins.ece_debiased(*totals) == bins.ece(*totals) == pytest.approx(0.45, abs=1e-12)
 
@@ -717,22 +715,14 @@ for _, values in OF_QUESTIONS.values():
 
 
 def statistics_of(asked):
-    """The store's statistics of each question, computed by the store's own SQL."""
-    with duckdb.connect() as connection:
-        create_schema(connection)
-        for index, (_, curve, said) in enumerate(asked):
-            for clue, (confidence, correct) in enumerate(said):
-                connection.execute(
-                    "insert into responses by name select 'r' as run, 'd' as dataset, $q as question_id, $t as clue, "
-                    "$c::double as confidence, $y::double as correct, 'file' as graded",
-                    {"q": f"{index}", "t": clue, "c": confidence, "y": correct},
-                )
-                if curve:
-                    connection.execute("insert into curves select 'd', $q, $t, 1, $h, $h, $h",
-                                       {"q": f"{index}", "t": clue, "h": curve[clue]})  # fmt: skip
-        sql = f"from ({select_sql('from responses')}) order by question_id::integer"
-        found = frame(connection, sql)
-    sums = {name: found[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in COLUMNS}
+    """The statistics of each question."""
+    columns = []
+    for _, curve, pairs in asked:
+        confidence, correct = np.array(pairs, float).reshape(-1, 2).T
+        h = np.array(curve[: len(pairs)] if curve else [math.nan] * len(pairs), float)
+        items = statistics.Items(confidence, correct, np.array([0, len(pairs)]), dict.fromkeys(CURVES, h))
+        columns.append(statistics.sums(items))
+    sums = {name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in statistics.COLUMNS}
     return sums | {"difficulty": np.array([math.nan if each[0] is None else each[0] for each in asked], float)}
 
 

@@ -11,8 +11,9 @@ from scipy.stats import hmean, linregress, mannwhitneyu, pearsonr
 from sklearn.metrics import accuracy_score, d2_brier_score, mean_absolute_error
 from sklearn.utils.class_weight import compute_sample_weight
 
+from data.statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import items, pairs
+from queries.metrics.kernels import pairs
 
 EXACT = {"abs": 1e-12, "rel": 0}
 STANDARD = Conventions()
@@ -29,7 +30,7 @@ def answers(request):
 
 def found(key, answers):
     metric = CATALOGUE[key]
-    return float(metric.of_pairs(*answers) if metric.pairs else metric.value(items.sums_of(*answers), STANDARD))
+    return float(metric.of_pairs(*answers) if metric.pairs else metric.value(pooled(*answers), STANDARD))
 
 
 def test_model_diagnostics_decomposes_the_brier_score_alike(answers):

@@ -3,14 +3,13 @@
 GRACE is Sung et al. 2025, arXiv 2502.19684. The two examples after it are our own, worked by hand in the comments.
 """
 
-import duckdb
 import numpy as np
 import pytest
 
-from data.statistics import BIN_COLUMNS, select_sql
-from data.store.generations import create_schema
+from data.human_curves import CURVES
+from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, items, questions
+from queries.metrics.kernels import bins, questions
 from tests.helpers import reference_metrics as slow
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
@@ -41,16 +40,10 @@ def test_grace_table_7_buzz_mass():
 
 
 def test_grace_table_7_reward():
-    with duckdb.connect() as connection:
-        create_schema(connection)
-        for clue, (c, y, h) in enumerate(zip(CONFIDENCE, CORRECT, np.cumsum(HUMAN_STEPS).tolist(), strict=True)):
-            place = f"'d' as dataset, 'q' as question_id, {clue} as clue"
-            connection.execute(f"insert into curves by name select {place}, 10 as teams, {h} as team_share")
-            connection.execute(
-                f"insert into responses by name select 'run' as run, {place}, {c} as confidence, {y} as correct, 'file' as graded"
-            )
-        # 0.1 x 0 + 0.1 x 0.63 + 0.2 x 0.846 + 0.3 x 0.9 + (1 - 0.7) x 0.9 = 0.7722
-        (reward,) = connection.execute(f"select team_share_reward from ({select_sql('from responses')})").fetchone()
+    curves = dict.fromkeys(CURVES, np.cumsum(HUMAN_STEPS))
+    table = Items(np.array(CONFIDENCE), np.array(CORRECT, float), np.array([0, len(CORRECT)]), curves)
+    # 0.1 x 0 + 0.1 x 0.63 + 0.2 x 0.846 + 0.3 x 0.9 + (1 - 0.7) x 0.9 = 0.7722
+    (reward,) = sums(table, ["team_share_reward"])["team_share_reward"]
     assert reward == pytest.approx(0.7722, abs=1e-12)
     metric = CATALOGUE["calscore2"]
     for human in (None, "buzz_share", "team_share"):
@@ -70,7 +63,7 @@ def test_grace_table_7_by_definition():
 
 def metrics_of(pairs, binning):
     confidence, correct = np.array(pairs, float).T
-    sums = items.sums_of(confidence, correct) | dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, 3), strict=True))
+    sums = pooled(confidence, correct) | dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, 3), strict=True))
     return {
         key: float(CATALOGUE[key].value(sums, Conventions(binning)))
         for key in ("hmr", "r_over", "r_under", "ece", "max_ce", "brier")

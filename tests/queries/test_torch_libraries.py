@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from data.statistics import BIN_COLUMNS
+from data.statistics import BIN_COLUMNS, pooled
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, items
+from queries.metrics.kernels import bins
 
 REASON = "not installed here; `make test-libraries` brings torch"
 netcal = pytest.importorskip("netcal.metrics", reason=f"netcal is {REASON}")
@@ -18,7 +18,7 @@ EXACT = {"abs": 1e-12, "rel": 0}
 
 
 def totals(confidence, correct, binning="width10"):
-    sums = items.sums_of(confidence, correct)
+    sums = pooled(confidence, correct)
     if binning.startswith("mass"):
         return dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, int(binning[4:])), strict=True))
     return sums
@@ -54,7 +54,7 @@ def test_netcal_has_the_same_ece_and_maximum(answers):
 def test_netcals_mean_over_bins_is_that_of_our_gaps(answers):
     confidence, correct = answers
     for empty in (confidence < 2, (confidence < 0.2) | (confidence >= 0.3)):  # all items; none in the third bin
-        sums = items.sums_of(confidence[empty], correct[empty])
+        sums = pooled(confidence[empty], correct[empty])
         gaps = bins.calibration_gaps(*(bins.fold_bins(sums[name], "width10") for name in BIN_COLUMNS))
         assert np.nanmean(gaps) == pytest.approx(netcal.ACE(10).measure(confidence[empty], correct[empty]), **EXACT)
 

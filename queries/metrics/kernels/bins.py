@@ -16,12 +16,6 @@ def fold_bins(bins: Floats, binning: str) -> Floats:
     return bins if binning == "width10+1" else np.concatenate([bins[..., :9], bins[..., 9:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
-def bin_of(confidence: ArrayLike, count: int = 10) -> NDArray[np.int64]:
-    """Bin of each confidence among [k/count, (k+1)/count); confidence 1 is in bin ``count``. 0.3 belongs to [0.3, 0.4)."""
-    edges = np.arange(1, count + 1) / count
-    return np.searchsorted(edges, np.asarray(confidence, float), side="right")
-
-
 def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
     """Items, sum of confidence and sum of correctness per equal-mass bin, each of shape (count,) or (parts, count).
 

@@ -11,8 +11,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from data.statistics import bin_of
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.bins import bin_of
 
 Counts = NDArray[np.int64]
 ERROR_BINS = 20  # of a histogram of distances on [0, 1], the last one closed

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from data.statistics import BINS, ROUNDING
 from queries.metrics.kernels.arrays import Floats, clip, ratio
-from queries.metrics.kernels.bins import bin_of
 
 
 def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats) -> Floats:
@@ -40,30 +37,3 @@ def macro_ce(correct: Floats, confidence_correct: Floats, incorrect: Floats, con
     Source: Si et al. 2022, in GRACE app. N. Where y is a probability, items count as correct with weight y.
     """
     return clip((ratio(correct - confidence_correct, correct) + ratio(confidence_incorrect, incorrect)) / 2)
-
-
-def sums_of(confidence: ArrayLike, correct: ArrayLike) -> dict[str, Floats]:
-    """The statistics of items, by the names the store uses, from raw pairs.
-
-    Args:
-        confidence: in [0, 1], shape (n,).
-        correct: in [0, 1], shape (n,).
-    """
-    c, y = np.asarray(confidence, float), np.asarray(correct, float)
-    bins = bin_of(c)
-    sums = {
-        "items": len(c),
-        "confidence": c.sum(),
-        "correct": y.sum(),
-        "incorrect": (1 - y).sum(),
-        "confidence_sq": (c * c).sum(),
-        "correct_sq": (y * y).sum(),
-        "confidence_correct": (c * y).sum(),
-        "confidence_incorrect": (c * (1 - y)).sum(),
-        "rounded": (np.abs(c - np.round(c * 20) / 20) <= ROUNDING).sum(),
-        "sign_confidence": ((2 * y - 1) * c).sum(),
-        "bin_items": np.bincount(bins, minlength=BINS),
-        "bin_confidence": np.bincount(bins, weights=c, minlength=BINS),
-        "bin_correct": np.bincount(bins, weights=y, minlength=BINS),
-    }
-    return {name: np.asarray(total, float) for name, total in sums.items()}

@@ -1,0 +1,328 @@
+"""The statistics against the same from raw rows, item by item; how they are stored, and how difficulty follows from them."""
+
+import math
+import random
+from itertools import chain, pairwise
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+
+from data import statistics
+from data.importing import run_statistics
+from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
+from data.store.generations import create_schema
+
+EDGES = [k / 10 for k in range(11)] + [
+    0.1 + 0.2,
+    0.7 - 1e-16,
+    0.1 * 7,
+    1 - 1e-16,
+    5e-324,
+    0.15,
+    0.35,
+    0.55,
+    1 / 3,
+    0.05 + 1e-10,
+    0.05 + 1e-8,
+]
+
+
+def reference_bin(confidence):
+    """0 to 9, or 10 for 1: the edges as they are written, not as multiples of a float."""
+    return max(k for k in range(11) if confidence >= float(f"{k / 10:.1f}"))
+
+
+def reference(items, curve):
+    """Statistics of one run on one question: items of (clue, confidence, correct), a curve {clue: (buzz, team, survival)}."""
+    items = sorted(items)
+    c, y = np.array([item[1] for item in items]), np.array([item[2] for item in items])
+    row = {
+        "items": len(items), "confidence": c.sum(), "correct": y.sum(), "confidence_sq": (c**2).sum(), "correct_sq": (y**2).sum(),
+        "confidence_correct": (c * y).sum(), "sign_confidence": ((2 * y - 1) * c).sum(),
+        "incorrect": (1 - y).sum(), "confidence_incorrect": (c * (1 - y)).sum(),
+        "rounded": sum(any(abs(value - k / 20) <= 1e-9 for k in range(21)) for value in c),
+    }  # fmt: skip
+    used = sorted({reference_bin(confidence) for confidence in c})
+    row[BINS_USED] = sum(2**k for k in used)
+    for name, values in zip(BIN_COLUMNS, (np.ones(len(c)), c, y), strict=True):
+        row[name] = [sum(v for v, conf in zip(values, c, strict=True) if reference_bin(conf) == k) for k in used]
+    if curve is None:
+        return row | dict.fromkeys(CURVE_SUMS)
+    buzz, reached = [], 1.0
+    for value in [*c[:-1], 1.0]:  # the last confidence counts as 1
+        buzz.append(reached * value)
+        reached *= 1 - value
+    reward = np.cumsum(np.array(buzz) * y)
+    for index, name in enumerate(("buzz_share", "team_share", "survival")):
+        h = np.array([curve[clue][index] for clue, _, _ in items])
+        row[f"{name}_weight"] = (1 - h).sum()
+        row[f"{name}_sign_confidence"] = ((1 - h) * (2 * y - 1) * c).sum()
+        if name != "buzz_share":
+            m = np.diff(h, prepend=0.0)
+            row[f"{name}_reward"] = (m * reward).sum() + (1 - m.sum()) * reward[-1]
+    return row
+
+
+@pytest.fixture(scope="module")
+def random_data():
+    """A connection with random responses, of which one question in three has no curve, and the rows in Python."""
+    chance = random.Random(7)
+    connection = duckdb.connect(config={"threads": 2})
+    create_schema(connection)
+    responses, curves = {}, {}
+    for q in range(60):
+        count = chance.randint(1, 7)
+        steps = [sorted(chance.random() for _ in range(count)) for _ in range(2)]
+        if q % 3:
+            curves[f"q{q}"] = {t: (chance.random(), steps[0][t], steps[1][t]) for t in range(count)}
+        for run in ("a", "b"):
+            answered = [t for t in range(count) if chance.random() < 0.9] or [0]
+            responses[run, f"q{q}"] = [
+                (t, chance.choice([chance.choice(EDGES), chance.random()]), chance.choice([0.0, 1.0, 1.0, chance.random()]))
+                for t in answered
+            ]
+    rows = [(run, "d", q, t, None, c, y, "file", None, None, None) for (run, q), items in responses.items() for t, c, y in items]
+    chance.shuffle(rows)
+    connection.executemany(f"insert into responses values ({', '.join('?' * 11)})", rows)
+    connection.executemany(
+        "insert into curves values ('d', ?, ?, 5, ?, ?, ?)", [(q, t, *h) for q, curve in curves.items() for t, h in curve.items()]
+    )
+    return connection, responses, curves
+
+
+def table(responses, curves):
+    """The statistics of each of some responses, as the table has them."""
+    items = [(item, curves.get(q)) for (_, q), answers in responses.items() for item in sorted(answers)]
+    sizes = [len(answers) for answers in responses.values()]
+    h = np.array([curve[item[0]] if curve else (math.nan,) * 3 for item, curve in items], float)
+    grouped = Items(
+        np.array([item[1] for item, _ in items], float),
+        np.array([item[2] for item, _ in items], float),
+        np.append(0, np.cumsum(sizes)),
+        dict(zip(CURVES, h.T, strict=True)),
+    )
+    columns = {name: pl.Series(values).fill_nan(None) for name, values in statistics.sums(grouped).items()}
+    rows = pl.DataFrame(columns | statistics.bin_sums(grouped).to_columns()).to_dicts()
+    return dict(zip(responses, rows, strict=True))
+
+
+def row_of(items, team_share=None):
+    """The statistics of one question: items of (confidence, correct)."""
+    curve = team_share and {clue: (0.0, h, h) for clue, h in enumerate(team_share)}
+    answers = {("r", "q"): [(clue, *item) for clue, item in enumerate(items)]}
+    return table(answers, {"q": curve})["r", "q"]
+
+
+def stored_rows(connection):
+    cursor = connection.execute("select * from statistics where dataset = 'd'")
+    names = [column[0] for column in cursor.description]
+    return {(row[0], row[2]): dict(zip(names[3:], row[3:], strict=True)) for row in cursor.fetchall()}
+
+
+def compare(rows, expected):
+    assert rows.keys() == expected.keys()
+    for key, values in expected.items():
+        assert rows[key].keys() == values.keys() == {*COLUMNS, BINS_USED, *BIN_COLUMNS}
+        for name, value in values.items():
+            assert rows[key][name] == (None if value is None else pytest.approx(value, abs=1e-12, rel=1e-12)), (key, name)
+
+
+def test_sums_of_whole_questions(random_data):
+    _, responses, curves = random_data
+    compare(table(responses, curves), {(run, q): reference(items, curves.get(q)) for (run, q), items in responses.items()})
+
+
+def test_sums_of_some_clues(random_data):
+    _, responses, curves = random_data
+    kept = {key: [item for item in items if item[0] >= 2] for key, items in responses.items()}
+    kept = {key: items for key, items in kept.items() if items}
+    compare(table(kept, curves), {(run, q): reference(items, curves.get(q)) for (run, q), items in kept.items()})
+
+
+def test_stored_sums_are_those(random_data):
+    connection, responses, curves = random_data
+    connection.execute("insert into statistics by name select 'z' as run, 'other' as dataset, 'q' as question_id, " + ", ".join(
+        [f"0 as {name}" for name in (*ITEM_SUMS, BINS_USED)] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
+    run_statistics.derive(connection, "d")
+    run_statistics.derive(connection, "d")
+    assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [
+        ("a", 60),
+        ("b", 60),
+        ("z", 1),
+    ]
+    assert stored_rows(connection) == table(responses, curves)  # digit for digit
+
+
+def test_each_statistic_says_what_it_is():
+    assert [*STATISTICS] == [statistic.name for statistic in STATISTICS.values()] == [*COLUMNS]
+    assert all(statistic.meaning for statistic in STATISTICS.values())
+    assert {*CURVE_SUMS}.isdisjoint(ITEM_SUMS)
+
+
+def test_without_people_there_are_no_curve_sums():
+    items = Items(np.array([0.5, 0.25]), np.array([1.0, 0.0]), np.array([0, 2]))
+    sums = statistics.sums(items)
+    assert all(np.isnan(sums[name]).all() for name in CURVE_SUMS)
+    assert all(np.isfinite(sums[name]).all() for name in ITEM_SUMS)
+
+
+def test_sums_are_as_exact_as_floats_allow():
+    """Against sums without rounding error, of numbers near 0 and 1."""
+    chance = np.random.default_rng(5)
+    values = np.concatenate([chance.random(500), 2.0 ** -chance.integers(0, 90, 500).astype(float), [0, 1]])
+    chance.shuffle(values)
+    first = np.unique([0, *chance.choice(len(values), 60), len(values)])
+    items = Items(values, values[::-1].copy(), first)
+    for name, one_by_one in {
+        "confidence": values,
+        "incorrect": 1 - items.correct,
+        "confidence_correct": values * items.correct,
+    }.items():
+        exact = [math.fsum(one_by_one[start:end]) for start, end in pairwise(first)]
+        assert statistics.sums(items, [name])[name] == pytest.approx(exact, rel=1e-14)
+
+
+def test_pooled_sums_are_those_of_one_question(random_data):
+    _, responses, curves = random_data
+    for (_, q), items in responses.items():
+        row = reference(items, curves.get(q))
+        pooled = statistics.pooled(*np.array([item[1:] for item in items]).T)
+        assert pooled.keys() == {*ITEM_SUMS, *BIN_COLUMNS}
+        used = [k for k in range(11) if row[BINS_USED] >> k & 1]
+        for name, value in pooled.items():
+            assert (value[used] if name in BIN_COLUMNS else value) == pytest.approx(np.array(row[name]), abs=1e-12), name
+            assert value.sum() == pytest.approx(np.sum(row[name]), abs=1e-12), name
+
+
+def test_nothing_pooled_is_0():
+    pooled = statistics.pooled([], [])
+    assert {name: value.shape for name, value in pooled.items()} == dict.fromkeys(ITEM_SUMS, ()) | dict.fromkeys(
+        BIN_COLUMNS, (11,)
+    )
+    assert not any(value.any() for value in pooled.values())
+
+
+@pytest.mark.parametrize("confidence", EDGES)
+def test_each_confidence_is_in_one_bin(confidence):
+    row = row_of([(confidence, 1.0)])
+    assert row[BINS_USED] == 2 ** reference_bin(confidence)
+    assert row["bin_items"] == row["bin_correct"] == [1]
+    assert row["bin_confidence"] == [confidence]
+    assert row["rounded"] == float(min(abs(confidence - k / 20) for k in range(21)) <= 1e-9)
+
+
+def test_bins_of_floats_that_only_look_round():
+    edges = (0.3, 0.1 + 0.2, 0.7, 0.1 * 7, 0.7 - 1e-15, 1.0, 1 - 1e-16)
+    assert [reference_bin(x) for x in edges] == bin_of(edges).tolist() == [3, 3, 7, 7, 6, 10, 9]
+    assert 0.3 * 10 < 0.1 * 3 * 10  # why a product does not do
+    near = np.array([k / 10 for k in range(11)])
+    near = np.clip(np.concatenate([near, np.nextafter(near, 0), np.nextafter(near, 1), EDGES]), 0, 1)
+    assert bin_of(near).tolist() == [reference_bin(x) for x in near]
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 10, 30, 49])
+def test_bins_of_other_widths(count):
+    edges = np.arange(count + 1) / count
+    near = np.concatenate([edges, np.nextafter(edges, 0), np.nextafter(edges, 2), np.random.default_rng(1).random(100)])
+    assert bin_of(near, count).tolist() == [int((edges[1:] <= x).sum()) for x in near]
+
+
+@pytest.mark.parametrize("bins", [[[0]], [[3, 10], [10], [0, 1, 2]], [[*range(11)]]], ids=str)
+def test_bins_are_stored_and_read_again(bins):
+    first = np.append(0, np.cumsum([len(question) for question in bins]))
+    values = np.arange(first[-1], dtype=float)
+    made = Bins(first, np.array([*chain(*bins)], np.int8), {name: values + k for k, name in enumerate(BIN_COLUMNS)})
+    read = Bins.from_columns(pl.DataFrame(made.to_columns()))
+    assert (read.first.tolist(), read.bin.tolist()) == (made.first.tolist(), made.bin.tolist())
+    for name in BIN_COLUMNS:
+        assert read.values[name].tolist() == made.values[name].tolist()
+        assert made.dense()[name].sum() == made.values[name].sum()
+        assert [*made.dense()[name][0, bins[0]]] == [*made.values[name][: len(bins[0])]]
+
+
+def test_digits_do_not_depend_on_row_order_or_threads():
+    """The same selection gives the same digits everywhere: sums of floats in another order would not."""
+    digests = []
+    for order, threads in (("random()", 1), ("i", 3), ("-i", 4)):
+        connection = duckdb.connect(config={"threads": threads})
+        create_schema(connection)
+        connection.execute(f"""
+            insert into responses select 'r', 'd', 'q' || i // 700, i % 700, null, i * 0.6180339887498949 % 1,
+                i * 0.7548776662466927 % 1, 'file', null, null, null from range(140000) t(i) order by {order}""")
+        connection.execute(
+            "insert into curves select dataset, question_id, clue, 1, correct, clue / 700, sqrt(clue / 700) from responses"
+        )
+        run_statistics.derive(connection, "d")
+        digests.append(
+            connection.execute("select md5(string_agg(t::varchar, '' order by question_id)) from statistics t").fetchall()
+        )
+    assert digests[0] == digests[1] == digests[2]
+
+
+def test_the_worked_example_of_grace():
+    """App. M, table 7: b = (0.1, 0.63, 0.216, 0.054), increments of h (0.1, 0.1, 0.2, 0.3), the last confidence forced to 1."""
+    confidences = [0.1, 0.7, 0.8, 0.9]
+    row = row_of(list(zip(confidences, [0, 1, 1, 1], strict=True)), [0.1, 0.2, 0.4, 0.7])
+    for name in ("team_share", "survival"):
+        assert row[f"{name}_reward"] == pytest.approx(0.7722, abs=1e-12)
+    # By hand: 0.63 at the second clue, 0.846 at the third, 0.9 at the last and if people never know.
+    assert row["team_share_reward"] == pytest.approx(0.1 * 0 + 0.1 * 0.63 + 0.2 * 0.846 + 0.3 * 0.9 + 0.3 * 0.9, abs=1e-12)
+    sure = row_of(list(zip([*confidences[:3], 0.0], [0, 1, 1, 1], strict=True)), [0.1, 0.2, 0.4, 0.7])
+    assert sure["team_share_reward"] == row["team_share_reward"]
+
+
+@pytest.mark.parametrize(
+    ("items", "h", "reward"),
+    [
+        ([(0.0, 1)], [0.0], 1.0),  # one clue: the last confidence is 1 whatever it says
+        ([(0.0, 1)], [1.0], 1.0),
+        ([(1.0, 0), (1.0, 1)], [0.0, 0.0], 0.0),  # buzzed wrong at once
+        ([(1.0, 1), (0.5, 0)], [1.0, 1.0], 1.0),
+        ([(0.5, 1), (0.5, 0)], [0.5, 0.5], 0.5),
+    ],
+)
+def test_rewards_at_the_limits(items, h, reward):
+    assert row_of(items, h)["team_share_reward"] == pytest.approx(reward, abs=1e-15)
+
+
+def test_no_number_is_lost_for_a_long_question():
+    count = 500
+    row = row_of([(0.5, k % 2) for k in range(count)], [k / count for k in range(count)])
+    assert row["items"] == count
+    assert math.isclose(row["team_share_reward"], 1 / 3, abs_tol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "human", "runs", "wanted"),
+    [
+        (0.25, 0.5, [1.0], (0.25, "given")),
+        (None, 0.75, [1.0], (0.25, "human")),
+        (None, None, [1.0, 0.5, 0.0], (0.25, "runs")),  # the last of them is withdrawn
+        (None, None, [], (None, None)),
+    ],
+)
+def test_difficulty(given, human, runs, wanted):
+    connection = duckdb.connect(config={"threads": 1})
+    create_schema(connection)
+    connection.execute(
+        """insert into questions by name
+        select 'd' as dataset, 'q' as question_id, 0 as position, 1 as clues, $g as given_difficulty""",
+        {"g": given},
+    )
+    if human is not None:
+        connection.execute("insert into curves values ('d', 'q', 0, 4, 0, 0.5, 0), ('d', 'q', 1, 4, 0, ?, 0)", [human])
+    for index, correct in enumerate(runs):
+        connection.execute(
+            """insert into runs by name select $r as run, 'd' as dataset, 0 as position, $r as model, '' as elicitation,
+                '' as sha256, now()::timestamp as imported_at, 1 as items, 1 as questions, 0 as missing_questions,
+                case when $gone then now()::timestamp end as withdrawn_at""",
+            {"r": f"r{index}", "gone": index == 2},
+        )
+        connection.execute(
+            "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null)", [f"r{index}", correct]
+        )
+    run_statistics.derive(connection, "d")
+    statistics.derive_difficulty(connection, "d")
+    assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.service import service
-from queries.buzzing import Rules, explorer
+from queries.buzzing import Rules, threshold_explorer
 from queries.metrics import Metric
 from queries.question import Question, question
-from queries.question_order import Order, order
-from queries.questions import Questions, details, page
+from queries.question_order import QuestionOrder, ordered_questions
+from queries.questions import QuestionPage, question_details, question_page
 from queries.selection import Facets, Selection
 
 
-def question_order(selection: Selection, sort: str) -> Order:
+def question_order(selection: Selection, sort: str) -> QuestionOrder:
     """The questions of a selection in order.
 
     The order is cached once for all choices of runs, which do not change it.
@@ -22,16 +22,16 @@ def question_order(selection: Selection, sort: str) -> Order:
         selection: which questions.
         sort: a sort key of the question list; blank for the order of the dataset.
     """
-    return service().ask(order, selection.but(run=(), model=(), elicitation=()), sort or "position")
+    return service().ask(ordered_questions, selection.but(run=(), model=(), elicitation=()), sort or "position")
 
 
 def question_list(
     selection: Selection, metrics: Sequence[Metric], sort: str, limit: int = 100, cursor: str | None = None
-) -> Questions:
-    """One page of the question list; see ``queries.questions.page``."""
-    return page(
+) -> QuestionPage:
+    """One page of the question list; see ``queries.questions.question_page``."""
+    return question_page(
         question_order(selection, sort),
-        lambda question_ids: service().ask(details, selection, question_ids, metrics),
+        lambda question_ids: service().ask(question_details, selection, question_ids, metrics),
         limit,
         cursor,
     )
@@ -53,7 +53,7 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
         return service().ask(question, selection, question_id)
     best: tuple[tuple[str, float], ...] = ()
     if rules.threshold is None:
-        runs = service().ask(explorer, selection, rules).runs
+        runs = service().ask(threshold_explorer, selection, rules).runs
         best = tuple(
             (run.run, run.outcome.threshold) for run in runs if run.outcome.threshold is not None and run.outcome.optimal
         )

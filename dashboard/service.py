@@ -22,7 +22,7 @@ from dashboard.uploads.access import Access
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_subprocess
 from data.store.generations import Snapshot, StoreError, open_store
 from data.tokens import Tokens
-from queries.datasets import Dataset, counts
+from queries.datasets import Dataset, describe_dataset
 from queries.metrics import Metric
 from queries.selection import Facets, Selection, facets, parse
 
@@ -88,7 +88,7 @@ class Service:
     def datasets(self) -> list[Dataset]:
         """Every dataset, in order of import."""
         snapshot = self.snapshot()
-        return [self._ask(snapshot, name, counts, name) for name in snapshot.states]
+        return [self._ask(snapshot, name, describe_dataset, name) for name in snapshot.states]
 
     def parse(
         self, query: Iterable[tuple[str, str]], also: Sequence[str] = (), dataset: str | None = None

@@ -14,13 +14,12 @@ from queries.leaderboard import ranks
 from queries.metrics import Metric
 from queries.metrics.kernels.agreement import tau_b
 from queries.metrics.kernels.arrays import Floats
-from queries.plain import number, selection_keys
-from queries.selection import Selection
+from queries.selection import Selection, number, selection_keys
 
 FEWEST = 2  # runs
 
 
-class Tau(msgspec.Struct):
+class RankCorrelation(msgspec.Struct):
     """Kendall's tau-b between two metrics' rankings of the ``runs`` that have both; None where ``missing`` says why."""
 
     a: str
@@ -37,7 +36,7 @@ class Agreement(msgspec.Struct):
     selection: dict[str, list[str]]
     metrics: list[str]
     left_out: list[str]
-    pairs: list[Tau]
+    pairs: list[RankCorrelation]
 
 
 def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> Agreement:
@@ -52,21 +51,21 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
         selection=selection_keys(selection),
         metrics=[metric.key for metric in ranked],
         left_out=[metric.key for metric in metrics if metric.direction == "none"],
-        pairs=taus(ranked, {metric.key: evidence.values(metric) for metric in ranked}),
+        pairs=rank_correlations(ranked, {metric.key: evidence.values(metric) for metric in ranked}),
     )
 
 
-def taus(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[Tau]:
+def rank_correlations(metrics: Sequence[Metric], values: Mapping[str, Floats]) -> list[RankCorrelation]:
     """Kendall's tau-b between each two metrics' rankings, from their values, shape (runs,) each, NaN where undefined."""
     orders = {metric.key: ranks(metric.loss(values[metric.key])) for metric in metrics}
     return [_tau(first.key, second.key, orders[first.key], orders[second.key]) for first, second in combinations(metrics, 2)]
 
 
-def _tau(a: str, b: str, of_a: Floats, of_b: Floats) -> Tau:
+def _tau(a: str, b: str, of_a: Floats, of_b: Floats) -> RankCorrelation:
     both = np.isfinite(of_a) & np.isfinite(of_b)
     runs = int(both.sum())
     if runs < FEWEST:
-        return Tau(a, b, None, f"fewer than {FEWEST} runs have both", runs)
+        return RankCorrelation(a, b, None, f"fewer than {FEWEST} runs have both", runs)
     if len(set(of_a[both])) == 1 or len(set(of_b[both])) == 1:
-        return Tau(a, b, None, "one of them ranks all runs the same", runs)
-    return Tau(a, b, number(tau_b(of_a[both], of_b[both])), None, runs)
+        return RankCorrelation(a, b, None, "one of them ranks all runs the same", runs)
+    return RankCorrelation(a, b, number(tau_b(of_a[both], of_b[both])), None, runs)

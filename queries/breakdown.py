@@ -11,16 +11,15 @@ import polars as pl
 from data.statistics import bin_of
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
-from queries.leaderboard import Row, rows_of
+from queries.leaderboard import RunRow, run_rows
 from queries.metrics import Metric
-from queries.plain import selection_keys
-from queries.selection import Selection, format_range
+from queries.selection import Selection, format_range, selection_keys
 
-BY = ("category", "subcategory", "radius", "difficulty")
+BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
 STEPS = 10  # of difficulty, from 0 to 1
 
 
-class Part(msgspec.Struct):
+class BreakdownPart(msgspec.Struct):
     """Questions that have ``value`` in common, None where the dataset says nothing; a range of difficulty is [lo, hi).
 
     ``rows`` are the runs that answered any of them; intervals and ranks are within the part.
@@ -28,7 +27,7 @@ class Part(msgspec.Struct):
 
     value: str | None
     questions: int
-    rows: list[Row]
+    rows: list[RunRow]
 
 
 class Breakdown(msgspec.Struct):
@@ -37,11 +36,11 @@ class Breakdown(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     by: str
-    parts: list[Part]
+    parts: list[BreakdownPart]
 
 
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
-    """Metrics of every run within each part of a selection; ``by`` is one of ``BY``."""
+    """Metrics of every run within each part of a selection; ``by`` is one of ``BREAKDOWN_FIELDS``."""
     condition, parameters = selection.question_filter()
     facts = snapshot.frame(f"select q.{by} as value from questions q where {condition} order by q.position", parameters)
     facts = facts.with_row_index("place")
@@ -52,7 +51,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     parts = []
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
-        parts.append(Part(_name(by, value), len(group), rows_of(evidence.keep(rows), metrics, intervals)))
+        parts.append(BreakdownPart(_name(by, value), len(group), run_rows(evidence.keep(rows), metrics, intervals)))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 
 

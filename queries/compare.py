@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import TIED, holm, interval, p_value
+from queries.engine.bootstrap import TIED, holm, p_value, percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.plain import number, selection_keys
-from queries.selection import BadRequest, Selection
+from queries.selection import BadRequest, Selection, number, selection_keys
 
 
-class Named(msgspec.Struct):
+class RunName(msgspec.Struct):
     """A run, by what it is called."""
 
     run: str
@@ -58,13 +57,13 @@ class QuestionPair(msgspec.Struct):
 class Comparison(msgspec.Struct):
     """Two runs on the ``questions`` that both answered."""
 
-    a: Named
-    b: Named
+    a: RunName
+    b: RunName
     questions: int
     metrics: dict[str, Difference]
 
 
-class Compared(Comparison):
+class DetailedComparison(Comparison):
     """Answer of ``/api/v1/compare``; ``pairs`` are the common questions, in the dataset's order."""
 
     data_version: str
@@ -80,14 +79,14 @@ class Comparisons(msgspec.Struct):
     comparisons: list[Comparison]
 
 
-def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Compared:
+def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> DetailedComparison:
     """Compare two runs of the selection's dataset; its filters on questions and clues apply, those on runs do not.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    names, couple = two(snapshot, selection, a, b, metrics)
-    return Compared(
+    names, couple = measured_pair(snapshot, selection, a, b, metrics)
+    return DetailedComparison(
         **msgspec.structs.asdict(_comparison(names[a], names[b], couple, metrics)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
@@ -97,20 +96,20 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
 
 def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
     """The same without the questions."""
-    names, couple = two(snapshot, selection, a, b, metrics)
+    names, couple = measured_pair(snapshot, selection, a, b, metrics)
     return _comparison(names[a], names[b], couple, metrics)
 
 
-def two(
+def measured_pair(
     snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]
-) -> tuple[dict[str, Named], Couple | None]:
+) -> tuple[dict[str, RunName], RunPair | None]:
     """The runs of the dataset by name, and two of them on the questions of a selection that both answered, None without any.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     names = _names(snapshot, selection, {"a": a, "b": b})
-    measured = Measured(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
+    measured = MeasuredRuns(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
     return names, _couple(measured, a, b)
 
 
@@ -125,14 +124,14 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     couples = [*combinations(runs, 2)] if a is None else [(a, run) for run in runs if run != a]
     # Whatever the selection's filters on runs say, a is one of them.
     named = tuple({run: None for couple in couples for run in couple})
-    measured = Measured(gather(snapshot, selection.but(run=named, model=(), elicitation=()), metrics))
+    measured = MeasuredRuns(gather(snapshot, selection.but(run=named, model=(), elicitation=()), metrics))
     found = [_comparison(names[one], names[other], _couple(measured, one, other), metrics) for one, other in couples]
     for metric in metrics:
         _adjust([comparison.metrics[metric.key] for comparison in found])
     return Comparisons(snapshot.version, selection_keys(selection), found)
 
 
-class Measured:
+class MeasuredRuns:
     """Metrics of every run of some evidence, each computed once for however many comparisons."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -160,21 +159,21 @@ class Measured:
         return self._questions[metric.key]
 
 
-class Couple(NamedTuple):
+class RunPair(NamedTuple):
     """Two runs that answered the same questions in what was measured, as indices of its runs."""
 
-    measured: Measured
+    measured: MeasuredRuns
     a: int
     b: int
     questions: int
 
 
-def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None]) -> dict[str, Named]:
+def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None]) -> dict[str, RunName]:
     """The runs of the dataset; refuses those that it does not have."""
     rows = snapshot.rows(
         "select run, model, elicitation from runs where dataset = $d order by position", {"d": selection.dataset}
     )
-    known = {row[0]: Named(*row) for row in rows}
+    known = {row[0]: RunName(*row) for row in rows}
     for key, run in named.items():
         if run is not None and run not in known:
             raise BadRequest("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*known])
@@ -183,7 +182,7 @@ def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None
     return known
 
 
-def _couple(measured: Measured, a: str, b: str) -> Couple | None:
+def _couple(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
     """Two runs on their common questions, None where there are none.
 
     Where both answered the same questions, as runs mostly do, they share with all others what was measured.
@@ -195,22 +194,22 @@ def _couple(measured: Measured, a: str, b: str) -> Couple | None:
     rows = {run: np.arange(evidence.starts[index[run]], evidence.ends[index[run]]) for run in (a, b)}
     of_a, of_b = (evidence.places[rows[run]] for run in (a, b))
     if np.array_equal(of_a, of_b):
-        return Couple(measured, index[a], index[b], len(of_a))
+        return RunPair(measured, index[a], index[b], len(of_a))
     kept = np.zeros(len(evidence.questions), dtype=bool)
     kept[rows[a]], kept[rows[b]] = np.isin(of_a, of_b), np.isin(of_b, of_a)
     common = evidence.keep(kept)  # in the order of import: a need not come first
     sides = [run.run for run in common.runs]
-    return Couple(Measured(common), sides.index(a), sides.index(b), len(common.questions) // 2) if sides else None
+    return RunPair(MeasuredRuns(common), sides.index(a), sides.index(b), len(common.questions) // 2) if sides else None
 
 
-def _comparison(a: Named, b: Named, couple: Couple | None, metrics: Sequence[Metric]) -> Comparison:
+def _comparison(a: RunName, b: RunName, couple: RunPair | None, metrics: Sequence[Metric]) -> Comparison:
     if couple is None:
         missing = Difference(None, None, None, "no question of the selection was answered by both")
         return Comparison(a, b, 0, {metric.key: msgspec.structs.replace(missing) for metric in metrics})
     return Comparison(a, b, couple.questions, {metric.key: _difference(couple, metric, a.run, b.run) for metric in metrics})
 
 
-def _difference(couple: Couple, metric: Metric, a: str, b: str) -> Difference:
+def _difference(couple: RunPair, metric: Metric, a: str, b: str) -> Difference:
     values = couple.measured.values(metric)[[couple.a, couple.b]]
     found = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
     if found.difference is None:
@@ -222,7 +221,7 @@ def _difference(couple: Couple, metric: Metric, a: str, b: str) -> Difference:
     if couple.measured.questions(metric)[[couple.a, couple.b]].min() > 1:
         replicates = couple.measured.replicates(metric)
         differences: Floats = (replicates[:, couple.a] - replicates[:, couple.b])[:, None]
-        (low,), (high,), (count,) = interval(differences)
+        (low,), (high,), (count,) = percentile_interval(differences)
         found.low, found.high, found.replicates = number(low), number(high), int(count)
         found.p_value = found.p_holm = number(p_value(differences)[0])  # of a family of one, so far
     return found
@@ -235,7 +234,7 @@ def _adjust(family: list[Difference]) -> None:
         one.p_holm = number(adjusted)
 
 
-def _questions(couple: Couple, metrics: Sequence[Metric]) -> list[QuestionPair]:
+def _questions(couple: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:
     """Both runs question by question: each has the same questions, in the same order."""
     evidence = couple.measured.evidence
     columns = {metric.key: evidence.per_question(metric) for metric in metrics if metric.single}

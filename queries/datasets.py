@@ -35,10 +35,10 @@ class Datasets(msgspec.Struct):
 
 def datasets(snapshot: Snapshot) -> Datasets:
     """Every dataset."""
-    return Datasets([counts(snapshot, name) for name in snapshot.states])
+    return Datasets([describe_dataset(snapshot, name) for name in snapshot.states])
 
 
-def counts(snapshot: Snapshot, name: str) -> Dataset:
+def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
     """A dataset with its counts; withdrawn runs are not counted."""
     (row,) = snapshot.frame(
         """

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import interval
+from queries.engine.bootstrap import percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.questions import slope
 from queries.metrics.metric import Sums
-from queries.plain import number, selection_keys
-from queries.selection import Selection
+from queries.selection import Selection, number, selection_keys
 
 GRID = np.linspace(0, 1, 21)
 # Points of a run: more would be a cloud, and those of many runs at once are slow to draw.
@@ -35,7 +34,7 @@ def _fitted(sums: Sums, conventions: Conventions) -> Floats:
 LINE = replace(HARD_EASY, value=_fitted)  # a metric of sums, so that it is resampled as any other
 
 
-class Point(msgspec.Struct):
+class QuestionPoint(msgspec.Struct):
     """One question."""
 
     question_id: str
@@ -43,7 +42,7 @@ class Point(msgspec.Struct):
     overconfidence: float
 
 
-class OnLine(msgspec.Struct):
+class LinePoint(msgspec.Struct):
     """The line at one difficulty, with its pointwise 95 % interval."""
 
     difficulty: float
@@ -52,7 +51,7 @@ class OnLine(msgspec.Struct):
     high: float | None
 
 
-class HardEasy(msgspec.Struct):
+class HardEasyFit(msgspec.Struct):
     """One run: the slope with its 95 % interval, the line over the difficulties there are, and its questions.
 
     ``points`` are all of its questions or, where these are more than 1,000 (of more than five runs: 5,000 among all of them, but
@@ -67,8 +66,8 @@ class HardEasy(msgspec.Struct):
     low: float | None
     high: float | None
     missing: str | None
-    line: list[OnLine]
-    points: list[Point]
+    line: list[LinePoint]
+    points: list[QuestionPoint]
 
 
 class Difficulty(msgspec.Struct):
@@ -77,7 +76,7 @@ class Difficulty(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     without: int
-    runs: list[HardEasy]
+    runs: list[HardEasyFit]
 
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
@@ -90,15 +89,15 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     ends, slope_ends = np.full(shape, np.nan), np.full((2, len(values)), np.nan)
     if evidence.selected > 1 and evidence.runs:
         replicates = evidence.replicates(LINE)
-        ends = np.stack(interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
-        slope_ends = np.stack(interval(evidence.replicates(HARD_EASY))[:2])
+        ends = np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
+        slope_ends = np.stack(percentile_interval(evidence.replicates(HARD_EASY))[:2])
     gaps = (evidence.sums["confidence"] - evidence.sums["correct"]) / evidence.sums["items"]
     return Difficulty(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         without=without,
         runs=[
-            HardEasy(
+            HardEasyFit(
                 run=run.run,
                 model=run.model,
                 elicitation=run.elicitation,
@@ -127,20 +126,20 @@ def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
         yield rows[rows >= 0]
 
 
-def _line(evidence: Evidence, known: NDArray[np.int64], heights: Floats, ends: Floats) -> list[OnLine]:
+def _line(evidence: Evidence, known: NDArray[np.int64], heights: Floats, ends: Floats) -> list[LinePoint]:
     if not np.isfinite(heights).all():
         return []
     hard = evidence.sums["difficulty"][known]
     step = GRID[1]
     inside = (hard[0] - step < GRID) & (hard[-1] + step > GRID)
     return [
-        OnLine(float(at), float(height), number(low), number(high))
+        LinePoint(float(at), float(height), number(low), number(high))
         for at, height, low, high in zip(GRID[inside], heights[inside], *ends[:, inside], strict=True)
     ]
 
 
-def _points(evidence: Evidence, known: NDArray[np.int64], gaps: Floats) -> list[Point]:
+def _points(evidence: Evidence, known: NDArray[np.int64], gaps: Floats) -> list[QuestionPoint]:
     most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // len(evidence.runs)))
     rows = known[:: max(1, -(-len(known) // most))]
     columns = evidence.questions[rows].tolist(), evidence.sums["difficulty"][rows].tolist(), gaps[rows].tolist()
-    return [Point(*row) for row in zip(*columns, strict=True)]
+    return [QuestionPoint(*row) for row in zip(*columns, strict=True)]

@@ -9,8 +9,8 @@ import msgspec
 from data.importing.grading import doubt
 from data.store.generations import Snapshot
 
-LOOKED_AT = 20_000  # distinct guesses: more would take minutes
-TOLD = 200
+MOST_EXAMINED = 20_000  # distinct guesses: more would take minutes
+MOST_LISTED = 200
 
 
 class UncertainGrade(msgspec.Struct):
@@ -33,7 +33,7 @@ class GradeReview(msgspec.Struct):
     guesses: list[UncertainGrade]
 
 
-def doubts(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
+def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
     """Uncertain grades of some runs: guesses that were graded against an answer line, in the dataset's order of questions.
 
     Where there are very many distinct guesses, those that would be prompted on are looked at first.
@@ -43,7 +43,7 @@ def doubts(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
         from responses r join questions q using (dataset, question_id)
         where list_contains($runs::varchar[], r.run) and r.graded in ('answer', 'prompt') and guess is not null and correct = 0
         group by question_id, guess
-        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {LOOKED_AT}""",
+        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {MOST_EXAMINED}""",
         {"runs": list(runs)},
     )
     found = []
@@ -51,4 +51,4 @@ def doubts(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
         reason = doubt(answer, guess)
         if reason:
             found.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
-    return GradeReview(len(found), rows[0][5] if rows else 0, len(rows), found[:TOLD])
+    return GradeReview(len(found), rows[0][5] if rows else 0, len(rows), found[:MOST_LISTED])

@@ -8,10 +8,10 @@ from data.store.generations import Snapshot
 from queries.engine.select import chosen, kept_responses
 from queries.selection import Range, Selection
 
-MOST = 1000
+MOST_ITEMS = 1000
 
 
-class Said(msgspec.Struct):
+class Item(msgspec.Struct):
     """One answer of a run; ``off`` is abs(confidence - correct)."""
 
     run: str
@@ -29,7 +29,7 @@ class Items(msgspec.Struct):
     """Answer of ``/api/v1/items``: the ``total`` number there are, and the first of them, furthest off first."""
 
     total: int
-    items: list[Said]
+    items: list[Item]
 
 
 def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100) -> Items:
@@ -52,7 +52,7 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
         join questions w on w.dataset = $dataset and w.question_id = p.question_id
         where p.confidence between $i_low and $i_high
         order by off desc, q.position, p.clue, r.position limit $i_limit""",
-        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST)},
+        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS)},
     )
     total = int(found["total"][0]) if len(found) else 0
-    return Items(total, [Said(**row) for row in found.drop("total").to_dicts()])
+    return Items(total, [Item(**row) for row in found.drop("total").to_dicts()])

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import TIED, differ, interval
+from queries.engine.bootstrap import TIED, differs_from_zero, percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
-from queries.plain import number, selection_keys
-from queries.selection import Selection
+from queries.selection import Selection, number, selection_keys
 
 Floats = NDArray[np.float64]
-DIFFERENT = 0.05  # p below which two runs are not tied
+TIE_LEVEL = 0.05  # p below which two runs are not tied
 
 
-class Cell(msgspec.Struct):
+class MetricCell(msgspec.Struct):
     """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank.
 
     Where intervals are asked for, ``low`` and ``high`` are the 95 % percentile interval over ``replicates``, those of the
@@ -41,7 +40,7 @@ class Cell(msgspec.Struct):
     tied: list[int] | None = None
 
 
-class Row(msgspec.Struct):
+class RunRow(msgspec.Struct):
     """One run."""
 
     run: str
@@ -49,7 +48,7 @@ class Row(msgspec.Struct):
     elicitation: str
     questions: int
     items: int
-    metrics: dict[str, Cell]
+    metrics: dict[str, MetricCell]
 
 
 class Leaderboard(msgspec.Struct):
@@ -58,7 +57,7 @@ class Leaderboard(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     questions: int  # of the selection, answered or not
-    rows: list[Row]
+    rows: list[RunRow]
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
@@ -68,16 +67,16 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         data_version=snapshot.version,
         selection=selection_keys(selection),
         questions=evidence.selected,
-        rows=rows_of(evidence, metrics, intervals),
+        rows=run_rows(evidence, metrics, intervals),
     )
 
 
-def rows_of(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = False) -> list[Row]:
+def run_rows(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = False) -> list[RunRow]:
     """One row per run."""
-    cells = {metric.key: cells_of(metric, evidence, intervals) for metric in metrics}
+    cells = {metric.key: metric_cells(metric, evidence, intervals) for metric in metrics}
     answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
     return [
-        Row(
+        RunRow(
             run=run.run,
             model=run.model,
             elicitation=run.elicitation,
@@ -89,11 +88,11 @@ def rows_of(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = Fal
     ]
 
 
-def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> list[Cell]:
+def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False) -> list[MetricCell]:
     """A metric of each run, with its rank among them."""
     values = evidence.values(metric)
     cells = [
-        Cell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
+        MetricCell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))
         for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
     ]
     if intervals and any(cell.questions > 1 for cell in cells):
@@ -101,9 +100,9 @@ def cells_of(metric: Metric, evidence: Evidence, intervals: bool = False) -> lis
     return cells
 
 
-def _add_intervals(cells: list[Cell], metric: Metric, replicates: Floats) -> None:
+def _add_intervals(cells: list[MetricCell], metric: Metric, replicates: Floats) -> None:
     loss = metric.loss(replicates)
-    ends = zip(*interval(replicates), *interval(ranks(loss))[:2], strict=True)
+    ends = zip(*percentile_interval(replicates), *percentile_interval(ranks(loss))[:2], strict=True)
     resampled = [cell.value is not None and cell.questions > 1 for cell in cells]
     groups = tied_groups(
         np.array([cell.rank if known else None for cell, known in zip(cells, resampled, strict=True)], float), loss
@@ -149,7 +148,7 @@ def tied_groups(rank: Floats, loss: Floats) -> list[list[int]]:
         end = max(first, last)  # all up to ``last`` are known not to differ
         while end + 1 < len(order):
             against = loss[:, order[end + 1], None] - loss[:, order[first : end + 1]]
-            if differ(against, DIFFERENT).any():
+            if differs_from_zero(against, TIE_LEVEL).any():
                 break
             end += 1
         if end > first and end > last:

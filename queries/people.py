@@ -16,8 +16,7 @@ from queries.engine.evidence import gather
 from queries.engine.select import chosen, kept_responses
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
-from queries.plain import number, selection_keys
-from queries.selection import Selection
+from queries.selection import Selection, number, selection_keys
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -51,7 +50,7 @@ class ClassBins(msgspec.Struct):
     bins: list[ClassBin]
 
 
-class Row(msgspec.Struct):
+class RunHistograms(msgspec.Struct):
     """One run; ``missing`` says why it has no histograms. The reference is drawn for the items with votes enough."""
 
     run: str
@@ -73,7 +72,7 @@ class People(msgspec.Struct):
     reference_votes: int  # of each question that the reference sees
     distance_edges: list[float]  # of TVD(f, pi): bins are half-open, the last one closed
     entropy_edges: list[float]  # of H(f) - H(pi) in nats
-    rows: list[Row]
+    rows: list[RunHistograms]
     missing: str | None
 
 
@@ -102,7 +101,7 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
             missing = "nobody voted on these questions" if given else "the run gives no whole distribution here"
         asked = [group.only(group.drawn.sum(axis=-1) > 0) for group in voted]
         rows.append(
-            Row(
+            RunHistograms(
                 run=run.run,
                 model=run.model,
                 elicitation=run.elicitation,

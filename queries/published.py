@@ -78,7 +78,7 @@ class PublishedRow(msgspec.Struct, frozen=True):
     values: dict[str, float]  # by metric
 
 
-def rows_of(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
+def published_rows(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
     """A table as rows of models, in its order. Raises ``KeyError`` for an unknown one."""
     known = published()
     tables = {table.key: table for table in known.tables}

@@ -11,14 +11,13 @@ import numpy as np
 from data.life_table import best_guess, survivors
 from data.store.generations import Snapshot
 from queries.buzzing import Rules
-from queries.buzzing.runs import NO_LOGPROBS, play
+from queries.buzzing.runs import NO_LOGPROBS, read_buzzing
 from queries.engine.evidence import gather
 from queries.engine.select import chosen, kept_responses
-from queries.metrics import CATALOGUE, HUMAN, METRICS
-from queries.metrics.kernels.buzzing import buzzpoints
+from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
+from queries.metrics.kernels.buzzing import buzzpoints_at
 from queries.metrics.kernels.questions import buzz_mass
-from queries.plain import number
-from queries.selection import BadRequest, Selection
+from queries.selection import BadRequest, Selection, number
 
 
 class Clue(msgspec.Struct):
@@ -30,7 +29,7 @@ class Clue(msgspec.Struct):
     char_end: int
 
 
-class Buzz(msgspec.Struct):
+class HumanBuzz(msgspec.Struct):
     """A human buzz; ``word`` is 0-based, the number of words where it came after the end."""
 
     clue: int
@@ -39,14 +38,14 @@ class Buzz(msgspec.Struct):
     team: str
 
 
-class Human(msgspec.Struct):
+class HumanRecord(msgspec.Struct):
     """What people did: the number of exposures, the three human curves (one value per clue) and the buzzes."""
 
     teams: int
     buzz_share: list[float | None]
     team_share: list[float | None]
     survival: list[float | None]
-    buzzes: list[Buzz]
+    buzzes: list[HumanBuzz]
 
 
 class Votes(msgspec.Struct):
@@ -57,7 +56,7 @@ class Votes(msgspec.Struct):
     shares: list[float]  # of all votes on the question; sums to 1
 
 
-class Answer(msgspec.Struct):
+class ClueResponse(msgspec.Struct):
     """A run at one clue. ``contribution`` is the clue's share in CalScore's mean, (1 - h_t) g_t c_t / T, None without people."""
 
     clue: int
@@ -82,7 +81,7 @@ class Buzzpoint(msgspec.Struct):
     missing: str | None
 
 
-class RunAnswers(msgspec.Struct):
+class RunResponses(msgspec.Struct):
     """A run over the question; metrics that are undefined for it are None.
 
     ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where there are none of either.
@@ -95,7 +94,7 @@ class RunAnswers(msgspec.Struct):
     metrics: dict[str, float | None]
     shares: list[float] | None
     buzzpoint: Buzzpoint | None
-    clues: list[Answer]
+    clues: list[ClueResponse]
 
 
 class Lifespan(msgspec.Struct):
@@ -122,11 +121,11 @@ class Question(msgspec.Struct):
     minimum_age: int | None
     radius: int | None
     clues: list[Clue]
-    human: Human | None
+    human: HumanRecord | None
     human_curve: str
     votes: Votes | None
     lifespan: Lifespan | None
-    runs: list[RunAnswers]
+    runs: list[RunResponses]
 
 
 def question(
@@ -164,7 +163,7 @@ def question(
     votes, stated = _votes(snapshot, one, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
     only = selection.but(category=(), subcategory=(), difficulty=None, radius=(), revealed=None, q="", questions=(question_id,))
-    curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN[0]
+    curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
         **facts[0],
         clues=[Clue(**clue) for clue in clues],
@@ -192,7 +191,7 @@ def _lifespan(facts: dict[str, Any]) -> Lifespan | None:
     return Lifespan(list(range(age, age + len(alive) - 1)), (-np.diff(alive) / alive[0]).tolist(), best, mas)
 
 
-def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> Human | None:
+def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> HumanRecord | None:
     curves = snapshot.frame(f"select * from curves where {one} order by clue", identity)
     if curves.is_empty():
         return None
@@ -200,10 +199,10 @@ def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> Human | No
         f"select clue, word, correct, team from buzzes where {one} and team_kind = 'human' order by word, team, match_id",
         identity,
     )
-    return Human(
+    return HumanRecord(
         teams=curves["teams"][0],
-        **{name: curves[name].to_list() for name in HUMAN},
-        buzzes=[Buzz(**row) for row in buzzes.to_dicts()],
+        **{name: curves[name].to_list() for name in HUMAN_CURVES},
+        buzzes=[HumanBuzz(**row) for row in buzzes.to_dicts()],
     )
 
 
@@ -235,14 +234,14 @@ def _buzzpoints(snapshot: Snapshot, only: Selection, rules: Rules, best: dict[st
     """By run; a threshold on one question alone would know too much to be a run's best one."""
     settled = replace(rules, thresholds=tuple((best | dict(rules.thresholds)).items()))
     found = {}
-    for said in play(snapshot, only, settled).runs:
+    for said in read_buzzing(snapshot, only, settled).runs:
         run = said.run.run
         asked = settled.of(run)
         if asked is None or not said.scored:
             why = "this selection has no best threshold: give one" if said.scored else NO_LOGPROBS
             found[run] = Buzzpoint(None, False, None, why)
             continue
-        at = said.at[buzzpoints(said.passing, asked)]
+        at = said.at[buzzpoints_at(said.passing, asked)]
         found[run] = Buzzpoint(asked, rules.of(run) is None, int(at[0]) if len(at) else None, None)
     return found
 
@@ -254,7 +253,7 @@ def _runs(
     votes: Votes | None,
     stated: list[str] | None,
     buzzes: dict[str, Buzzpoint],
-) -> list[RunAnswers]:
+) -> list[RunResponses]:
     evidence = gather(snapshot, only, METRICS)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
     with_clauses, parameters = chosen(only)
@@ -276,14 +275,14 @@ def _runs(
             answer["buzz_mass"] = float(share)
             answer["contribution"] = number(weight * (2 * answer["correct"] - 1) * answer["confidence"] / len(answers))
         found.append(
-            RunAnswers(
+            RunResponses(
                 run=run.run,
                 model=run.model,
                 elicitation=run.elicitation,
                 metrics={key: number(value[index]) for key, value in values.items()},
                 shares=_shares(votes, last["options"], last["option_names"] or stated),
                 buzzpoint=buzzes.get(run.run),
-                clues=[Answer(**answer) for answer in answers],
+                clues=[ClueResponse(**answer) for answer in answers],
             )
         )
     return found

@@ -17,12 +17,12 @@ from queries.selection import BadRequest, Selection
 
 # What can be sorted by beside what runs said.
 FACTS = ("position", "question_id", "category", "subcategory", "radius", "difficulty", "people")
-WRONG = "wrong"  # of a run: confidently wrong before people knew
-SINGLE = tuple(metric for metric in METRICS if metric.single)
+WRONG_EARLY = "wrong"  # of a run: confidently wrong before people knew
+QUESTION_METRICS = tuple(metric for metric in METRICS if metric.single)
 VALUED = pl.Schema({"question_id": pl.String, "value": pl.Float64})
 
 
-class Order(msgspec.Struct):
+class QuestionOrder(msgspec.Struct):
     """Question ids in order and, unless that is by a fact, what each is sorted by: a value or None, those with None last."""
 
     questions: list[str]
@@ -64,9 +64,9 @@ def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
         return Sort(key, descending, "fact")
     name, _, said = key.partition(":")
     metric = CATALOGUE.get(name)
-    if name != WRONG and (metric is None or not metric.single):
+    if name != WRONG_EARLY and (metric is None or not metric.single):
         raise BadRequest("unknown_value", f"Questions cannot be sorted by {key!r}.", "sort", ALLOWED)
-    named = said.split("-") if name != WRONG else [said]
+    named = said.split("-") if name != WRONG_EARLY else [said]
     if len(named) > 2:
         raise BadRequest("unknown_value", f"{said!r} names more than two runs.", "sort", [f"{name}:RUN", f"{name}:RUN-RUN"])
     for place, run in enumerate(named):
@@ -84,13 +84,13 @@ def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
 
 ALLOWED = [
     *FACTS,
-    *(f"{metric.key}:RUN" for metric in SINGLE),
-    *(f"{metric.key}:RUN-RUN" for metric in SINGLE),
-    f"{WRONG}:RUN",
+    *(f"{metric.key}:RUN" for metric in QUESTION_METRICS),
+    *(f"{metric.key}:RUN-RUN" for metric in QUESTION_METRICS),
+    f"{WRONG_EARLY}:RUN",
 ]
 
 
-def order(snapshot: Snapshot, selection: Selection, sort: str = "position") -> Order:
+def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "position") -> QuestionOrder:
     """The questions of a selection in order; its filters on runs are no matter. Ties are in the dataset's order.
 
     Raises:
@@ -112,7 +112,7 @@ def order(snapshot: Snapshot, selection: Selection, sort: str = "position") -> O
         values = _values(snapshot, selection, asked).with_columns(pl.col("value").fill_nan(None))
         facts = facts.drop("value").join(values, on="question_id", how="left", maintain_order="left")
     found = facts.sort("value", "position", descending=[asked.descending, False], nulls_last=True)
-    return Order(found["question_id"].to_list(), None if asked.by == "fact" else found["value"].to_list())
+    return QuestionOrder(found["question_id"].to_list(), None if asked.by == "fact" else found["value"].to_list())
 
 
 def _of_question(table: str) -> str:

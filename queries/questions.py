@@ -10,14 +10,13 @@ import polars as pl
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
 from queries.metrics import Metric
-from queries.plain import number
-from queries.question_order import Order, order
-from queries.selection import BadRequest, Selection
+from queries.question_order import QuestionOrder, ordered_questions
+from queries.selection import BadRequest, Selection, number
 
 LONGEST_PAGE = 1000
 
 
-class Listed(msgspec.Struct):
+class QuestionRow(msgspec.Struct):
     """One question of the list.
 
     ``people`` is the share of human teams that were right; ``value`` is what the list is sorted by, where that is no fact.
@@ -34,18 +33,18 @@ class Listed(msgspec.Struct):
     value: float | None = None
 
 
-class Questions(msgspec.Struct):
+class QuestionPage(msgspec.Struct):
     """Answer of ``/api/v1/questions``; ``next`` is the cursor of the next page, None on the last."""
 
-    questions: list[Listed]
+    questions: list[QuestionRow]
     next: str | None
     total: int
 
 
-class Details(msgspec.Struct):
+class QuestionDetails(msgspec.Struct):
     """Some questions of a selection."""
 
-    questions: list[Listed]
+    questions: list[QuestionRow]
 
 
 def questions(
@@ -55,7 +54,7 @@ def questions(
     sort: str = "position",
     limit: int = 100,
     cursor: str | None = None,
-) -> Questions:
+) -> QuestionPage:
     """A page of the questions of a selection.
 
     Args:
@@ -66,11 +65,13 @@ def questions(
         limit: questions per page, 1 to 1000.
         cursor: ``next`` of the page before.
     """
-    found = order(snapshot, selection, sort)
-    return page(found, lambda ids: details(snapshot, selection, ids, metrics), limit, cursor)
+    found = ordered_questions(snapshot, selection, sort)
+    return question_page(found, lambda ids: question_details(snapshot, selection, ids, metrics), limit, cursor)
 
 
-def page(found: Order, detail: Callable[[tuple[str, ...]], Details], limit: int = 100, cursor: str | None = None) -> Questions:
+def question_page(
+    found: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
+) -> QuestionPage:
     """A page of an order that is known already.
 
     Args:
@@ -87,18 +88,20 @@ def page(found: Order, detail: Callable[[tuple[str, ...]], Details], limit: int 
         for one, value in zip(listed, found.values[start : start + limit], strict=True):
             one.value = value
     end = start + len(ids)
-    return Questions(listed, next=str(end) if end < len(found.questions) else None, total=len(found.questions))
+    return QuestionPage(listed, next=str(end) if end < len(found.questions) else None, total=len(found.questions))
 
 
-def details(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]) -> Details:
+def question_details(
+    snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
+) -> QuestionDetails:
     """What is listed of some questions, in the order of ``ids``, with the values of the selection's runs."""
     named = selection.but(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, named).to_dicts()}
     values = _values(snapshot, named, metrics) if metrics and ids else {}
-    return Details([Listed(**facts[name], runs=values.get(name, {})) for name in ids])
+    return QuestionDetails([QuestionRow(**facts[name], runs=values.get(name, {})) for name in ids])
 
 
-def table(
+def question_table(
     snapshot: Snapshot,
     selection: Selection,
     metrics: Sequence[Metric],
@@ -115,7 +118,7 @@ def table(
     start = _start(cursor)
     if limit is not None and limit < 1:
         raise BadRequest("bad_value", "limit must be at least 1.", "limit")
-    found = order(snapshot, selection, sort)
+    found = ordered_questions(snapshot, selection, sort)
     last = len(found.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": found.questions[start:last]}, schema={"question_id": pl.String})
     if limit is not None and limit <= LONGEST_PAGE:  # many names cost more than reading every question

@@ -15,16 +15,15 @@ from queries.engine.select import Responses, chosen, kept_responses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
-from queries.plain import number, selection_keys
-from queries.reliability import NEEDED, Diagram, diagrams
-from queries.selection import Selection
+from queries.reliability import ReliabilityDiagram, reliability_diagrams
+from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5
 HISTOGRAM = np.arange(-20, 21) / 20
 MOST_ITEMS = 20  # listed of those that lose most
 
 
-class Change(msgspec.Struct):
+class MetricChange(msgspec.Struct):
     """A metric before and after; None where ``missing`` says why."""
 
     before: float | None
@@ -32,7 +31,7 @@ class Change(msgspec.Struct):
     missing: str | None
 
 
-class Item(msgspec.Struct):
+class RecalibratedItem(msgspec.Struct):
     """One item whose confidence the map moved; ``correct`` is in [0, 1]."""
 
     question_id: str
@@ -42,7 +41,7 @@ class Item(msgspec.Struct):
     after: float
 
 
-class Recalibrated(msgspec.Struct):
+class RecalibratedRun(msgspec.Struct):
     """One run. ``changes`` counts items by abs(c' - y) - abs(c - y), in bins between ``edges``: below 0, an item gains by it.
 
     ``well_calibrated`` items were within 0.1 of what they should be; ``sacrificed`` are those of them that no longer are.
@@ -53,15 +52,15 @@ class Recalibrated(msgspec.Struct):
     model: str
     elicitation: str
     missing: str | None
-    metrics: dict[str, Change]
+    metrics: dict[str, MetricChange]
     edges: list[float]
     changes: list[int]
     improved: int
     worsened: int
     well_calibrated: int
     sacrificed: int
-    losers: list[Item]
-    after: Diagram | None
+    losers: list[RecalibratedItem]
+    after: ReliabilityDiagram | None
 
 
 class Recalibration(msgspec.Struct):
@@ -71,7 +70,7 @@ class Recalibration(msgspec.Struct):
     selection: dict[str, list[str]]
     method: str
     folds: int
-    runs: list[Recalibrated]
+    runs: list[RecalibratedRun]
 
 
 WELL = 0.1
@@ -102,10 +101,10 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
-        after = gather(snapshot, selection, [*metrics, *NEEDED], recalibrated)
+        after = gather(snapshot, selection, [*metrics, *DIAGRAM_METRICS], recalibrated)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
-        drawn = {diagram.run: diagram for diagram in diagrams(after, uncertain=False)}
+        drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, uncertain=False)}
     found = []
     for index, run in enumerate(before.runs):
         part, changes = mapped[run.run], {}
@@ -150,19 +149,21 @@ def _responses(part: pl.DataFrame) -> Responses:
     return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy())
 
 
-def _change(metric: Metric, before: float, after: float, too_few: bool) -> Change:
+def _change(metric: Metric, before: float, after: float, too_few: bool) -> MetricChange:
     if "whole distribution" in metric.needs and np.isfinite(before):
-        return Change(number(before), None, ONLY_CONFIDENCE)
+        return MetricChange(number(before), None, ONLY_CONFIDENCE)
     undefined = metric.undefined if not (np.isfinite(before) and np.isfinite(after)) else None
-    return Change(number(before), number(after), TOO_FEW if too_few else undefined)
+    return MetricChange(number(before), number(after), TOO_FEW if too_few else undefined)
 
 
-def _recalibrated(run: Run, changes: dict[str, Change], part: pl.DataFrame | None, after: Diagram | None) -> Recalibrated:
+def _recalibrated(
+    run: Run, changes: dict[str, MetricChange], part: pl.DataFrame | None, after: ReliabilityDiagram | None
+) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding moves nothing into the bin below
     well = off_before <= WELL + SAME
     losers = np.argsort(-moved, kind="stable")[:MOST_ITEMS]
-    return Recalibrated(
+    return RecalibratedRun(
         run=run.run,
         model=run.model,
         elicitation=run.elicitation,
@@ -184,6 +185,6 @@ def _off(part: pl.DataFrame | None, column: str) -> Floats:
     return np.zeros(0) if part is None else (part[column] - part["correct"]).abs().to_numpy()
 
 
-def _item(part: pl.DataFrame, row: int) -> Item:
+def _item(part: pl.DataFrame, row: int) -> RecalibratedItem:
     question_id, clue, correct, before, after = part.select("question_id", "clue", "correct", "confidence", "after").row(row)
-    return Item(question_id, clue, correct, before, after)
+    return RecalibratedItem(question_id, clue, correct, before, after)

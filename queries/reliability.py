@@ -11,21 +11,20 @@ import numpy as np
 
 from data.statistics import ROUNDING
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import SEED, interval
+from queries.engine.bootstrap import SEED, percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.pairs import consistency_band, corp_curve, levels
-from queries.plain import number, selection_keys
-from queries.selection import Selection
+from queries.metrics.kernels.pairs import confidence_levels, consistency_band, corp_curve
+from queries.selection import Selection, number, selection_keys
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.
-TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
-ACCURACY = replace(CATALOGUE["ece"], value=binned(lambda items, confidence, correct: ratio(correct, items)))
+BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
+BIN_ACCURACY = replace(CATALOGUE["ece"], value=binned(lambda items, confidence, correct: ratio(correct, items)))
 
 
-class Bin(msgspec.Struct):
+class ReliabilityBin(msgspec.Struct):
     """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None where it is empty.
 
     ``low`` and ``high``: 95 % interval of the accuracy (bootstrap over questions), None where it is empty or over one question.
@@ -42,7 +41,7 @@ class Bin(msgspec.Struct):
     high: float | None
 
 
-class Block(msgspec.Struct):
+class IsotonicBlock(msgspec.Struct):
     """Stated confidences from ``lower`` to ``upper`` in whose place isotonic regression puts one accuracy, ``calibrated``."""
 
     lower: float
@@ -52,7 +51,7 @@ class Block(msgspec.Struct):
     mean_confidence: float
 
 
-class Band(msgspec.Struct):
+class ConsistencyBand(msgspec.Struct):
     """Where the isotonic curve of a calibrated run with the same confidences would lie: 5 % to 95 % of simulated ones."""
 
     confidence: list[float]
@@ -60,7 +59,7 @@ class Band(msgspec.Struct):
     high: list[float]
 
 
-class Diagram(msgspec.Struct):
+class ReliabilityDiagram(msgspec.Struct):
     """The reliability diagram of one run.
 
     ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` those of them that are a multiple of
@@ -72,9 +71,9 @@ class Diagram(msgspec.Struct):
     elicitation: str
     questions: int
     items: int
-    bins: list[Bin]
-    corp: list[Block]
-    band: Band | None
+    bins: list[ReliabilityBin]
+    corp: list[IsotonicBlock]
+    band: ConsistencyBand | None
     histogram: list[int]
     rounded: list[int]
 
@@ -85,30 +84,30 @@ class Reliability(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     binning: str
-    runs: list[Diagram]
+    runs: list[ReliabilityDiagram]
 
 
-NEEDED = (TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
+DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
 
 
 def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
     """The reliability diagram of every run of a selection, under its binning."""
-    evidence = gather(snapshot, selection, NEEDED)
+    evidence = gather(snapshot, selection, DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         binning=selection.conventions.binning,
-        runs=diagrams(evidence),
+        runs=reliability_diagrams(evidence),
     )
 
 
-def diagrams(evidence: Evidence, uncertain: bool = True) -> list[Diagram]:
+def reliability_diagrams(evidence: Evidence, uncertain: bool = True) -> list[ReliabilityDiagram]:
     """The reliability diagram of each run, with intervals and bands if ``uncertain``."""
     answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
-    totals = evidence.values(TOTALS)
+    totals = evidence.values(BIN_TOTALS)
     ends = _intervals(evidence, totals.shape[1:2], uncertain)
     return [
-        Diagram(
+        ReliabilityDiagram(
             run=run.run,
             model=run.model,
             elicitation=run.elicitation,
@@ -123,14 +122,14 @@ def diagrams(evidence: Evidence, uncertain: bool = True) -> list[Diagram]:
 
 def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, Any]:
     """What of a diagram needs no bins."""
-    stated, items, right = levels(confidence, correct)
+    stated, items, right = confidence_levels(confidence, correct)
     percent = np.round(stated * 100).astype(np.int64)
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
     band = consistency_band(stated, items, SEED) if uncertain and graded and len(stated) else None
     return {
-        "corp": [Block(*block) for block in corp_curve(stated, items, right)],
-        "band": Band(*(part.tolist() for part in band)) if band else None,
+        "corp": [IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
+        "band": ConsistencyBand(*(part.tolist() for part in band)) if band else None,
         "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
         "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
     }
@@ -141,8 +140,8 @@ def _intervals(evidence: Evidence, bins: tuple[int, ...], uncertain: bool) -> Fl
     shape = (2, len(evidence.runs), *bins)
     if not uncertain or evidence.selected < 2 or not evidence.runs:
         return np.full(shape, np.nan)
-    replicates = evidence.replicates(ACCURACY)
-    return np.stack(interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
+    replicates = evidence.replicates(BIN_ACCURACY)
+    return np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
 
 
 def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
@@ -155,12 +154,12 @@ def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
     return [(part[0], part[-1]) if len(part) else (np.nan, np.nan) for part in np.array_split(ascending, count)]
 
 
-def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[Bin]:
+def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[ReliabilityBin]:
     found = []
     for (items, confidence, correct), (lower, upper), (low, high) in zip(totals, edges, ends.T, strict=True):
         filled = items > 0
         found.append(
-            Bin(
+            ReliabilityBin(
                 lower=number(lower),
                 upper=number(upper),
                 items=int(items),

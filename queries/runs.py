@@ -13,7 +13,7 @@ from data.store.generations import Snapshot
 from queries.selection import BadRequest
 
 
-class Unanswered(msgspec.Struct):
+class UnansweredQuestions(msgspec.Struct):
     """Questions that a run did not answer: how many, and the first of them."""
 
     run: str
@@ -21,7 +21,7 @@ class Unanswered(msgspec.Struct):
     questions: list[str]
 
 
-class DecisionFacts(msgspec.Struct):
+class GradingDecision(msgspec.Struct):
     """Whether one guess is correct, as a person decided."""
 
     question_id: str
@@ -45,7 +45,7 @@ class RunFacts(msgspec.Struct):
     questions: int
     missing_questions: int  # of the dataset, that it did not answer
     skipped: dict[str, int]  # reason -> rows that the model failed to answer
-    decisions: list[DecisionFacts]  # what the analyst who brought it decided of guesses
+    decisions: list[GradingDecision]  # what the analyst who brought it decided of guesses
     withdrawn_at: str | None
     withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
 
@@ -90,7 +90,7 @@ def run(snapshot: Snapshot, name: str) -> RunFacts:
 
 
 def _facts(row: dict[str, Any]) -> RunFacts:
-    decisions = msgspec.json.decode(row["decisions"] or "[]", type=list[DecisionFacts])
+    decisions = msgspec.json.decode(row["decisions"] or "[]", type=list[GradingDecision])
     return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}"), "decisions": decisions})
 
 
@@ -133,7 +133,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     return Table(f"select {chosen} from responses where run = $run", parameters)
 
 
-def unanswered(snapshot: Snapshot, name: str, most: int = 100) -> Unanswered:
+def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> UnansweredQuestions:
     """What of its dataset a run did not answer, in the dataset's order.
 
     Raises:
@@ -146,10 +146,10 @@ def unanswered(snapshot: Snapshot, name: str, most: int = 100) -> Unanswered:
         where q.dataset = $d order by q.position limit $most""",
         {"run": of.run, "d": of.dataset, "most": most},
     )
-    return Unanswered(of.run, rows[0][1] if rows else 0, [row[0] for row in rows])
+    return UnansweredQuestions(of.run, rows[0][1] if rows else 0, [row[0] for row in rows])
 
 
-class Answer(msgspec.Struct):
+class GradedResponse(msgspec.Struct):
     """What a run says of one clue, and how it was graded."""
 
     run: str
@@ -161,7 +161,7 @@ class Answer(msgspec.Struct):
     graded: str  # see responses.graded in data/store/schema.sql
 
 
-def first_answers(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[Answer]:
+def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
     """The first answers of some runs, in the dataset's order of questions."""
     rows = snapshot.frame(
         """select run, question_id, clue, guess, confidence, correct, graded
@@ -169,4 +169,4 @@ def first_answers(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> l
         where list_contains($runs::varchar[], run) order by q.position, clue, run limit $most""",
         {"runs": list(names), "most": most},
     )
-    return [Answer(**row) for row in rows.to_dicts()]
+    return [GradedResponse(**row) for row in rows.to_dicts()]

@@ -6,6 +6,7 @@ store's tables (``question_filter``, ``run_filter``). Everything that an address
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 
 from data.store.generations import Snapshot
-from queries.metrics import HUMAN, Conventions
+from queries.metrics import HUMAN_CURVES, Conventions
 
 Range = tuple[float, float]
 BINNINGS = ("width10", "width10+1", "mass15")
@@ -252,8 +253,8 @@ def _conventions(binning: str | None, human: str | None, beta: str | None) -> Co
         raise BadRequest(
             "unknown_value", f"There is no binning {binning!r}; beside mass15 there are mass2 to mass100.", "binning", BINNINGS
         )
-    if human is not None and human not in HUMAN:
-        raise BadRequest("unknown_value", f"There is no human curve {human!r}.", "human", HUMAN)
+    if human is not None and human not in HUMAN_CURVES:
+        raise BadRequest("unknown_value", f"There is no human curve {human!r}.", "human", HUMAN_CURVES)
     weight = standard.beta if beta is None else _number("beta", beta)
     if not 0 < weight <= 1000:
         raise BadRequest("bad_value", "beta must be above 0 and at most 1000.", "beta")
@@ -287,3 +288,16 @@ def format_range(ends: Range) -> str:
 def format_number(number: float) -> str:
     """A number as addresses have it: the fewest digits that are read as the same number again."""
     return repr(float(number)).removesuffix(".0")
+
+
+def selection_keys(selection: Selection) -> dict[str, list[str]]:
+    """A selection as a mapping of keys to lists of values, as JSON answers repeat it."""
+    values: dict[str, list[str]] = {}
+    for key, value in selection.pairs():
+        values.setdefault(key, []).append(value)
+    return values
+
+
+def number(value: float) -> float | None:
+    """A float for JSON: None for NaN and infinities."""
+    return float(value) if math.isfinite(value) else None

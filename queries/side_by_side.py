@@ -6,16 +6,16 @@ import msgspec
 import numpy as np
 
 from data.store.generations import Snapshot
-from queries.compare import two
+from queries.compare import measured_pair
 from queries.metrics import Metric
 from queries.selection import Selection
 
 BINS = 41  # of the differences; odd, so that one is about 0
-ALIKE = 1e-9  # a span of differences that can be drawn
+SMALLEST_SPAN = 1e-9  # a span of differences that can be drawn
 MOST_DOTS = 2000  # more would be a cloud, and slow
 
 
-class Dot(msgspec.Struct, array_like=True):
+class QuestionDot(msgspec.Struct, array_like=True):
     """One question, with the metric of both runs."""
 
     question_id: str
@@ -23,7 +23,7 @@ class Dot(msgspec.Struct, array_like=True):
     b: float
 
 
-class Wins(msgspec.Struct, array_like=True):
+class CategoryWins(msgspec.Struct, array_like=True):
     """On how many questions of a category, None where the dataset says nothing, either run is better, or both are alike."""
 
     category: str | None
@@ -43,10 +43,10 @@ class SideBySide(msgspec.Struct):
     """
 
     questions: int
-    dots: list[Dot]
+    dots: list[QuestionDot]
     widest: float
     differences: list[int]
-    wins: list[Wins]
+    wins: list[CategoryWins]
 
 
 def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> SideBySide:
@@ -56,28 +56,28 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     assert metric.single and metric.direction != "none"
-    _, couple = two(snapshot, selection, a, b, [metric])
+    _, couple = measured_pair(snapshot, selection, a, b, [metric])
     if couple is None:
-        return SideBySide(0, [], ALIKE, [0] * BINS, [])
+        return SideBySide(0, [], SMALLEST_SPAN, [0] * BINS, [])
     evidence = couple.measured.evidence
     values = evidence.per_question(metric)
     of_a, of_b = (values[evidence.starts[run] :][: couple.questions] for run in (couple.a, couple.b))
     questions = evidence.questions[evidence.starts[couple.a] :][: couple.questions]
     both = np.isfinite(of_a) & np.isfinite(of_b)
     of_a, of_b, questions = of_a[both], of_b[both], questions[both]
-    widest = float(np.abs(of_a - of_b).max(initial=ALIKE))
+    widest = float(np.abs(of_a - of_b).max(initial=SMALLEST_SPAN))
     shown = slice(None, None, max(1, -(-len(questions) // MOST_DOTS)))
     dots = zip(questions[shown].tolist(), of_a[shown].tolist(), of_b[shown].tolist(), strict=True)
     return SideBySide(
         questions=len(questions),
-        dots=[Dot(*dot) for dot in dots],
+        dots=[QuestionDot(*dot) for dot in dots],
         widest=widest,
         differences=np.histogram(of_a - of_b, BINS, (-widest, widest))[0].tolist(),
         wins=_wins(snapshot, selection, questions, metric.loss(of_b) - metric.loss(of_a)),
     )
 
 
-def _wins(snapshot: Snapshot, selection: Selection, questions: np.ndarray, ahead: np.ndarray) -> list[Wins]:
+def _wins(snapshot: Snapshot, selection: Selection, questions: np.ndarray, ahead: np.ndarray) -> list[CategoryWins]:
     """``ahead``: how much better ``a`` is on each question."""
     facts = snapshot.frame(
         "select question_id, category from questions where dataset = $dataset order by position", {"dataset": selection.dataset}
@@ -86,5 +86,7 @@ def _wins(snapshot: Snapshot, selection: Selection, questions: np.ndarray, ahead
     category = np.array([of[question] or "" for question in questions.tolist()], dtype=object)
     names, place = np.unique(category, return_inverse=True)
     counts = np.bincount(place * 3 + np.sign(ahead).astype(np.int64) + 1, minlength=3 * len(names)).reshape(-1, 3)
-    found = [Wins(name or None, int(a), int(b), int(ties)) for name, (b, ties, a) in zip(names.tolist(), counts, strict=True)]
+    found = [
+        CategoryWins(name or None, int(a), int(b), int(ties)) for name, (b, ties, a) in zip(names.tolist(), counts, strict=True)
+    ]
     return sorted(found, key=lambda wins: (wins.category is None, wins.category))

@@ -11,15 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import holm, interval, p_value
+from queries.engine.bootstrap import holm, p_value, percentile_interval
 from queries.engine.evidence import gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.plain import selection_keys
-from queries.selection import BadRequest, Selection, format_range
+from queries.selection import BadRequest, Selection, format_range, selection_keys
 
-FEWEST = 8  # questions of a slice, and as many outside it; fewer would say little
-BY = ("category", "radius", "difficulty")
+FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
+SLICE_FIELDS = ("category", "radius", "difficulty")
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
 
@@ -81,17 +80,17 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     worth, spread = (metric.loss(values) for values in found_there)
     if against is None:
         reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
-        testable = (answered >= FEWEST) & (evidence.ends - evidence.starts - answered >= FEWEST)
+        testable = (answered >= FEWEST_QUESTIONS) & (evidence.ends - evidence.starts - answered >= FEWEST_QUESTIONS)
     else:
         other = runs.index(against)
         reference, beside = np.broadcast_to(worth[:, [other]], worth.shape), spread[:, :, [other]]
-        testable = answered >= FEWEST
+        testable = answered >= FEWEST_QUESTIONS
         testable[:, other] = False
     differences = spread - beside
     testable &= np.isfinite(worth) & np.isfinite(reference) & np.isfinite(differences).any(axis=1)
     at = np.argwhere(testable)
     tested = differences[at[:, 0], :, at[:, 1]].T
-    (lows, highs, _), p_values = interval(tested), p_value(tested)
+    (lows, highs, _), p_values = percentile_interval(tested), p_value(tested)
     found = [
         Slice(
             run=evidence.runs[run].run,
@@ -121,11 +120,11 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
         from questions q where {condition} order by place""",
         parameters,
     )
-    single = {by: _values(facts, by) for by in BY}
-    for by in BY:
+    single = {by: _values(facts, by) for by in SLICE_FIELDS}
+    for by in SLICE_FIELDS:
         if len(single[by]) > 1:
             yield from (({by: name}, kept) for name, kept in single[by].items())
-    for one, other in combinations([by for by in BY if len(single[by]) > 1], 2):
+    for one, other in combinations([by for by in SLICE_FIELDS if len(single[by]) > 1], 2):
         for name, kept in single[one].items():
             for another, left in single[other].items():
                 yield {one: name, other: another}, kept & left

@@ -12,7 +12,7 @@ from queries.question_order import early_curve
 from queries.selection import Selection
 
 
-class Said(msgspec.Struct):
+class RunSparkline(msgspec.Struct):
     """A run over the clues of one question, in their order.
 
     ``revealed`` is the fraction of the question that is revealed at the end of each clue, ``correct`` that of its last guess.
@@ -23,27 +23,27 @@ class Said(msgspec.Struct):
     correct: float
 
 
-class Known(msgspec.Struct):
+class HumanSparkline(msgspec.Struct):
     """The human curve over the clues of one question: 0 before the first buzz."""
 
     revealed: list[float]
     h: list[float]
 
 
-class Spark(msgspec.Struct):
+class QuestionSparklines(msgspec.Struct):
     """One question; ``people`` is None where nobody heard it."""
 
-    runs: dict[str, Said]
-    people: Known | None
+    runs: dict[str, RunSparkline]
+    people: HumanSparkline | None
 
 
-class Sparks(msgspec.Struct):
+class Sparklines(msgspec.Struct):
     """Question id -> what was said over its clues."""
 
-    questions: dict[str, Spark]
+    questions: dict[str, QuestionSparklines]
 
 
-def sparks(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparks:
+def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
     """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
     selection = selection.but(questions=ids)
     with_clauses, parameters = chosen(selection)
@@ -54,13 +54,13 @@ def sparks(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sp
         from ({kept_responses(selection, parameters)}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
         parameters,
     )
-    found = {name: Spark({}, known) for name, known in _people(snapshot, selection, ids).items()}
+    found = {name: QuestionSparklines({}, known) for name, known in _people(snapshot, selection, ids).items()}
     for run, name, revealed, confidence, correct in said:
-        found[name].runs[run] = Said(revealed, confidence, correct)
-    return Sparks(found)
+        found[name].runs[run] = RunSparkline(revealed, confidence, correct)
+    return Sparklines(found)
 
 
-def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, Known | None]:
+def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:
     """The human curve of each question, None where nobody heard it."""
     low, high = selection.revealed or (0.0, 1.0)
     parameters: dict[str, Any] = {"dataset": selection.dataset, "ids": list(ids), "low": low, "high": high}
@@ -71,5 +71,5 @@ def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> d
         group by 1""",
         parameters,
     )
-    heard = {name: Known(revealed, h) for name, revealed, h in rows}
+    heard = {name: HumanSparkline(revealed, h) for name, revealed, h in rows}
     return {name: heard.get(name) for name in ids}

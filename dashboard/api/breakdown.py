@@ -9,13 +9,15 @@ from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
 from dashboard.api.reading import choice, metrics_of, pairs
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.breakdown import BY, Breakdown, breakdown
+from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
 
 
 def _breakdown() -> tuple[Breakdown, bool]:
     selection, _, extra = service().parse(pairs(), also=("by", "metrics", "intervals"))
     intervals = choice(extra, "intervals", ("0", "1")) == "1"
-    return service().ask(breakdown, selection, choice(extra, "by", BY), metrics_of(extra["metrics"]), intervals), intervals
+    return service().ask(
+        breakdown, selection, choice(extra, "by", BREAKDOWN_FIELDS), metrics_of(extra["metrics"]), intervals
+    ), intervals
 
 
 @api.get("/api/v1/breakdown")

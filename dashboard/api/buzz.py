@@ -10,12 +10,12 @@ from dashboard.api.reading import pairs
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.buzzing import Buzz, buzz, parse_rules
-from queries.buzzing.results import Outcome
+from queries.buzzing.results import ThresholdOutcome
 from queries.buzzing.rules import KEYS
 
 COLUMNS = (
     *("run", "model", "elicitation", "questions", "heard", "items", "unscored", "scale", "curve", "human_curve"),
-    *Outcome.__struct_fields__,
+    *ThresholdOutcome.__struct_fields__,
     *("optimum", "optimum_until", "optimum_expected_wins"),
     *("given_correct", "given_incorrect", "buzz_rate", "survey_score", "missing"),
 )

@@ -10,14 +10,14 @@ from dashboard.api.blueprint import api
 from dashboard.api.reading import metrics_of, pairs, single
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.agreement import Agreement, Tau, agreement
-from queries.compare import Compared, Comparison, Comparisons, Difference, compare, comparisons
+from queries.agreement import Agreement, RankCorrelation, agreement
+from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.selection import BadRequest
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
 
 
-def _compare() -> Compared:
+def _compare() -> DetailedComparison:
     selection, _, extra = service().parse(pairs(), also=("a", "b", "metrics"))
     a, b = single(extra, "a"), single(extra, "b")
     for key, run in (("a", a), ("b", b)):
@@ -79,5 +79,5 @@ def get_agreement() -> Response:
 @api.get("/api/v1/agreement.csv")
 def get_agreement_csv() -> Response:
     """The same as CSV, a row per pair of metrics."""
-    fields = Tau.__struct_fields__
+    fields = RankCorrelation.__struct_fields__
     return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement().pairs], "agreement")

@@ -7,7 +7,7 @@ from flask import Response
 from dashboard.api.blueprint import api
 from dashboard.api.reading import no_keys
 from dashboard.api.responses import csv_response, json_response
-from queries.catalogue import Entry, catalogue
+from queries.metric_definitions import MetricDefinition, metric_definitions
 
 COLUMNS = (
     "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",
@@ -19,14 +19,14 @@ COLUMNS = (
 def get_metrics() -> Response:
     """Every metric: what it is, where it comes from, which axioms it satisfies; and what the papers leave open."""
     no_keys()
-    return json_response(catalogue())
+    return json_response(metric_definitions())
 
 
 @api.get("/api/v1/metrics.csv")
 def get_metrics_csv() -> Response:
     """The metrics as CSV; lists are separated by semicolons, and ``axioms`` is blank where they cannot be asked."""
     no_keys()
-    rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in catalogue().metrics]
+    rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in metric_definitions().metrics]
     return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
 
 
@@ -34,7 +34,7 @@ def _plain(value: object) -> object:
     return ";".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _axioms(entry: Entry) -> list[object]:
+def _axioms(entry: MetricDefinition) -> list[object]:
     if entry.axioms is None:
         return [None, None]
     return [";".join(entry.axioms.satisfied) or "none", entry.axioms.where]

@@ -15,8 +15,8 @@ from dashboard.service import service
 from queries.buzzing import parse_rules
 from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
-from queries.question import Answer, question
-from queries.questions import table
+from queries.question import ClueResponse, question
+from queries.questions import question_table
 from queries.selection import BadRequest, Selection
 
 ROWS = 2000  # sent at once
@@ -49,7 +49,7 @@ def get_questions() -> Response:
 @api.get("/api/v1/questions.csv")
 def get_questions_csv() -> Response:
     """Every question of the selection as CSV; with ``limit``, a page of them and the address of the next in a Link header."""
-    frame, following = table(service().snapshot(), *_page())
+    frame, following = question_table(service().snapshot(), *_page())
     answer = stream_response(csv_parts(frame.columns, frame.iter_slices(ROWS)), "csv", "questions")
     if following is not None:
         keys = [*((key, value) for key, value in pairs() if key != "cursor"), ("cursor", following)]
@@ -74,6 +74,6 @@ def get_question_csv(dataset: str, question_id: str) -> Response:
         if error.code != "unknown_question":
             raise
     found = service().ask(question, selection, question_id)
-    header = ["run", "model", "elicitation", *(field.name for field in msgspec.structs.fields(Answer))]
+    header = ["run", "model", "elicitation", *(field.name for field in msgspec.structs.fields(ClueResponse))]
     rows = [[run.run, run.model, run.elicitation, *msgspec.structs.astuple(answer)] for run in found.runs for answer in run.clues]
     return csv_response(header, rows, f"{dataset}-{question_id}")

@@ -8,7 +8,7 @@ from dashboard.api.blueprint import api
 from dashboard.api.reading import pairs
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.reliability import Bin, Reliability, reliability
+from queries.reliability import Reliability, ReliabilityBin, reliability
 
 
 def _reliability() -> Reliability:
@@ -25,7 +25,7 @@ def get_reliability() -> Response:
 @api.get("/api/v1/reliability.csv")
 def get_reliability_csv() -> Response:
     """The bins as CSV, a row per run and bin."""
-    fields = Bin.__struct_fields__
+    fields = ReliabilityBin.__struct_fields__
     rows = [
         [run.run, run.model, run.elicitation, *(getattr(each, name) for name in fields)]
         for run in _reliability().runs

@@ -9,7 +9,7 @@ from dashboard.api.reading import choice, pairs, single
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.metrics import CATALOGUE, METRICS
-from queries.slices import BY, Slice, Slices, slices
+from queries.slices import SLICE_FIELDS, Slice, Slices, slices
 
 
 def _slices() -> Slices:
@@ -28,5 +28,5 @@ def get_slices() -> Response:
 def get_slices_csv() -> Response:
     """The same as CSV, a row per run and part."""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
-    rows = [[*(one.filters.get(by) for by in BY), *(getattr(one, name) for name in fields)] for one in _slices().slices]
-    return csv_response([*BY, *fields], rows, "slices")
+    rows = [[*(one.filters.get(by) for by in SLICE_FIELDS), *(getattr(one, name) for name in fields)] for one in _slices().slices]
+    return csv_response([*SLICE_FIELDS, *fields], rows, "slices")

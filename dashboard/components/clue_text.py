@@ -8,12 +8,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
-from queries.question import Buzz, Question
+from queries.question import HumanBuzz, Question
 
 
 def clue_text(question: Question, cursor: int) -> html.Ol:
     """The clues as a list that the cursor walks over; those behind it are dimmed."""
-    ticks: dict[int, list[Buzz]] = defaultdict(list)
+    ticks: dict[int, list[HumanBuzz]] = defaultdict(list)
     if question.human:
         for buzz in question.human.buzzes:
             ticks[buzz.word].append(buzz)
@@ -26,7 +26,7 @@ def clue_text(question: Question, cursor: int) -> html.Ol:
     return html.Ol(items, className="clues", id="clues", **aria(label="Clues, hardest first"))
 
 
-def _words(text: str, start: int, end: int, ticks: dict[int, list[Buzz]], *, last: bool) -> list[str | Component]:
+def _words(text: str, start: int, end: int, ticks: dict[int, list[HumanBuzz]], *, last: bool) -> list[str | Component]:
     """The words of a clue with the ticks of the buzzes that fell on them; at the very end, those after the end."""
     found: list[str | Component] = []
     run = ""
@@ -41,7 +41,7 @@ def _words(text: str, start: int, end: int, ticks: dict[int, list[Buzz]], *, las
     return found
 
 
-def _tick(buzz: Buzz) -> html.Span:
+def _tick(buzz: HumanBuzz) -> html.Span:
     said = f"{buzz.team}: {'correct' if buzz.correct else 'incorrect'} buzz at word {buzz.word}"
     return html.Span(
         "+" if buzz.correct else "\u2212",

@@ -11,7 +11,7 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
-from queries.leaderboard import Cell, Leaderboard
+from queries.leaderboard import Leaderboard, MetricCell
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
@@ -98,7 +98,7 @@ def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) 
     return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 
-def _cell(cell: Cell, metric: Metric, conventions: Conventions) -> html.Td:
+def _cell(cell: MetricCell, metric: Metric, conventions: Conventions) -> html.Td:
     if cell.value is None:
         return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
     curve = metric.human_curve(conventions)
@@ -124,7 +124,7 @@ def _cell(cell: Cell, metric: Metric, conventions: Conventions) -> html.Td:
     )
 
 
-def letters(cell: Cell) -> str:
+def letters(cell: MetricCell) -> str:
     """The groups of runs that do not differ to which a cell belongs: a for the best one, b for the next; blank for none."""
     return "".join(chr(ord("a") + group - 1) if group <= 26 else f"({group})" for group in cell.tied or [])
 

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.filters import menu
 from dashboard.components.numbers import short
 from queries.metrics import Metric
-from queries.published import COUNT, PublishedRow, PublishedTable, published, rows_of
+from queries.published import COUNT, PublishedRow, PublishedTable, published, published_rows
 from queries.selection import BadRequest
 
 
@@ -32,7 +32,7 @@ def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | N
     """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column."""
     if not key:
         return None
-    table, rows = rows_of(key)
+    table, rows = published_rows(key)
     heading = html.Th(
         [f"{table.paper}, {table.table}: as printed, not computed here. ", html.Span(table.about, className="lead")],
         colSpan=columns,
@@ -71,7 +71,7 @@ def about(key: str, shown: Sequence[Metric]) -> html.P | None:
     """The caveat of a table, and what it has that is no column."""
     if not key:
         return None
-    table, rows = rows_of(key)
+    table, rows = published_rows(key)
     columns = {metric.key for metric in shown} | {COUNT}
     others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
     unseen = f" It also has {', '.join(others)}, which are no columns here." if others else ""

@@ -17,8 +17,8 @@ from dashboard.components.filters import control
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import swatch
 from dashboard.figures.style import OTHERS
-from queries.buzzing import Explorer
-from queries.buzzing.results import Outcome, RunExplorer
+from queries.buzzing import ThresholdExplorer
+from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
 # What a box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank from a bad one.
@@ -36,7 +36,7 @@ def part(role: str, kind: str) -> dict[str, str]:
     return {"role": role, "key": KEY, "kind": kind}
 
 
-def span(found: Explorer, runs: Sequence[RunExplorer]) -> tuple[float, float]:
+def span(found: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float, float]:
     """The thresholds that the sliders and the figure reach over."""
     if found.scale == "confidence":
         return 0.0, 1.0
@@ -46,8 +46,8 @@ def span(found: Explorer, runs: Sequence[RunExplorer]) -> tuple[float, float]:
 
 
 def threshold_rows(
-    found: Explorer,
-    runs: Sequence[RunExplorer],
+    found: ThresholdExplorer,
+    runs: Sequence[RunThresholds],
     names: Mapping[str, str],
     colours: Mapping[str, str],
     given: Sequence[str],
@@ -83,7 +83,7 @@ def threshold_rows(
 
 
 def _row(
-    run: RunExplorer,
+    run: RunThresholds,
     scale: str,
     kind: str,
     own: float | None,
@@ -116,7 +116,7 @@ def _row(
     ]
 
 
-def _kept(run: RunExplorer, own: float | None, common: float | None, default: float | None, name: str) -> Component:
+def _kept(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
     """Where a run's threshold comes from, or how it gets back there."""
     if own is not None:
         to = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
@@ -128,14 +128,14 @@ def _kept(run: RunExplorer, own: float | None, common: float | None, default: fl
     return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")
 
 
-def readout(outcome: Outcome) -> list[tuple[str, str]]:
+def readout(outcome: ThresholdOutcome) -> list[tuple[str, str]]:
     """What comes of a threshold, in three numbers; ``assets/buzz.js`` says the same while the slider moves."""
     win = DASH if outcome.win is None else f"{100 * outcome.win:.1f} %"
     return [(short(outcome.expected_wins), "expected wins"), (short(outcome.score, 2), "points"), (win, "won")]
 
 
 def _drawn(
-    run: RunExplorer, name: str, value: float, box: float | None, placeholder: str, said: list[tuple[str, str]]
+    run: RunThresholds, name: str, value: float, box: float | None, placeholder: str, said: list[tuple[str, str]]
 ) -> dict[str, Any]:
     assert run.curve is not None
     curve = run.curve

@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, axis, layout, plain
-from queries.buzzing.results import BuzzCurve, BuzzCurves, Habits, RunHabit, TeamsHabit
+from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
 WIDTH, HEIGHT = 430, 300  # of a panel
 ROW = 24
@@ -79,7 +79,7 @@ def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[dict[st
     return placed
 
 
-def habits_figure(found: Habits, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def habits_figure(found: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
     runs = [run for run in found.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in found.teams if team.kind == "human" and team.correct_rate is not None]
@@ -107,12 +107,12 @@ def habits_figure(found: Habits, names: Mapping[str, str], colours: Mapping[str,
     }  # fmt: skip
 
 
-def _who(team: TeamsHabit) -> str:
+def _who(team: TeamBuzzRates) -> str:
     return f"People, {team.name}" if team.name != "people" else "People, all"
 
 
 def _dots(
-    runs: Sequence[RunHabit], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
+    runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
 ) -> dict[str, Any]:
     kind = number.removeprefix("given_")
     shades = [colours.get(run.run, OTHERS) for run in runs]
@@ -129,7 +129,7 @@ def _dots(
     }  # fmt: skip
 
 
-def _bounds(people: Sequence[TeamsHabit], rate: str, symbol: str) -> dict[str, Any]:
+def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> dict[str, Any]:
     kind = rate.removesuffix("_rate")
     return {
         "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in people],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
-from queries.question import Question, RunAnswers
+from queries.question import Question, RunResponses
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
 MAIN = (0.0, 0.86)
@@ -69,7 +69,7 @@ def _people_label(words: list[int], curve: list[float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _run(run: RunAnswers, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     colour = colours.get(run.run, OTHERS)
     right = [answer.correct >= 0.5 for answer in run.clues]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
@@ -90,7 +90,7 @@ def _run(run: RunAnswers, question: Question, names: Mapping[str, str], colours:
     }  # fmt: skip
 
 
-def _buzz(run: RunAnswers, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """A diamond round the answer with which a run buzzes."""
     point = run.buzzpoint
     assert point is not None and point.clue is not None
@@ -102,7 +102,7 @@ def _buzz(run: RunAnswers, question: Question, names: Mapping[str, str], colours
     }  # fmt: skip
 
 
-def _named(run: RunAnswers, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """A run's entry in the legend: its colour alone, since its markers say what was correct."""
     return {
         "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "x": [None], "y": [None],

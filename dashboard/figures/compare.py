@@ -10,13 +10,13 @@ import numpy as np
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
 from queries.compare import Comparison
 from queries.metrics import Metric
-from queries.side_by_side import Dot, SideBySide
+from queries.side_by_side import QuestionDot, SideBySide
 
 WIDE = 44  # characters of an axis title on one line, on a small screen
 
 
 def scatter_figure(
-    dots: Sequence[Dot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
+    dots: Sequence[QuestionDot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
 ) -> dict[str, Any]:
     """A dot per question: the metric of ``a`` across, of ``b`` upwards, on the side of the better one in its colour.
 

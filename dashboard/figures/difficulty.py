@@ -7,15 +7,15 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
-from queries.breakdown import Breakdown, Part
+from queries.breakdown import Breakdown, BreakdownPart
 from queries.buzzing import FractionAccuracy
-from queries.difficulty import HardEasy
+from queries.difficulty import HardEasyFit
 
 Names = Mapping[str, str]
 ROW = 17  # pixels per run of a part
 
 
-def hard_easy_figure(runs: Sequence[HardEasy], names: Names, colours: Names, link: str) -> dict[str, Any]:
+def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> dict[str, Any]:
     """A panel per run: a dot per question, the fitted line and its interval.
 
     Args:
@@ -67,7 +67,7 @@ def parts_figure(found: Breakdown, metric: str, names: Names, colours: Names) ->
     )
 
 
-def _dots(part: Part, metric: str, place: int, names: Names, colours: Names) -> dict[str, Any]:
+def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names) -> dict[str, Any]:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
     highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
-from queries.question import Question, RunAnswers
+from queries.question import Question, RunResponses
 
 ROW = 24  # pixels per run
 
@@ -55,7 +55,7 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     }  # fmt: skip
 
 
-def _hover(run: RunAnswers, guess: float, radius: int) -> str:
+def _hover(run: RunResponses, guess: float, radius: int) -> str:
     said = f"guess {guess:g}, within {radius} years<br>says {run.clues[0].confidence:.1%}, true {run.clues[0].correct:.1%}"
     return f"%{{y}}<br>{said}<extra></extra>"
 

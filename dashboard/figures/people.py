@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
-from queries.people import Histograms, People, Row
+from queries.people import Histograms, People, RunHistograms
 
 Names = Mapping[str, str]
 
@@ -50,7 +50,7 @@ def _folded(counts: Sequence[int]) -> list[int]:
     return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
 
 
-def _shown(found: People) -> list[Row]:
+def _shown(found: People) -> list[RunHistograms]:
     return [row for row in found.rows if row.histograms is not None]
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
-from queries.reliability import Diagram
+from queries.reliability import ReliabilityDiagram
 
 FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
 
 
 def reliability_figure(
-    diagrams: Sequence[Diagram],
+    diagrams: Sequence[ReliabilityDiagram],
     names: Mapping[str, str],
     colours: Mapping[str, str],
-    after: Mapping[str, Diagram] | None = None,
+    after: Mapping[str, ReliabilityDiagram] | None = None,
     chosen: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """A panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency band, the
@@ -64,7 +64,7 @@ def _brush(number: int, chosen: tuple[float, float] | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bins(diagram: Diagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:
+def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:
     filled = [each for each in diagram.bins if each.items]
     bounds = [(each.low, each.high) for each in filled]
     whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
@@ -95,7 +95,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
-def _corp(diagram: Diagram, axes: dict[str, str], colour: str) -> dict[str, Any]:
+def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> dict[str, Any]:
     x = [end for block in diagram.corp for end in (block.lower, block.upper)]
     y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
     return {
@@ -104,7 +104,7 @@ def _corp(diagram: Diagram, axes: dict[str, str], colour: str) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _band(diagram: Diagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, Any]]:
     if diagram.band is None:
         return []
     shared = {"type": "scatter", "mode": "lines", "line": {"width": 0, "color": FAINT}, "hoverinfo": "skip", **axes}
@@ -114,7 +114,7 @@ def _band(diagram: Diagram, axes: dict[str, str]) -> list[dict[str, Any]]:
     ]
 
 
-def _histogram(diagram: Diagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, Any]]:
     most = max(diagram.histogram, default=0) or 1
     scale = (FLOOR - 0.02) / most
     found = []

@@ -1,6 +1,6 @@
 """A small figure of one question for its row in the list: what each run was sure of, clue by clue, and what people knew.
 
-It is drawn by the cell renderer ``Spark`` of ``assets/dashAgGridComponentFunctions.js``.
+It is drawn by the cell renderer ``QuestionSparklines`` of ``assets/dashAgGridComponentFunctions.js``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 from dashboard.components.numbers import count, short
 from dashboard.figures.style import INK
-from queries.sparklines import Spark
+from queries.sparklines import QuestionSparklines
 
 WIDTH, HEIGHT = 92, 26  # pixels
 LEFT, RIGHT, EDGE = 1, 4, 4  # margins; dots need room
 MOST = 46  # points of a line: more than one in two pixels would not be seen
 
 
-def spark_figure(spark: Spark, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any] | None:
+def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any] | None:
     """Paths of the lines, the dots at their ends and the whole in words; None where there is nothing to draw.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.figures.style import GRID, INK, OTHERS, axis, layout, plain
-from queries.buzzing.results import RunExplorer
+from queries.buzzing.results import RunThresholds
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run
@@ -14,7 +14,7 @@ DIGITS = 5
 
 
 def wins_figure(
-    runs: Sequence[RunExplorer],
+    runs: Sequence[RunThresholds],
     names: Mapping[str, str],
     colours: Mapping[str, str],
     scale: str,
@@ -73,7 +73,7 @@ def wins_figure(
     }  # fmt: skip
 
 
-def outcomes_figure(runs: Sequence[RunExplorer], names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """Of each run, the share of questions that it wins against a human team (hatched: not sure), nobody wins, and it loses."""
     labels = [plain(names[run.run]) for run in runs]
     shades = [colours.get(run.run, OTHERS) for run in runs]

@@ -22,8 +22,8 @@ from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
 from dashboard.service import service
 from dashboard.view import PageRequest, View, page, question_path, register
-from queries.buzzing import Buzz, BuzzCurves, Explorer, Habits, Rules, buzz, parse_rules
-from queries.buzzing.results import Outcome, RunExplorer
+from queries.buzzing import Buzz, BuzzCurves, BuzzRates, Rules, ThresholdExplorer, buzz, parse_rules
+from queries.buzzing.results import RunThresholds, ThresholdOutcome
 from queries.buzzing.rules import CURVES, KEYS, SCALES
 
 PATH = "/buzz"
@@ -95,7 +95,7 @@ def _heading(request: PageRequest, found: Buzz, rules: Rules) -> html.Div:
     return html.Div(parts, className="heading")
 
 
-def _explorer(request: PageRequest, found: Explorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _explorer(request: PageRequest, found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Expected wins over the threshold, a slider per run, and what comes of the thresholds."""
     drawable = [run for run in found.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
@@ -143,7 +143,7 @@ def _no_sliders(runs: int, given: bool) -> list[Component | str]:
     return [said, best] if given else [said]
 
 
-def _said_of(found: Explorer, names: Names) -> str:
+def _said_of(found: ThresholdExplorer, names: Names) -> str:
     worth = (
         f"this dataset's people have not answered (1 \u2212 h, h the {CURVE_NAMES[found.human_curve]})"
         if found.human_curve
@@ -175,7 +175,7 @@ COLUMNS = (
 )
 
 
-def _outcomes(found: Explorer, names: Names, shades: dict[str, str]) -> Component:
+def _outcomes(found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> Component:
     rows = []
     for run in found.runs:
         cells: list[Component] = [_who(names[run.run], shades.get(run.run))]
@@ -186,11 +186,11 @@ def _outcomes(found: Explorer, names: Names, shades: dict[str, str]) -> Componen
     return _table([html.Th("Run", scope="col"), *head], rows, "What comes of each threshold", "outcomes")
 
 
-def _why(run: RunExplorer, key: str) -> str | None:
+def _why(run: RunThresholds, key: str) -> str | None:
     return run.missing.get("optimum" if key == "best" else key)
 
 
-def _cell(run: RunExplorer, key: str) -> str:
+def _cell(run: RunThresholds, key: str) -> str:
     if key == "best":
         return DASH if run.optimum is None else f"{short(run.optimum.expected_wins)} {_interval(run)}"
     value = getattr(run.outcome, key)
@@ -201,7 +201,7 @@ def _cell(run: RunExplorer, key: str) -> str:
     return short(value, 2 if key == "score" else 3)
 
 
-def _interval(run: RunExplorer) -> str:
+def _interval(run: RunThresholds) -> str:
     best = run.optimum
     assert best is not None
     low = short(best.threshold)
@@ -211,7 +211,7 @@ def _interval(run: RunExplorer) -> str:
     return f"below {high}" if best.open_below else f"at {low}" if low == high else f"at {low} to {high}"
 
 
-def _steps_table(runs: Sequence[RunExplorer], names: Names) -> Component:
+def _steps_table(runs: Sequence[RunThresholds], names: Names) -> Component:
     """Some steps of each curve, evenly among those that there are."""
     rows = []
     for run in runs:
@@ -238,7 +238,7 @@ def _share(value: float | None) -> str:
     return DASH if value is None else f"{100 * value:.1f} %"
 
 
-def _rooms(found: Explorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _rooms(found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Win, loss or neither against the human teams of the same questions."""
     played = [run for run in found.runs if run.outcome.win is not None]
     title = html.H2("Against the human teams")
@@ -281,7 +281,7 @@ def _rooms(found: Explorer, names: Names, shades: dict[str, str]) -> html.Sectio
     )
 
 
-def _room_of(outcome: Outcome) -> tuple[float | None, ...]:
+def _room_of(outcome: ThresholdOutcome) -> tuple[float | None, ...]:
     assert outcome.win is not None and outcome.loss is not None
     return outcome.win, outcome.unsure, 1 - outcome.win - outcome.loss, outcome.loss
 
@@ -339,7 +339,7 @@ def _curves_table(found: BuzzCurves, names: Names) -> Component:
     return _table(head, rows, "Cumulative buzzes per question heard")
 
 
-def _habits(found: Habits, names: Names, shades: dict[str, str]) -> html.Section:
+def _habits(found: BuzzRates, names: Names, shades: dict[str, str]) -> html.Section:
     """P(buzz | correct) and P(buzz | incorrect)."""
     people = [team for team in found.teams if team.kind == "human" and team.teams]
     note = (

@@ -23,7 +23,7 @@ from queries.compare import Comparison, Difference, comparison
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import BadRequest
-from queries.side_by_side import SideBySide, Wins, side_by_side
+from queries.side_by_side import CategoryWins, SideBySide, side_by_side
 
 PATH = "/compare"
 SIGNIFICANT = 0.05  # p-values below it name a better run
@@ -226,7 +226,7 @@ def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str,
     )
 
 
-def _wins(wins: Sequence[Wins], metric: Metric, names: tuple[str, str], tones: tuple[str, str]) -> Component | None:
+def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], tones: tuple[str, str]) -> Component | None:
     """On how many questions of each category either run is better."""
     if not wins:
         return None

@@ -24,8 +24,8 @@ from dashboard.figures.gap import gap_figure
 from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
 from dashboard.view import PageRequest, View, address, page, register
-from queries.agreement import taus
-from queries.leaderboard import Leaderboard, Row, leaderboard
+from queries.agreement import rank_correlations
+from queries.leaderboard import Leaderboard, RunRow, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import BadRequest
 
@@ -105,7 +105,7 @@ def _columns(request: PageRequest) -> tuple[Metric, ...]:
     return tuple(CATALOGUE[key] for key in dict.fromkeys(keys or USUAL))
 
 
-def _sorted(rows: list[Row], sort: str, columns: Sequence[Metric]) -> list[Row]:
+def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[RunRow]:
     """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last."""
     key, turned = sort.removeprefix("-"), sort.startswith("-")
     if not key:
@@ -118,7 +118,7 @@ def _sorted(rows: list[Row], sort: str, columns: Sequence[Metric]) -> list[Row]:
     if key not in {metric.key for metric in columns}:  # a column that was taken away
         return rows
 
-    def place(each: Row) -> float:
+    def place(each: RunRow) -> float:
         cell = each.metrics[key]
         if cell.value is None:
             return math.inf
@@ -139,7 +139,7 @@ def _ranks(
     """Ranks of each run across the metrics, and how far these agree."""
     # The page has the values already that /api/v1/agreement reads for them.
     values = {metric.key: np.array([each.metrics[metric.key].value for each in board.rows], dtype=float) for metric in ranked}
-    agreed = taus(ranked, values)
+    agreed = rank_correlations(ranked, values)
     ranks = [
         row(named(shades.get(each.run), names[each.run]), *(short(each.metrics[metric.key].rank, 1) for metric in ranked))
         for each in board.rows

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria
 from dashboard.components.numbers import CURVE_NAMES
 from dashboard.view import PageRequest, View, page, register
-from queries.catalogue import Catalogue, Entry, Refuted, Remark, catalogue
+from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote, metric_definitions
 
 NOTHING = "no items are selected"  # needs no telling
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
@@ -20,7 +20,7 @@ BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is 
 
 def draw(request: PageRequest) -> Sequence[Component]:
     """A table of contents, the metrics by family, the axioms, the notes."""
-    known = catalogue()
+    known = metric_definitions()
     titles = {entry.key: entry.name for entry in known.metrics}
     return [
         html.Div([html.H1("Metrics"), html.P(_lead(known), className="lead")], className="heading"),
@@ -41,13 +41,13 @@ def draw(request: PageRequest) -> Sequence[Component]:
     ]
 
 
-def _lead(known: Catalogue) -> str:
+def _lead(known: MetricDefinitions) -> str:
     return (
         f"{len(known.metrics)} definitions, as computed here; c is a confidence, y a correctness, h the human curve, g = 2y − 1"
     )
 
 
-def _contents(known: Catalogue) -> html.Nav:
+def _contents(known: MetricDefinitions) -> html.Nav:
     lists: list[Component] = []
     for family in known.families:
         entries = [entry for entry in known.metrics if entry.family == family.key]
@@ -59,7 +59,7 @@ def _contents(known: Catalogue) -> html.Nav:
     return html.Nav(lists, className="contents", **aria(label="Metrics"))
 
 
-def _family(key: str, known: Catalogue) -> list[Component]:
+def _family(key: str, known: MetricDefinitions) -> list[Component]:
     (family,) = (family for family in known.families if family.key == key)
     entries = [entry for entry in known.metrics if entry.family == key]
     if not entries:
@@ -71,7 +71,7 @@ def _family(key: str, known: Catalogue) -> list[Component]:
     ]
 
 
-def _entry(entry: Entry, notes: dict[str, Remark]) -> html.Section:
+def _entry(entry: MetricDefinition, notes: dict[str, SourceNote]) -> html.Section:
     facts: dict[str, Any] = {
         "Source": entry.source,
         "Needs": ", ".join(entry.needs),
@@ -100,25 +100,25 @@ def _entry(entry: Entry, notes: dict[str, Remark]) -> html.Section:
     )
 
 
-def _where(entry: Entry) -> list[Any]:
+def _where(entry: MetricDefinition) -> list[Any]:
     """Where it is given: not by the leaderboard."""
     fields = [part for field in entry.fields for part in (", ", html.Code(field))][1:]
     return [html.Code(entry.address), ": ", *fields]
 
 
-def _formula(entry: Entry) -> Component:
+def _formula(entry: MetricDefinition) -> Component:
     """The formula, typeset by the MathJax that comes with Dash: 2 MB that no other page asks for."""
     return dcc.Markdown(rf"$\displaystyle {entry.symbol} = {entry.formula}$", mathjax=True, className="formula")
 
 
-def _range(entry: Entry) -> str:
+def _range(entry: MetricDefinition) -> str:
     low, high = ("∞" if end is None else f"{end:g}".replace("-", "−") for end in (entry.low, entry.high))
     if entry.low is None:
         low = "−∞"
     return f"{'[' if entry.low is not None else '('}{low}, {high}{']' if entry.high is not None else ')'}"
 
 
-def _satisfied(entry: Entry) -> list[Any]:
+def _satisfied(entry: MetricDefinition) -> list[Any]:
     """Which axioms it satisfies, and in numbers how it breaks the others."""
     if entry.axioms is None:
         if entry.address:
@@ -132,7 +132,7 @@ def _satisfied(entry: Entry) -> list[Any]:
     return said
 
 
-def _refuted(one: Refuted) -> str:
+def _refuted(one: RefutedAxiom) -> str:
     items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in one.items)
     change = f"{_ordinal(one.item)} to {one.to:g}"
     before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (one.before, one.after))
@@ -144,12 +144,12 @@ def _ordinal(index: int) -> str:
     return ("first", "second", "third", "fourth")[index]
 
 
-def _axioms(known: Catalogue) -> html.Section:
+def _axioms(known: MetricDefinitions) -> html.Section:
     table = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
     return html.Section([html.H2("Axioms"), html.P(known.axioms_reading), table], id="axioms", className="metric")
 
 
-def _notes(notes: Sequence[Remark], titles: dict[str, str]) -> html.Section:
+def _notes(notes: Sequence[SourceNote], titles: dict[str, str]) -> html.Section:
     entries = [
         html.Section(
             [

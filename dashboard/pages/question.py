@@ -29,8 +29,8 @@ from dashboard.view import PageRequest, View, page, question_path, register
 from queries.buzzing import Rules, parse_rules
 from queries.buzzing.rules import KEYS
 from queries.metrics import CATALOGUE, Metric
-from queries.question import Buzzpoint, Question, RunAnswers, question
-from queries.question_order import SINGLE
+from queries.question import Buzzpoint, Question, RunResponses, question
+from queries.question_order import QUESTION_METRICS
 from queries.selection import BadRequest
 
 SOURCES = {
@@ -71,7 +71,7 @@ def _metric(request: PageRequest) -> Metric | None:
     key = request.single("metric")
     if not key:
         return None
-    allowed = [metric.key for metric in SINGLE]
+    allowed = [metric.key for metric in QUESTION_METRICS]
     if key not in allowed:
         raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
     return CATALOGUE[key]
@@ -327,7 +327,7 @@ def _answers(
     ]
 
 
-def _worse(metric: Metric, run: RunAnswers) -> tuple[bool, float]:
+def _worse(metric: Metric, run: RunResponses) -> tuple[bool, float]:
     """Sorts runs, the best first and those without a value last."""
     value = run.metrics[metric.key]
     if value is None:
@@ -336,7 +336,7 @@ def _worse(metric: Metric, run: RunAnswers) -> tuple[bool, float]:
 
 
 def _orders() -> dict[str, str]:
-    return {"": "Import of the runs", **{metric.key: metric.name for metric in SINGLE}}
+    return {"": "Import of the runs", **{metric.key: metric.name for metric in QUESTION_METRICS}}
 
 
 ABOUT = {
@@ -347,7 +347,7 @@ ABOUT = {
 
 
 def _payload(
-    found: Question, runs: Sequence[RunAnswers], names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric]
+    found: Question, runs: Sequence[RunResponses], names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric]
 ) -> dict[str, Any]:
     """What the browser needs to follow the cursor."""
     curve = getattr(found.human, found.human_curve) if found.human else None

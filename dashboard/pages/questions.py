@@ -24,10 +24,10 @@ from dashboard.figures.style import OTHERS
 from dashboard.service import service
 from dashboard.view import PageRequest, View, look, page, question_path, register
 from queries.metrics import CATALOGUE, Metric
-from queries.question_order import SINGLE, Sort, early_curve, read_sort
-from queries.questions import Listed
+from queries.question_order import QUESTION_METRICS, Sort, early_curve, read_sort
+from queries.questions import QuestionRow
 from queries.selection import BadRequest
-from queries.sparklines import sparks
+from queries.sparklines import sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time
 MOST = 1000  # rows that it is given
@@ -45,7 +45,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     if not total:
         return [nothing_selected("/questions", request.selection, "questions")]
     standard = _standard(request)
-    metrics = {"" if each.key == standard else each.key: each.name for each in SINGLE}
+    metrics = {"" if each.key == standard else each.key: each.name for each in QUESTION_METRICS}
     columns = _columns(request, metric)
     own = _own(columns, sort)
     if own:
@@ -99,7 +99,7 @@ def check(request: PageRequest) -> None:
 
 def _metric(request: PageRequest) -> Metric:
     key = request.single("metric", _standard(request))
-    allowed = [metric.key for metric in SINGLE]
+    allowed = [metric.key for metric in QUESTION_METRICS]
     if key not in allowed:
         raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
     return CATALOGUE[key]
@@ -281,7 +281,7 @@ def rows() -> flask.Response:
     return json_response({"rows": block, "total": found.total})
 
 
-def _value(one: Listed, sort: Sort, place: int) -> str | None:
+def _value(one: QuestionRow, sort: Sort, place: int) -> str | None:
     """What a question is sorted by, for the column of its own; ``place`` is that in the dataset's order, from behind."""
     if sort.by != "fact":
         return short(one.value)
@@ -289,7 +289,7 @@ def _value(one: Listed, sort: Sort, place: int) -> str | None:
     return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
 
-def _sparks(request: PageRequest, questions: Sequence[Listed]) -> dict[str, dict[str, Any] | None]:
+def _sparks(request: PageRequest, questions: Sequence[QuestionRow]) -> dict[str, dict[str, Any] | None]:
     """The small figure of each question."""
     if not _sparks_shown(request) or not questions:
         return {}
@@ -297,7 +297,7 @@ def _sparks(request: PageRequest, questions: Sequence[Listed]) -> dict[str, dict
     # Beyond eight runs none is drawn, so that none need be read.
     runs = tuple(coloured) or tuple(run for run, _, _ in request.facets.runs[:1])
     among = request.selection.but(run=runs, model=(), elicitation=())
-    found = service().ask(sparks, among, tuple(one.question_id for one in questions))
+    found = service().ask(sparklines, among, tuple(one.question_id for one in questions))
     return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
 
 

@@ -19,12 +19,12 @@ from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
 from dashboard.service import service
 from dashboard.view import PageRequest, View, page, question_path, register
-from queries.items import Items, Said, items
+from queries.items import Item, Items, items
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.recalibration import Recalibration, recalibration
-from queries.reliability import Diagram, reliability
+from queries.reliability import ReliabilityDiagram, reliability
 from queries.selection import BadRequest, parse_range
 
 PATH = "/reliability"
@@ -94,12 +94,12 @@ def _focus(request: PageRequest, runs: Sequence[str]) -> str:
     return focus or (runs[0] if runs else "")
 
 
-def _choices(runs: Sequence[Diagram], names: dict[str, str]) -> dict[str, str]:
+def _choices(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> dict[str, str]:
     """Value to name of each run; the first one is what an address without the key means."""
     return {"" if index == 0 else run.run: names[run.run] for index, run in enumerate(runs)}
 
 
-def _bins_table(runs: Sequence[Diagram], names: dict[str, str]) -> Component:
+def _bins_table(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> Component:
     head = ["Run", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
     rows = [
         html.Tr(
@@ -159,7 +159,7 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
     )
 
 
-def _items(request: PageRequest, runs: Sequence[Diagram], names: dict[str, str]) -> html.Section:
+def _items(request: PageRequest, runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, furthest off first."""
     focus = _focus(request, [run.run for run in runs])
     chosen = _range(request)
@@ -167,7 +167,7 @@ def _items(request: PageRequest, runs: Sequence[Diagram], names: dict[str, str])
     found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
 
-    def link(said: Said) -> dcc.Link:
+    def link(said: Item) -> dcc.Link:
         path = question_path(request.selection.dataset, said.question_id)
         return dcc.Link(said.question_id, href=request.link(path, clue=str(said.clue), dataset=None))
 

@@ -19,7 +19,7 @@ from dashboard.view import PageRequest, View, address, page, register
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.selection import BadRequest
-from queries.slices import FEWEST, Slice, Slices, slices
+from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 
 PATH = "/slices"
 SIGNIFICANT = 0.05
@@ -62,8 +62,8 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         _section(f"Worse {beside}", worse, metric, request, runs, shades),
         _section(f"Better {beside}", better, metric, request, runs, shades),
         html.P(
-            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST} questions. Shown "
-            f"is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; the address "
+            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} questions. "
+            f"Shown is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; the address "
             "/api/v1/slices has the others.",
             className="note",
         ),

@@ -23,10 +23,10 @@ from data.importing.report import Refused, Report
 from data.importing.staging import ImportOptions
 from data.scratch_folders import held
 from data.store.generations import GenerationStore, Snapshot, StoreError, open_store
-from queries.grade_review import GradeReview, doubts
+from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
-from queries.runs import Answer, Unanswered, first_answers, run, unanswered
+from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
 from queries.selection import BadRequest, facets, parse
 
 ROOT = Path(__file__).parents[2]
@@ -105,8 +105,8 @@ class DryRunReport(msgspec.Struct):
     runs: list[IncomingRun]
     warnings: list[str]
     repaired: dict[str, int]
-    missing: list[Unanswered]
-    first: list[Answer]
+    missing: list[UnansweredQuestions]
+    first: list[GradedResponse]
     leaderboard: Leaderboard
     ranked: int
     uncertain: GradeReview
@@ -168,11 +168,11 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
         runs=incoming_runs(snapshot, report.runs, report.stored),
         warnings=[in_keys(text) for text in report.warnings],
         repaired=dict(sorted(report.repaired.items())),
-        missing=[unanswered(snapshot, name) for name in report.runs],
-        first=first_answers(snapshot, report.runs),
+        missing=[unanswered_questions(snapshot, name) for name in report.runs],
+        first=first_responses(snapshot, report.runs),
         leaderboard=board,
         ranked=ranked,
-        uncertain=doubts(snapshot, report.runs),
+        uncertain=uncertain_grades(snapshot, report.runs),
         data_version=snapshot.version,
     )
 

@@ -6,27 +6,27 @@ Of a selection, the filters on questions apply to runs and people alike. ``revea
 so that their buzzpoint is the first of those above the threshold; people are taken as they played.
 """
 
-from queries.buzzing.conditional import habits
+from queries.buzzing.conditional import buzz_rates
 from queries.buzzing.cumulative import buzz_curves
 from queries.buzzing.fractions import accuracy_by_fraction
 from queries.buzzing.overall import buzz
-from queries.buzzing.results import Buzz, BuzzCurves, Explorer, FractionAccuracy, Habits
+from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
 from queries.buzzing.rules import CURVES, SCALES, Rules, parse_rules
-from queries.buzzing.thresholds import explorer
+from queries.buzzing.thresholds import threshold_explorer
 
 __all__ = [
     "CURVES",
     "SCALES",
     "Buzz",
     "BuzzCurves",
-    "Explorer",
+    "BuzzRates",
     "FractionAccuracy",
-    "Habits",
     "Rules",
+    "ThresholdExplorer",
     "accuracy_by_fraction",
     "buzz",
     "buzz_curves",
-    "explorer",
-    "habits",
+    "buzz_rates",
     "parse_rules",
+    "threshold_explorer",
 ]

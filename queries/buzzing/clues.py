@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from data.store.generations import Snapshot
 from queries.engine.select import chosen
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.rooms import Room, room
+from queries.metrics.kernels.opponents import Opponents, meet_opponents
 from queries.selection import Selection
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ PEOPLE_CURVE = "team_share"  # the share of teams that have not answered is what
 
 
 @dataclass(frozen=True)
-class Board:
+class ClueTable:
     """The clues of a selection's questions, in the dataset's order; questions are numbered from 0.
 
     Attributes:
@@ -42,7 +42,7 @@ class Board:
     teams: pl.DataFrame
 
     @cached_property
-    def room(self) -> Room:
+    def room(self) -> Opponents:
         """What buzzes at each clue meet among people."""
         people = self.teams.filter(team_kind="human")
         question = people["question"].to_numpy()
@@ -59,7 +59,7 @@ class Board:
         def count(rows: Ints, weight: Floats | None = None) -> Floats:
             return np.bincount(rows, weight, len(self.question)).astype(float)
 
-        return room(
+        return meet_opponents(
             self.question, teams=np.bincount(question, minlength=len(self.first)).astype(float)[self.question],
             correct=count(at, right), incorrect=count(at, 1 - right), late=count(at, right * late), left=count(gone),
         )  # fmt: skip
@@ -74,7 +74,7 @@ class Board:
         return (clue + 1) / self.clues[question]
 
 
-def read_board(snapshot: Snapshot, selection: Selection) -> tuple[Board, Ints]:
+def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable, Ints]:
     """The board, and the position in the dataset of each of its questions."""
     with_clauses, parameters = chosen(selection)
     human = selection.conventions.human or PEOPLE_CURVE
@@ -97,7 +97,7 @@ def read_board(snapshot: Snapshot, selection: Selection) -> tuple[Board, Ints]:
     ends = np.append(first, len(clues))[1:]
     word_end = whole(clues["word_end"])
     asked = np.searchsorted(positions, whole(teams["position"]))
-    board = Board(
+    board = ClueTable(
         first=first.astype(np.int64), question=question.astype(np.int64), word_end=word_end, revealed=numbers(clues["revealed"]),
         human=numbers(clues["human"]), words=word_end[ends - 1], clues=(ends - first).astype(np.int64),
         teams=teams.drop("position").with_columns(pl.Series("question", asked.astype(np.int64))),

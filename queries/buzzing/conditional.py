@@ -6,41 +6,40 @@ import numpy as np
 import polars as pl
 
 from data.store.generations import Snapshot
-from queries.buzzing.clues import Board
-from queries.buzzing.results import Habits, RunHabit, TeamsHabit
+from queries.buzzing.clues import ClueTable
+from queries.buzzing.results import BuzzRates, RunBuzzRates, TeamBuzzRates
 from queries.buzzing.rules import Rules
-from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
-from queries.metrics.kernels.buzzing import habit, survey_score
-from queries.metrics.kernels.rooms import upper_half
-from queries.plain import number
-from queries.selection import Selection
+from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
+from queries.metrics.kernels.buzzing import conditional_buzzes, survey_score
+from queries.metrics.kernels.opponents import upper_half
+from queries.selection import Selection, number
 
-NUMBERS = RunHabit.__struct_fields__[4:]
+NUMBERS = RunBuzzRates.__struct_fields__[4:]
 UNKNOWN_GUESSES = "what a team would have answered before it buzzed is not recorded"
 
 
-def habits(snapshot: Snapshot, selection: Selection, rules: Rules) -> Habits:
+def buzz_rates(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzRates:
     """Of each run, and of people: all, and the halves by survey score (above the median or not), each a mean over teams.
 
     A clue counts as heard up to the first buzz inclusive; without a buzz, up to the clue in which the question ended for the
     team. The survey score is a mean over the questions heard.
     """
-    return of_play(play(snapshot, selection, rules))
+    return of_play(read_buzzing(snapshot, selection, rules))
 
 
-def of_play(found: Play) -> Habits:
+def of_play(found: BuzzingData) -> BuzzRates:
     """The same, of what is read already."""
     if found.missing:
-        return Habits(found.missing, [], [])
-    return Habits(None, [_run(said) for said in found.runs], _teams(found.board))
+        return BuzzRates(found.missing, [], [])
+    return BuzzRates(None, [_run(said) for said in found.runs], _teams(found.board))
 
 
-def _run(said: Said) -> RunHabit:
-    told = RunHabit(said.run.run, said.run.model, said.run.elicitation, {})
+def _run(said: RunBuzzing) -> RunBuzzRates:
+    told = RunBuzzRates(said.run.run, said.run.model, said.run.elicitation, {})
     if said.buzzes is None:
         told.missing = dict.fromkeys(NUMBERS, f"no threshold: {NO_PEOPLE if said.scored else NO_LOGPROBS}")
         return told
-    found = habit(said.question, said.correct, said.buzzes)
+    found = conditional_buzzes(said.question, said.correct, said.buzzes)
     question, at = said.question[said.buzzes], said.at[said.buzzes]
     score = survey_score(said.board.share_heard(question, at - said.board.first[question]), said.correct[said.buzzes])
     told.threshold = said.threshold
@@ -54,7 +53,7 @@ def _run(said: Said) -> RunHabit:
     return told
 
 
-def _teams(board: Board) -> list[TeamsHabit]:
+def _teams(board: ClueTable) -> list[TeamBuzzRates]:
     each = _each_team(board)
     people = each.filter(team_kind="human")
     upper = upper_half(people["survey_score"].to_numpy())
@@ -63,7 +62,7 @@ def _teams(board: Board) -> list[TeamsHabit]:
     return found + [_group(row["team"][0], "model", row) for row in each.filter(team_kind="model").iter_slices(1)]
 
 
-def _each_team(board: Board) -> pl.DataFrame:
+def _each_team(board: ClueTable) -> pl.DataFrame:
     """Per team: buzzes, correct and incorrect ones, per clue heard, and the survey score per question heard."""
     teams = board.teams
     question = teams["question"].to_numpy()
@@ -93,10 +92,10 @@ def _each_team(board: Board) -> pl.DataFrame:
     )
 
 
-def _group(name: str, kind: str, teams: pl.DataFrame) -> TeamsHabit:
+def _group(name: str, kind: str, teams: pl.DataFrame) -> TeamBuzzRates:
     rates = ("buzz_rate", "correct_rate", "incorrect_rate", "survey_score")
     missing = dict.fromkeys(("given_correct", "given_incorrect"), UNKNOWN_GUESSES)
     if teams.is_empty():
         missing |= dict.fromkeys(rates, NO_PEOPLE if name != "upper half" else "no team is above the median")
     means = {rate: None if teams.is_empty() else float(teams[rate].to_numpy().mean()) for rate in rates}
-    return TeamsHabit(name, kind, len(teams), None, None, **means, missing=missing)
+    return TeamBuzzRates(name, kind, len(teams), None, None, **means, missing=missing)

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 
 from data.store.generations import Snapshot
-from queries.buzzing.clues import Board
+from queries.buzzing.clues import ClueTable
 from queries.buzzing.results import BuzzCurve, BuzzCurves
 from queries.buzzing.rules import Rules
-from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, Play, Said, play
+from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.rooms import quartiles, up_to
+from queries.metrics.kernels.opponents import cumulative_weight, quartiles
 from queries.selection import Selection
 
 GRID = np.arange(51) / 50  # fractions of the question
@@ -24,10 +24,10 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
     its clue. A group of teams is pooled: its buzzes over the questions that its teams heard. Quartiles are cut at the
     percentiles of the teams' correct buzzes on the questions of the selection.
     """
-    return of_play(play(snapshot, selection, rules))
+    return of_play(read_buzzing(snapshot, selection, rules))
 
 
-def of_play(found: Play) -> BuzzCurves:
+def of_play(found: BuzzingData) -> BuzzCurves:
     """The same, of what is read already."""
     if found.missing:
         return BuzzCurves(found.missing, GRID.tolist(), [])
@@ -35,7 +35,7 @@ def of_play(found: Play) -> BuzzCurves:
     return BuzzCurves(None, GRID.tolist(), curves)
 
 
-def _people(board: Board) -> list[BuzzCurve]:
+def _people(board: ClueTable) -> list[BuzzCurve]:
     teams = board.teams.filter(team_kind="human")
     total = teams.group_by("team").agg(pl.col("correct").cast(pl.Int64).sum()).sort("team")
     group = total.with_columns(pl.Series("quartile", quartiles(total["correct"].to_numpy())))
@@ -47,24 +47,24 @@ def _people(board: Board) -> list[BuzzCurve]:
     ]
 
 
-def _model_teams(board: Board) -> list[BuzzCurve]:
+def _model_teams(board: ClueTable) -> list[BuzzCurve]:
     models = board.teams.filter(team_kind="model").partition_by("team", as_dict=True)
     return [_teams(board, str(name), "model", models[(name,)], "") for (name,) in sorted(models)]
 
 
-def _teams(board: Board, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
+def _teams(board: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
     buzzes = teams.filter(pl.col("word").is_not_null())
     right = buzzes["correct"].to_numpy().astype(float)
     return _curve(name, kind, teams["team"].n_unique(), len(teams), revealed_at(board, buzzes), right, if_none)
 
 
-def revealed_at(board: Board, buzzes: pl.DataFrame) -> Floats:
+def revealed_at(board: ClueTable, buzzes: pl.DataFrame) -> Floats:
     """Fraction of the question heard at each buzz of a team, in (0, 1]."""
     words = board.words[buzzes["question"].to_numpy()]
     return np.minimum(buzzes["word"].to_numpy() + 1, words) / words
 
 
-def _run(said: Said) -> BuzzCurve:
+def _run(said: RunBuzzing) -> BuzzCurve:
     if said.buzzes is None:
         reason = NO_PEOPLE if said.scored else NO_LOGPROBS
         return BuzzCurve(said.run.run, "run", 1, len(said.questions), None, None, f"no threshold: {reason}")
@@ -75,5 +75,5 @@ def _run(said: Said) -> BuzzCurve:
 def _curve(name: str, kind: str, teams: int, heard: int, revealed: Floats, correct: Floats, if_none: str) -> BuzzCurve:
     if not heard:
         return BuzzCurve(name, kind, teams, heard, None, None, if_none)
-    right, wrong = up_to(revealed, correct, GRID) / heard, up_to(revealed, 1 - correct, GRID) / heard
+    right, wrong = cumulative_weight(revealed, correct, GRID) / heard, cumulative_weight(revealed, 1 - correct, GRID) / heard
     return BuzzCurve(name, kind, teams, heard, right.tolist(), wrong.tolist(), None)

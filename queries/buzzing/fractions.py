@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 
 from data.store.generations import Snapshot
-from queries.buzzing.clues import Board
+from queries.buzzing.clues import ClueTable
 from queries.buzzing.cumulative import revealed_at
 from queries.buzzing.results import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
 from queries.buzzing.rules import Rules
-from queries.buzzing.runs import NO_PEOPLE, Play, Said, play
-from queries.metrics.kernels.buzzing import in_force
+from queries.buzzing.runs import NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
+from queries.metrics.kernels.buzzing import latest_responses
 from queries.selection import Selection
 
 MARKS = [k / 5 for k in range(1, 6)]
@@ -24,10 +24,10 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     Questions with no such clue are left out and counted. People have no guess at every clue: beside the runs stands the share
     of teams that have answered correctly by then, on the questions that a team heard.
     """
-    return of_play(play(snapshot, selection, Rules()))
+    return of_play(read_buzzing(snapshot, selection, Rules()))
 
 
-def of_play(found: Play) -> FractionAccuracy:
+def of_play(found: BuzzingData) -> FractionAccuracy:
     """The same, of what is read already."""
     if found.missing:
         return FractionAccuracy(found.missing, [], [])
@@ -42,18 +42,18 @@ def of_play(found: Play) -> FractionAccuracy:
     )
 
 
-def _run(said: Said) -> list[AtFraction]:
+def _run(said: RunBuzzing) -> list[AtFraction]:
     revealed = said.board.revealed[said.at]
     marks = []
     for mark in MARKS:
-        rows = in_force(said.question, revealed, mark)
+        rows = latest_responses(said.question, revealed, mark)
         accuracy = float(said.correct[rows].mean()) if len(rows) else None
         reason = None if len(rows) else "no answered clue of these questions ends by then"
         marks.append(AtFraction(mark, accuracy, len(rows), len(said.questions) - len(rows), reason))
     return marks
 
 
-def _teams(board: Board, teams: pl.DataFrame) -> list[PeopleAtFraction]:
+def _teams(board: ClueTable, teams: pl.DataFrame) -> list[PeopleAtFraction]:
     buzzes = teams.filter(pl.col("word").is_not_null())
     question, at = buzzes["question"].to_numpy(), revealed_at(board, buzzes)
     correct = buzzes["correct"].to_numpy().astype(float)

@@ -6,14 +6,13 @@ from data.store.generations import Snapshot
 from queries.buzzing import conditional, cumulative, fractions, thresholds
 from queries.buzzing.results import Buzz
 from queries.buzzing.rules import Rules
-from queries.buzzing.runs import play
-from queries.plain import selection_keys
-from queries.selection import Selection
+from queries.buzzing.runs import read_buzzing
+from queries.selection import Selection, selection_keys
 
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
     """The threshold explorer, the buzz curves, accuracy by fraction and the habits of a selection."""
-    found = play(snapshot, selection, rules)
+    found = read_buzzing(snapshot, selection, rules)
     return Buzz(
         data_version=snapshot.version,
         selection=selection_keys(selection),

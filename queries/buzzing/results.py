@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Outcome(msgspec.Struct):
+class ThresholdOutcome(msgspec.Struct):
     """What comes of a threshold, over the questions that a run answered.
 
     Attributes:
@@ -49,7 +49,7 @@ class Optimum(msgspec.Struct):
     expected_wins: float
 
 
-class Curve(msgspec.Struct):
+class ThresholdCurve(msgspec.Struct):
     """Values over the threshold: step functions, constant from one of ``thresholds`` up to the next.
 
     ``steps`` is the number of all steps; where more than are listed, those listed are some of them, each with its exact
@@ -63,7 +63,7 @@ class Curve(msgspec.Struct):
     win: list[float] | None
 
 
-class RunExplorer(msgspec.Struct):
+class RunThresholds(msgspec.Struct):
     """The threshold explorer of a run.
 
     ``heard``: of its questions, those that a human team heard; ``unscored``: answers without a score on the scale.
@@ -76,13 +76,13 @@ class RunExplorer(msgspec.Struct):
     heard: int
     items: int
     unscored: int
-    outcome: Outcome
+    outcome: ThresholdOutcome
     optimum: Optimum | None
-    curve: Curve | None
+    curve: ThresholdCurve | None
     missing: dict[str, str]
 
 
-class Explorer(msgspec.Struct):
+class ThresholdExplorer(msgspec.Struct):
     """The threshold explorer.
 
     ``scales``: those on which some of its runs have a score; ``human_curve``: h in pi = 1 - h, None under the polynomial.
@@ -93,7 +93,7 @@ class Explorer(msgspec.Struct):
     curve: str
     human_curve: str | None
     missing: str | None
-    runs: list[RunExplorer]
+    runs: list[RunThresholds]
 
 
 class BuzzCurve(msgspec.Struct):
@@ -175,7 +175,7 @@ class FractionAccuracy(msgspec.Struct):
     teams: list[TeamsAccuracy]
 
 
-class RunHabit(msgspec.Struct):
+class RunBuzzRates(msgspec.Struct):
     """How often a run buzzes when its guess is correct, and when not. ``survey_score``: mean over questions, 0 without a buzz."""
 
     run: str
@@ -191,7 +191,7 @@ class RunHabit(msgspec.Struct):
     survey_score: float | None = None
 
 
-class TeamsHabit(msgspec.Struct):
+class TeamBuzzRates(msgspec.Struct):
     """How often teams buzz per clue heard, a mean over teams.
 
     What a team thought before it buzzed is not recorded, so that P(buzz | correct) and P(buzz | incorrect) are missing.
@@ -210,12 +210,12 @@ class TeamsHabit(msgspec.Struct):
     missing: dict[str, str]
 
 
-class Habits(msgspec.Struct):
+class BuzzRates(msgspec.Struct):
     """P(buzz | correct) and P(buzz | incorrect). GRACE sec. 5.1, fig. 6."""
 
     missing: str | None
-    runs: list[RunHabit]
-    teams: list[TeamsHabit]
+    runs: list[RunBuzzRates]
+    teams: list[TeamBuzzRates]
 
 
 class Buzz(msgspec.Struct):
@@ -225,7 +225,7 @@ class Buzz(msgspec.Struct):
     selection: dict[str, list[str]]
     questions: int
     missing: str | None
-    explorer: Explorer
+    explorer: ThresholdExplorer
     curves: BuzzCurves
     accuracy: FractionAccuracy
-    habits: Habits
+    habits: BuzzRates

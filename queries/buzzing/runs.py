@@ -10,14 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.buzzing.clues import Board, Ints, read_board
+from queries.buzzing.clues import ClueTable, Ints, read_clue_table
 from queries.buzzing.rules import Rules
 from queries.engine import run_columns
 from queries.engine.evidence import Run
 from queries.engine.select import chosen, taken
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.buzzing import Best, Passing, Steps, best, buzzpoints, not_answered, passing, steps
-from queries.metrics.kernels.rooms import points
+from queries.metrics.kernels.buzzing import (
+    Buzzpoints,
+    StepFunction,
+    ThresholdInterval,
+    best_thresholds,
+    buzzpoints_at,
+    chance_unanswered,
+    possible_buzzpoints,
+    totals_by_threshold,
+)
+from queries.metrics.kernels.opponents import expected_points
 from queries.selection import Selection
 
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
@@ -27,11 +36,11 @@ UNREAD = "only datasets of kind incremental, whose questions are read clue by cl
 
 
 @dataclass(frozen=True)
-class Said:
+class RunBuzzing:
     """What one run said, by question and clue: question, row of the clue on the board, score and correctness, each (items,)."""
 
     run: Run
-    board: Board
+    board: ClueTable
     rules: Rules
     question: Ints
     at: Ints
@@ -44,9 +53,9 @@ class Said:
         return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
 
     @cached_property
-    def passing(self) -> Passing:
+    def passing(self) -> Buzzpoints:
         """Its possible buzzpoints."""
-        return passing(self.question, self.score)
+        return possible_buzzpoints(self.question, self.score)
 
     @cached_property
     def heard(self) -> NDArray[np.bool_]:
@@ -56,7 +65,9 @@ class Said:
     @cached_property
     def wins(self) -> Floats:
         """Of every item, what a buzz there adds to expected wins: pi(f) y. NaN where pi is unknown."""
-        pi = not_answered(self.board.revealed[self.at]) if self.rules.curve == "polynomial" else 1 - self.board.human[self.at]
+        pi = (
+            chance_unanswered(self.board.revealed[self.at]) if self.rules.curve == "polynomial" else 1 - self.board.human[self.at]
+        )
         return pi * self.correct
 
     @cached_property
@@ -65,20 +76,20 @@ class Said:
         return len(self.questions) if self.rules.curve == "polynomial" else int(self.heard.sum())
 
     @cached_property
-    def steps(self) -> Steps:
+    def steps(self) -> StepFunction:
         """Totals of expected wins, system score and wins against people, shape (thresholds, 3), over the threshold."""
         rows = self.passing.rows
         at, correct = self.at[rows], self.correct[rows]
         met = self.board.room
-        worth = np.stack([self.wins[rows], points(met, correct, at), correct * met.first[at]], axis=-1)
-        return steps(self.passing, np.nan_to_num(worth), FLOOR[self.rules.scale])
+        worth = np.stack([self.wins[rows], expected_points(met, correct, at), correct * met.first[at]], axis=-1)
+        return totals_by_threshold(self.passing, np.nan_to_num(worth), FLOOR[self.rules.scale])
 
     @cached_property
-    def optimum(self) -> Best | None:
+    def optimum(self) -> ThresholdInterval | None:
         """The thresholds with the greatest expected wins; None where these or all scores are missing."""
         if not self.counted or not self.scored:
             return None
-        return best(self.steps.thresholds, self.steps.totals[:, 0] / self.counted)
+        return best_thresholds(self.steps.thresholds, self.steps.totals[:, 0] / self.counted)
 
     @property
     def scored(self) -> bool:
@@ -93,15 +104,15 @@ class Said:
         asked = self.rules.of(self.run.run)
         if asked is not None or self.optimum is None:
             return asked
-        return representative(self.optimum)
+        return representative_threshold(self.optimum)
 
     @cached_property
     def buzzes(self) -> Ints | None:
         """Rows of its buzzes at the threshold in use."""
-        return None if self.threshold is None else buzzpoints(self.passing, self.threshold)
+        return None if self.threshold is None else buzzpoints_at(self.passing, self.threshold)
 
 
-def representative(found: Best) -> float:
+def representative_threshold(found: ThresholdInterval) -> float:
     """A threshold of an interval: its lower end; where that is -inf, 1 below its upper end, or 0."""
     if np.isfinite(found.low):
         return found.low
@@ -109,16 +120,16 @@ def representative(found: Best) -> float:
 
 
 @dataclass(frozen=True)
-class Play:
+class BuzzingData:
     """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run."""
 
     missing: str | None
     questions: int
-    board: Board
-    runs: tuple[Said, ...]
+    board: ClueTable
+    runs: tuple[RunBuzzing, ...]
 
 
-def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
+def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzingData:
     """Read it."""
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
@@ -130,12 +141,12 @@ def play(snapshot: Snapshot, selection: Selection, rules: Rules) -> Play:
     missing = None if read and count else UNREAD if not read else "no questions are selected"
     if missing:
         selection = selection.but(questions=())
-    board, positions = read_board(snapshot, selection)
+    board, positions = read_clue_table(snapshot, selection)
     runs = tuple(_said(snapshot, selection, rules, board, positions))
-    return Play(missing, count, board, runs)
+    return BuzzingData(missing, count, board, runs)
 
 
-def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, positions: Ints) -> Iterator[Said]:
+def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: ClueTable, positions: Ints) -> Iterator[RunBuzzing]:
     with_clauses, parameters = chosen(selection)
     found = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
     runs = [Run(*row) for row in found]
@@ -155,4 +166,4 @@ def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: Board, 
             kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
             items, question, at = items[kept], question[kept], at[kept]
         if len(items):
-            yield Said(run, board, rules, question, at, score[items], said.correct[items])
+            yield RunBuzzing(run, board, rules, question, at, score[items], said.correct[items])

@@ -29,7 +29,7 @@ DIGITS = 12  # kept of an interval's ends: below that, the order of a sum shows,
 
 
 @lru_cache(maxsize=16)
-def weights(clusters: int) -> NDArray[np.uint8]:
+def resampling_weights(clusters: int) -> NDArray[np.uint8]:
     """How often each cluster is drawn in each replicate, shape (REPLICATES, clusters); each row sums to ``clusters``."""
     random = np.random.default_rng((SEED, clusters))
     drawn = np.empty((REPLICATES, clusters), dtype=np.uint8)  # a count above 255 has no chance where it would be possible
@@ -41,7 +41,7 @@ def weights(clusters: int) -> NDArray[np.uint8]:
 @lru_cache(maxsize=2)
 def _floats(clusters: int) -> Floats:
     """The same as floats, 40 MB at most, for products: those of many pairs of runs would convert them each time."""
-    return weights(clusters).astype(float)
+    return resampling_weights(clusters).astype(float)
 
 
 @lru_cache(maxsize=16)
@@ -52,12 +52,12 @@ def clusters(questions: int) -> NDArray[np.int64]:
     return np.random.default_rng((SEED, questions)).permutation(questions) % MOST_CLUSTERS
 
 
-def drawn_from(questions: int) -> int:
+def cluster_count(questions: int) -> int:
     """Number of clusters that the replicates of a selection of so many questions draw from."""
     return min(questions, MOST_CLUSTERS)
 
 
-def interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Percentile interval of each column, and the replicates it comes from: those in which the value is defined.
 
     Percentiles are interpolated linearly; an end is NaN where no replicate is defined.
@@ -107,7 +107,7 @@ def p_value(differences: Floats) -> Floats:
     return np.where(count > 0, found, np.nan)
 
 
-def differ(differences: Floats, level: float) -> NDArray[np.bool_]:
+def differs_from_zero(differences: Floats, level: float) -> NDArray[np.bool_]:
     """Whether the ``p_value`` of each column is below a level, shape (k,): by counting, which mostly says enough.
 
     Args:
@@ -134,7 +134,7 @@ def holm(p_values: Floats) -> Floats:
     return found
 
 
-def draw(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | Sparse) -> Floats:
+def resample(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | Sparse) -> Floats:
     """Totals of a column per replicate and run: one product of the weights with the column laid out by cluster and run.
 
     Args:
@@ -204,7 +204,7 @@ def _cut(copies: NDArray[np.uint8], confidence: Floats, correct: Floats, count: 
 
 def _spread(cluster: NDArray[np.int64], drawn_from: int) -> Iterator[NDArray[np.uint8]]:
     """How often each item is drawn, shape (some replicates, items), so many replicates at a time as memory should hold."""
-    drawn, rows = weights(drawn_from), max(1, AT_ONCE // max(len(cluster), 1))
+    drawn, rows = resampling_weights(drawn_from), max(1, AT_ONCE // max(len(cluster), 1))
     return (drawn[start : start + rows, cluster] for start in range(0, len(drawn), rows))
 
 

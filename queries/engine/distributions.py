@@ -302,7 +302,7 @@ def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[
     """
     if conventions.mass_bins is None:
         return bin_of(shares), BINS
-    order, of_ordered = bins.mass_bin_of(shares, parts, conventions.mass_bins)
+    order, of_ordered = bins.assign_mass_bins(shares, parts, conventions.mass_bins)
     found = np.empty(len(shares), dtype=np.int64)
     found[order] = of_ordered
     return found, conventions.mass_bins

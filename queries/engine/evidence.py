@@ -18,16 +18,16 @@ from data.store.generations import Snapshot
 from queries.engine import distributions, select
 from queries.engine.bootstrap import (
     REPLICATES,
+    cluster_count,
     clusters,
-    draw,
-    drawn_from,
     mass_bins_replicates,
     pairs_replicates,
+    resample,
 )
 from queries.engine.run_columns import Floats, Sparse, added, bin_columns, dense, numbers
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
-from queries.metrics.metric import as_they_are
+from queries.metrics.metric import unchanged_sums
 from queries.selection import Selection
 
 DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
@@ -98,7 +98,7 @@ class Evidence:
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
         contributions = self._contributions(metric)
-        if metric.contributions is as_they_are:  # metrics share them
+        if metric.contributions is unchanged_sums:  # metrics share them
             for name in contributions.keys() - self._totals.keys():
                 self._totals[name] = self._total(contributions[name])
             totals = {name: self._totals[name] for name in contributions}
@@ -122,7 +122,7 @@ class Evidence:
             return self._by_run(lambda run: pairs_replicates(metric, *run))
         contributions = self._contributions(metric)
         mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
-        plain = metric.contributions is as_they_are
+        plain = metric.contributions is unchanged_sums
         totals = {
             name: self._drawn(values, name if plain else None) for name, values in contributions.items() if name not in mass
         }
@@ -186,7 +186,8 @@ class Evidence:
             rows = slice(self.starts[first], self.ends[runs.stop - 1])
             cluster, at, many = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
             drawn = {
-                name: of_parts(draw(cluster, at, many, self._drawn_from, column[rows])) for name, column in contributions.items()
+                name: of_parts(resample(cluster, at, many, self._drawn_from, column[rows]))
+                for name, column in contributions.items()
             }
             replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
         return values, replicates
@@ -223,7 +224,7 @@ class Evidence:
     def _contributions(self, metric: Metric) -> dict[str, Floats | Sparse]:
         columns = self.sums | (bin_columns(self.bins) if self.bins is not None else {})
         read = {name: columns[name] for name in metric.reads(self.conventions)}
-        if metric.contributions is as_they_are:
+        if metric.contributions is unchanged_sums:
             return read
         return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
 
@@ -235,7 +236,7 @@ class Evidence:
             name: under which it is kept for the next metric that needs it; None where it is the metric's own.
         """
         if name is None or name not in self._resampled:
-            drawn = draw(self._clusters, self._run_of_rows, len(self.runs), self._drawn_from, values)
+            drawn = resample(self._clusters, self._run_of_rows, len(self.runs), self._drawn_from, values)
             if name is None:
                 return drawn
             self._resampled[name] = drawn
@@ -264,7 +265,7 @@ class Evidence:
     @property
     def _drawn_from(self) -> int:
         """Number of clusters that replicates draw from."""
-        return drawn_from(self.selected)
+        return cluster_count(self.selected)
 
     @cached_property
     def _run_of_rows(self) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ import numpy as np
 
 from data.human_curves import CURVES
 from data.statistics import Items, bin_sums, sums
-from queries.metrics.metric import Axiom, Conventions, Item, Metric
+from queries.metrics.metric import Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
     "U": "Underconfidence costs: raising the confidence of a correct item, everything else equal, makes the measure strictly "
@@ -48,7 +48,7 @@ READING = (
 SAME = 1e-12  # a change smaller than this is rounding
 
 
-def measured(metric: Metric, items: Sequence[Item], conventions: Conventions | None = None) -> float:
+def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conventions | None = None) -> float:
     """The metric over some items, each a question of its own with one clue that nobody has solved; difficulty runs from 0 up.
 
     Args:

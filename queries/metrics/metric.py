@@ -16,8 +16,8 @@ Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
 Axiom = Literal["U", "O", "UO"]  # see queries.metrics.axioms
-Item = tuple[float, float]  # confidence, correctness
-HUMAN = CURVES
+ItemPair = tuple[float, float]  # confidence, correctness
+HUMAN_CURVES = CURVES
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ Pairs = Callable[[Floats, Floats, Floats], Floats]
 Reads = Callable[[Conventions], tuple[str, ...]]
 
 
-def as_they_are(sums: Sums, conventions: Conventions) -> Sums:
+def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
     """Contributions of an item-level metric: the sums over each question's items, which add up."""
     return sums
 
@@ -61,7 +61,7 @@ class Counterexample:
         to: its confidence afterwards.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[ItemPair, ...]
     item: int
     to: float
 
@@ -71,13 +71,13 @@ class Counterexample:
         return "U" if self.items[self.item][1] == 1 else "O"
 
     @property
-    def after(self) -> tuple[Item, ...]:
+    def after(self) -> tuple[ItemPair, ...]:
         """The items with the change."""
         return tuple((self.to if index == self.item else c, y) for index, (c, y) in enumerate(self.items))
 
 
 @dataclass(frozen=True)
-class Measure:
+class AnalysisMetric:
     """An entry of the catalogue that is no function of sums over questions: an analysis of its own computes it.
 
     Attributes:
@@ -153,7 +153,7 @@ class Metric:
     needs: tuple[Need, ...]
     reads: Reads
     value: Value
-    contributions: Contributions = as_they_are
+    contributions: Contributions = unchanged_sums
     caveat: str = ""
     undefined: str = "no items are selected"
     level: Literal["item", "question"] = "item"

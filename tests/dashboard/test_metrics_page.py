@@ -9,11 +9,11 @@ import pytest
 from dashboard.service import service
 from dashboard.view import VIEWS, look
 from queries.leaderboard import leaderboard
-from queries.metrics import FAMILIES, METRICS, NOTES, Measure
+from queries.metrics import FAMILIES, METRICS, NOTES, AnalysisMetric
 from queries.published import published
 
 ENTRIES = [entry for _, _, entries in FAMILIES.values() for entry in entries]
-MEASURES = [entry for entry in ENTRIES if isinstance(entry, Measure)]
+MEASURES = [entry for entry in ENTRIES if isinstance(entry, AnalysisMetric)]
 
 
 def table(client, address):

@@ -8,7 +8,7 @@ from test_every_page import drawn, plain, walk
 
 from dashboard import cached_queries
 from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
-from queries.sparklines import Known, Said, Spark
+from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
 
 
 def grid(app, query):
@@ -142,9 +142,13 @@ def test_a_small_figure_point_by_point():
     """Half revealed is the middle of what the margins leave; confidence 1 is at the top, 0 at the bottom."""
     middle, end = LEFT + (WIDTH - LEFT - RIGHT) / 2, WIDTH - RIGHT
     top, bottom, half = EDGE, HEIGHT - EDGE, HEIGHT / 2
-    spark = Spark(
-        {"a": Said([0.5, 1.0], [0.0, 1.0], 1.0), "b": Said([0.5, 1.0], [0.5, 0.5], 0.25), "grey": Said([1.0], [1.0], 1.0)},
-        Known([0.5, 1.0], [0.0, 1.0]),
+    spark = QuestionSparklines(
+        {
+            "a": RunSparkline([0.5, 1.0], [0.0, 1.0], 1.0),
+            "b": RunSparkline([0.5, 1.0], [0.5, 0.5], 0.25),
+            "grey": RunSparkline([1.0], [1.0], 1.0),
+        },
+        HumanSparkline([0.5, 1.0], [0.0, 1.0]),
     )
     found = spark_figure(spark, {"a": "A", "b": "B <b>"}, {"a": "red", "b": "blue"})
 
@@ -165,15 +169,15 @@ def test_a_small_figure_point_by_point():
 def test_a_small_figure_of_many_clues_keeps_its_ends():
     count = 200
     revealed = [(index + 1) / count for index in range(count)]
-    found = spark_figure(Spark({"a": Said(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
+    found = spark_figure(QuestionSparklines({"a": RunSparkline(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
     assert found["runs"][0]["path"].count(" L") == MOST - 1
     assert (found["runs"][0]["x"], found["runs"][0]["y"]) == (WIDTH - RIGHT, EDGE)
     assert "200 clues" in found["label"] and found["people"] is None
 
 
 def test_nothing_to_draw_is_no_figure():
-    assert spark_figure(Spark({}, None), {"a": "A"}, {"a": "red"}) is None
-    assert spark_figure(Spark({"a": Said([1.0], [1.0], 1.0)}, None), {}, {}) is None
+    assert spark_figure(QuestionSparklines({}, None), {"a": "A"}, {"a": "red"}) is None
+    assert spark_figure(QuestionSparklines({"a": RunSparkline([1.0], [1.0], 1.0)}, None), {}, {}) is None
 
 
 @pytest.mark.parametrize("bad", ["brier:nobody-nobody", "wrong:nobody", "wrong:{0}-{1}", "brier:{0}-{0}", "beauty:{0}-{1}"])

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from queries.metrics import HUMAN, Conventions
+from queries.metrics import HUMAN_CURVES, Conventions
 from queries.selection import BINNINGS, Selection
 
 ENDS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0]) | st.floats(0, 1)
@@ -33,7 +33,7 @@ def selections(facets):
         conventions=st.builds(
             Conventions,
             binning=st.sampled_from([*BINNINGS, "mass2", "mass3", "mass100"]),
-            human=st.sampled_from([None, *HUMAN]),
+            human=st.sampled_from([None, *HUMAN_CURVES]),
             beta=st.just(1.0) | st.floats(0.001, 1000),
         ),
     )

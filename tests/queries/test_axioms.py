@@ -8,14 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from data.statistics import pooled
-from queries.catalogue import catalogue
-from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
-from queries.metrics.axioms import AXIOMS, better, measured
+from queries.metric_definitions import metric_definitions
+from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
+from queries.metrics.axioms import AXIOMS, better, value_of_items
 
 ASKED = [metric for metric in METRICS if metric.judges_confidence and metric.axioms is not None]
 HELD = [(metric, axiom) for metric in ASKED for axiom in ("U", "O") if axiom in metric.axioms]
 BROKEN = [(metric, axiom) for metric in ASKED for axiom in ("U", "O") if axiom not in metric.axioms]
-CONVENTIONS = [Conventions(binning, human) for binning in ("width10", "width10+1") for human in (None, *HUMAN)]
+CONVENTIONS = [Conventions(binning, human) for binning in ("width10", "width10+1") for human in (None, *HUMAN_CURVES)]
 # Steps coarse enough that every change is seen past the rounding, with both ends of the range among them.
 CONFIDENCE = st.integers(0, 64).map(lambda k: k / 64) | st.integers(0, 100).map(lambda k: k / 100)
 
@@ -82,7 +82,7 @@ def test_no_counterexample_is_found(metric, axiom):
         if metric.key == "hmr":
             over, under = rewards(before)
             assume((over if axiom == "U" else under) > 0)  # its condition
-        assert better(metric, measured(metric, before), measured(metric, after))
+        assert better(metric, value_of_items(metric, before), value_of_items(metric, after))
 
     search()
 
@@ -94,23 +94,23 @@ def test_with_both_only_certainty_in_the_right_places_is_best(metric, items):
     assume(len({y for _, y in items}) == 2)
     perfect = [(float(y), y) for _, y in items]
     if items == perfect:
-        assert measured(metric, items) == measured(metric, perfect)
+        assert value_of_items(metric, items) == value_of_items(metric, perfect)
     else:
-        assert better(metric, measured(metric, items), measured(metric, perfect))
+        assert better(metric, value_of_items(metric, items), value_of_items(metric, perfect))
 
 
 def test_one_half_alone_reaches_the_best_value_without_the_other():
     never_confident = [(0.0, 1), (0.0, 0)]
-    assert measured(CATALOGUE["r_over"], never_confident) == 1
-    assert measured(CATALOGUE["r_under"], [(1.0, 1), (1.0, 0)]) == 1
-    assert measured(CATALOGUE["hmr"], never_confident) == 0
+    assert value_of_items(CATALOGUE["r_over"], never_confident) == 1
+    assert value_of_items(CATALOGUE["r_under"], [(1.0, 1), (1.0, 0)]) == 1
+    assert value_of_items(CATALOGUE["hmr"], never_confident) == 0
 
 
 @settings(max_examples=200, deadline=None)
 @given(shifts("U") | shifts("O"))
 def test_hmr_is_never_worse_and_stays_0_only_while_the_other_reward_is_0(drawn):
     before, after = drawn
-    values = [measured(CATALOGUE["hmr"], items) for items in drawn]
+    values = [value_of_items(CATALOGUE["hmr"], items) for items in drawn]
     assert values[1] >= values[0] - 1e-12
     if values[1] <= values[0] + 1e-12:
         assert min(rewards(before)) == 0 and min(rewards(after)) == 0
@@ -118,15 +118,15 @@ def test_hmr_is_never_worse_and_stays_0_only_while_the_other_reward_is_0(drawn):
 
 def test_hmr_where_a_reward_is_0():
     items = [(0.5, 1), (1.0, 0)]
-    assert measured(CATALOGUE["hmr"], items) == measured(CATALOGUE["hmr"], [(0.9, 1), (1.0, 0)]) == 0
+    assert value_of_items(CATALOGUE["hmr"], items) == value_of_items(CATALOGUE["hmr"], [(0.9, 1), (1.0, 0)]) == 0
     # Both at once: R_O = 0.5, R_U = 0.9, HMR = 2 x 0.45 / 1.4.
-    assert measured(CATALOGUE["hmr"], [(0.9, 1), (0.5, 0)]) == pytest.approx(0.9 / 1.4, abs=1e-12)
+    assert value_of_items(CATALOGUE["hmr"], [(0.9, 1), (0.5, 0)]) == pytest.approx(0.9 / 1.4, abs=1e-12)
 
 
 @settings(max_examples=200, deadline=None)
 @given(shifts("U") | shifts("O"))
 def test_auroc_is_never_worse(drawn):
-    before, after = (measured(CATALOGUE["auroc"], items) for items in drawn)
+    before, after = (value_of_items(CATALOGUE["auroc"], items) for items in drawn)
     assert after >= before - 1e-12
 
 
@@ -182,7 +182,7 @@ def test_the_counterexample_refutes(metric, axiom):
     assert y == same and (after > before if axiom == "U" else after < before) and 0 <= after <= 1
     assert {y for _, y in one.items} == {0, 1}
     assert [a for i, a in enumerate(one.items) if i != one.item] == [a for i, a in enumerate(one.after) if i != one.item]
-    values = measured(metric, one.items), measured(metric, one.after)
+    values = value_of_items(metric, one.items), value_of_items(metric, one.after)
     assert np.isfinite(values).all()
     assert not better(metric, *values)
 
@@ -193,19 +193,19 @@ def test_the_counterexample_refutes(metric, axiom):
 @pytest.mark.parametrize("axiom", ["U", "O"])
 def test_they_can_even_get_worse(key, axiom):
     (one,) = [one for one in CATALOGUE[key].counterexamples if one.axiom == axiom]
-    assert better(CATALOGUE[key], measured(CATALOGUE[key], one.after), measured(CATALOGUE[key], one.items))
+    assert better(CATALOGUE[key], value_of_items(CATALOGUE[key], one.after), value_of_items(CATALOGUE[key], one.items))
 
 
 def test_the_counterexample_of_ece_by_hand():
     # One right, one wrong, both at 0.6: mean c 0.6 against 0.5. The right one at 0.68: mean c 0.64, still one bin.
     (up,) = [one for one in CATALOGUE["ece"].counterexamples if one.axiom == "U"]
     assert (up.items, up.item, up.to) == (((0.6, 1), (0.6, 0)), 0, 0.68)
-    assert measured(CATALOGUE["ece"], up.items) == pytest.approx(0.1, abs=1e-12)
-    assert measured(CATALOGUE["ece"], up.after) == pytest.approx(0.14, abs=1e-12)
+    assert value_of_items(CATALOGUE["ece"], up.items) == pytest.approx(0.1, abs=1e-12)
+    assert value_of_items(CATALOGUE["ece"], up.after) == pytest.approx(0.14, abs=1e-12)
 
 
 def test_the_answer_shows_them_in_numbers():
-    entries = {entry.key: entry for entry in catalogue().metrics}
+    entries = {entry.key: entry for entry in metric_definitions().metrics}
     assert entries["accuracy"].axioms is None and entries["uncertainty"].axioms is None
     assert entries["hmr"].axioms.satisfied == ["U", "O", "UO"] and entries["hmr"].axioms.where
     (first, second) = entries["ece"].axioms.counterexamples
@@ -216,8 +216,8 @@ def test_the_answer_shows_them_in_numbers():
 def test_what_is_measured_is_the_metric():
     items = [(0.9, 1), (0.2, 0), (0.7, 0), (0.4, 1)]
     # (0.01 + 0.04 + 0.49 + 0.36) / 4; R_O = 1 - 0.45, R_U = 0.65; difficulty 0, 1/3, 2/3, 1 against c - y = -0.1, 0.2, 0.7, -0.6.
-    assert measured(CATALOGUE["brier"], items) == pytest.approx(0.225, abs=1e-12)
-    assert measured(CATALOGUE["hmr"], items) == pytest.approx(2 * 0.55 * 0.65 / 1.2, abs=1e-12)
+    assert value_of_items(CATALOGUE["brier"], items) == pytest.approx(0.225, abs=1e-12)
+    assert value_of_items(CATALOGUE["hmr"], items) == pytest.approx(2 * 0.55 * 0.65 / 1.2, abs=1e-12)
     slope = np.polyfit([0, 1 / 3, 2 / 3, 1], [-0.1, 0.2, 0.7, -0.6], 1)[0]
-    assert measured(CATALOGUE["hard_easy_slope"], items) == pytest.approx(slope, abs=1e-12)
-    assert math.isnan(measured(CATALOGUE["macro_ce"], [(0.5, 1)]))
+    assert value_of_items(CATALOGUE["hard_easy_slope"], items) == pytest.approx(slope, abs=1e-12)
+    assert math.isnan(value_of_items(CATALOGUE["macro_ce"], [(0.5, 1)]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store.generations import open_store
-from queries.breakdown import BY, breakdown
+from queries.breakdown import BREAKDOWN_FIELDS, breakdown
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
@@ -41,7 +41,7 @@ def same(cell, other):
 
 
 @settings(max_examples=50, deadline=None)
-@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BY))
+@given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BREAKDOWN_FIELDS))
 def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, data, dataset, by):
     selection = data.draw(selections(offered[dataset]))
     found = breakdown(snapshot, selection, by, METRICS)
@@ -139,7 +139,7 @@ def test_intervals_within_parts(snapshot, rows):
     assert any(cell.replicates < 1000 for part in found.parts for row in part.rows for cell in row.metrics.values() if cell.low)
 
 
-@pytest.mark.parametrize("by", BY)
+@pytest.mark.parametrize("by", BREAKDOWN_FIELDS)
 @pytest.mark.parametrize("intervals", [False, True])
 def test_nothing_selected(snapshot, by, intervals):
     assert breakdown(snapshot, RELAY.but(q="no such text"), by, METRICS, intervals).parts == []

@@ -17,7 +17,7 @@ from data.importing.staging import ImportOptions
 from data.store.generations import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, Rules, buzz, parse_rules
-from queries.metrics import HUMAN, Conventions
+from queries.metrics import HUMAN_CURVES, Conventions
 from queries.selection import BadRequest, Selection, facets
 from tests.helpers import reference_buzzing as slow
 from tests.helpers.reference_metrics import Rows
@@ -275,7 +275,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
 @given(data=st.data())
 def test_habits_of_people_over_random_selections(snapshot, offered, tossups, data):
     selection = data.draw(selections(offered))
-    said = {group.name: group for group in buzzing.habits(snapshot, selection, Rules()).teams}
+    said = {group.name: group for group in buzzing.buzz_rates(snapshot, selection, Rules()).teams}
     each = {}
     for row in tossups.exposures(selection, "human"):
         name = row["question_id"]
@@ -312,26 +312,32 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
 def test_each_part_is_a_query_of_its_own(snapshot):
     selection, rules = TOSSUPS.but(category=("Arts",)), Rules("logprob", "dataset")
     whole = buzz(snapshot, selection, rules)
-    assert whole.explorer == buzzing.explorer(snapshot, selection, rules)
+    assert whole.explorer == buzzing.threshold_explorer(snapshot, selection, rules)
     assert whole.curves == buzzing.buzz_curves(snapshot, selection, rules)
     assert whole.accuracy == buzzing.accuracy_by_fraction(snapshot, selection)
-    assert whole.habits == buzzing.habits(snapshot, selection, rules)
+    assert whole.habits == buzzing.buzz_rates(snapshot, selection, rules)
     assert msgspec.json.decode(msgspec.json.encode(whole), type=type(whole)) == whole
     assert whole.questions == 7
 
 
-@pytest.mark.parametrize("curve", [None, *HUMAN])
+@pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 def test_the_human_curve_is_named_where_it_counts(snapshot, curve):
     selection = TOSSUPS.but(conventions=Conventions(human=curve))
-    assert buzzing.explorer(snapshot, selection, Rules(curve="dataset")).human_curve == (curve or "team_share")
-    assert buzzing.explorer(snapshot, selection, Rules()).human_curve is None
+    assert buzzing.threshold_explorer(snapshot, selection, Rules(curve="dataset")).human_curve == (curve or "team_share")
+    assert buzzing.threshold_explorer(snapshot, selection, Rules()).human_curve is None
 
 
 def test_a_run_can_have_a_threshold_of_its_own(snapshot):
-    runs = [run.run for run in buzzing.explorer(snapshot, TOSSUPS, Rules()).runs]
+    runs = [run.run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules()).runs]
     rules = Rules(threshold=0.5, thresholds=((runs[1], 0.25),))
-    assert [run.outcome.threshold for run in buzzing.explorer(snapshot, TOSSUPS, rules).runs] == [0.5, 0.25, 0.5, 0.5, 0.5]
-    mixed = buzzing.explorer(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).runs
+    assert [run.outcome.threshold for run in buzzing.threshold_explorer(snapshot, TOSSUPS, rules).runs] == [
+        0.5,
+        0.25,
+        0.5,
+        0.5,
+        0.5,
+    ]
+    mixed = buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(thresholds=((runs[1], 0.25),))).runs
     assert [run.outcome.optimal for run in mixed] == [True, False, True, True, True]
 
 
@@ -339,19 +345,19 @@ def test_it_says_on_which_scales_there_are_scores(snapshot):
     both = snapshot.rows("select distinct model from responses join runs using (run, dataset) where token_logprobs is not null")
     assert "plain" not in {model for (model,) in both} and both
     for rules in (Rules(), Rules("logprob")):
-        assert buzzing.explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]
-        assert buzzing.explorer(snapshot, TOSSUPS.but(model=("plain",)), rules).scales == ["confidence"]
-    assert buzzing.explorer(snapshot, TOSSUPS.but(category=("Nowhere",)), Rules()).scales == []
+        assert buzzing.threshold_explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]
+        assert buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("plain",)), rules).scales == ["confidence"]
+    assert buzzing.threshold_explorer(snapshot, TOSSUPS.but(category=("Nowhere",)), Rules()).scales == []
 
 
 def test_what_is_missing_says_why(snapshot):
-    runs = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
+    runs = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules(curve="dataset")).runs}
     unheard = runs["unheard"]
     assert unheard.heard == 0 and unheard.optimum is None and unheard.outcome.threshold is None
     assert "no human team" in unheard.missing["expected_wins"] and "give one" in unheard.missing["threshold"]
-    polynomial = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules()).runs}["unheard"]
+    polynomial = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules()).runs}["unheard"]
     assert polynomial.outcome.expected_wins is not None and set(polynomial.missing) == {"score", "win", "loss", "unsure"}
-    logprob = {run.model: run for run in buzzing.explorer(snapshot, TOSSUPS, Rules("logprob")).runs}
+    logprob = {run.model: run for run in buzzing.threshold_explorer(snapshot, TOSSUPS, Rules("logprob")).runs}
     assert "log-probabilities" in logprob["plain"].missing["threshold"] and logprob["plain"].curve is None
     never = runs["never"]  # a confidence of 0 passes no threshold
     assert (never.outcome.buzzes, never.outcome.expected_wins, never.optimum.until) == (0, 0, None)
@@ -371,9 +377,9 @@ def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reas
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
-    (whole,) = buzzing.explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    (whole,) = buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
     monkeypatch.setattr("queries.buzzing.thresholds.MOST_STEPS", 5)
-    (thin,) = buzzing.explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    (thin,) = buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
     assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
     assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum
     assert thin.optimum.threshold in thin.curve.thresholds

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queries.metrics.kernels import buzzing, rooms
+from queries.metrics.kernels import buzzing, opponents
 from tests.helpers import reference_buzzing as slow
 
 MANY = settings(max_examples=150, deadline=None)
@@ -49,39 +49,41 @@ def rows_of(questions, tau):
 
 
 def test_the_polynomial_is_1_at_the_start_and_0_3875_at_the_end():
-    assert buzzing.not_answered(0) == 1
-    assert buzzing.not_answered(1) == pytest.approx(0.3875, abs=1e-15)  # 1 + 0.0775 - 1.278 + 0.588
-    assert buzzing.not_answered(0.5) == pytest.approx(0.79275, abs=1e-15)  # 1 + 0.03875 - 0.3195 + 0.0735
-    assert np.all((buzzing.not_answered(np.linspace(0, 1, 101)) > 0.38) & (buzzing.not_answered(np.linspace(0, 1, 101)) < 1.01))
+    assert buzzing.chance_unanswered(0) == 1
+    assert buzzing.chance_unanswered(1) == pytest.approx(0.3875, abs=1e-15)  # 1 + 0.0775 - 1.278 + 0.588
+    assert buzzing.chance_unanswered(0.5) == pytest.approx(0.79275, abs=1e-15)  # 1 + 0.03875 - 0.3195 + 0.0735
+    assert np.all(
+        (buzzing.chance_unanswered(np.linspace(0, 1, 101)) > 0.38) & (buzzing.chance_unanswered(np.linspace(0, 1, 101)) < 1.01)
+    )
 
 
 def test_a_buzz_is_strictly_above_the_threshold():
     question, score, _ = arrays([[(0.2, 0), (0.5, 1), (0.5, 1), (0.9, 1)]])
-    found = buzzing.passing(question, score)
+    found = buzzing.possible_buzzpoints(question, score)
     assert [found.rows.tolist(), found.low.tolist(), found.high.tolist()] == [[0, 1, 3], [-math.inf, 0.2, 0.5], [0.2, 0.5, 0.9]]
-    assert [buzzing.buzzpoints(found, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
+    assert [buzzing.buzzpoints_at(found, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
 
 
 def test_log_probabilities_pass_thresholds_below_0():
     # GPT's -0.03 and Mistral's -0.05: sums of token log-probabilities per clue.
-    found = buzzing.passing(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
-    assert buzzing.buzzpoints(found, -0.03).tolist() == [2]
-    assert buzzing.buzzpoints(found, -0.05).tolist() == [1]  # -0.05 is not above -0.05
-    assert buzzing.buzzpoints(found, -0.06).tolist() == [1, 3]
+    found = buzzing.possible_buzzpoints(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
+    assert buzzing.buzzpoints_at(found, -0.03).tolist() == [2]
+    assert buzzing.buzzpoints_at(found, -0.05).tolist() == [1]  # -0.05 is not above -0.05
+    assert buzzing.buzzpoints_at(found, -0.06).tolist() == [1, 3]
 
 
 @MANY
 @given(QUESTIONS, TAU)
 def test_buzzpoints_are_the_first_clues_above_the_threshold(questions, tau):
     question, score, _ = arrays(questions)
-    assert buzzing.buzzpoints(buzzing.passing(question, score), tau).tolist() == rows_of(questions, tau)
+    assert buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), tau).tolist() == rows_of(questions, tau)
 
 
 def curve_of(questions):
     question, score, correct = arrays(questions)
     revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
-    found = buzzing.passing(question, score)
-    return buzzing.steps(found, (buzzing.not_answered(revealed) * correct)[found.rows] / len(questions), 0.0)
+    found = buzzing.possible_buzzpoints(question, score)
+    return buzzing.totals_by_threshold(found, (buzzing.chance_unanswered(revealed) * correct)[found.rows] / len(questions), 0.0)
 
 
 @MANY
@@ -95,7 +97,7 @@ def test_expected_wins_at_every_threshold(questions, tau):
 @given(QUESTIONS, st.lists(TAU, max_size=5))
 def test_no_threshold_is_better_than_the_best(questions, tried):
     thresholds, wins = curve_of(questions)
-    low, high = buzzing.best(thresholds, wins)
+    low, high = buzzing.best_thresholds(thresholds, wins)
     plain = plainly(questions)
     inside = [low, min(math.nextafter(high, -1), 1.0)] if math.isfinite(high) else [low, 1.0]
     greatest = max(slow.expected_wins(plain, tau, "polynomial") for tau in slow.thresholds(plain, 0.0))
@@ -113,11 +115,11 @@ def test_the_best_threshold_by_hand():
     thresholds, wins = curve_of([[(0.4, 0), (0.8, 1)], [(0.6, 1), (0.7, 0)]])
     assert thresholds.tolist() == [0, 0.4, 0.6, 0.7, 0.8]
     assert wins.tolist() == pytest.approx([0.396375, 0.590125, 0.19375, 0.19375, 0], abs=1e-15)
-    assert buzzing.best(thresholds, wins) == (0.4, 0.6)
+    assert buzzing.best_thresholds(thresholds, wins) == (0.4, 0.6)
 
 
 def test_where_nothing_can_be_won_every_threshold_is_best():
-    assert buzzing.best(*curve_of([[(0.4, 0), (0.8, 0)]])) == (0, math.inf)
+    assert buzzing.best_thresholds(*curve_of([[(0.4, 0), (0.8, 0)]])) == (0, math.inf)
     thresholds, wins = curve_of([[(None, 1)], [(0.0, 1)]])  # a confidence of 0 passes no threshold
     assert [thresholds.tolist(), wins.tolist()] == [[0], [0]]
 
@@ -137,7 +139,9 @@ def test_the_order_of_questions_changes_nothing(questions, chance):
 def test_later_guesses_do_not_count():
     # Two clues seen, wrong then right with a buzz; the third is not. The other question: right and wrong, no buzz.
     question, score, correct = arrays([[(0.1, 0), (0.9, 1), (1.0, 1)], [(0.2, 1), (0.3, 0)]])
-    found = buzzing.habit(question, correct, buzzing.buzzpoints(buzzing.passing(question, score), 0.5))
+    found = buzzing.conditional_buzzes(
+        question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), 0.5)
+    )
     assert found == (2, 2, 1, 0)
     assert (found.given_correct, found.given_incorrect) == (0.5, 0)
 
@@ -146,7 +150,9 @@ def test_later_guesses_do_not_count():
 @given(QUESTIONS, TAU)
 def test_habits_are_what_their_definition_says(questions, tau):
     question, score, correct = arrays(questions)
-    found = buzzing.habit(question, correct, buzzing.buzzpoints(buzzing.passing(question, score), tau))
+    found = buzzing.conditional_buzzes(
+        question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), tau)
+    )
     expected = slow.habit(plainly(questions), tau)
     for name in ("given_correct", "given_incorrect"):
         value = getattr(found, name)
@@ -169,7 +175,7 @@ def test_survey_score(seen, correct, score):
 def test_the_answer_in_force(questions, mark):
     question, _, correct = arrays(questions)
     revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
-    rows = buzzing.in_force(question, revealed, mark)
+    rows = buzzing.latest_responses(question, revealed, mark)
     accuracy, count = slow.by_fraction(plainly(questions), mark)
     assert len(rows) == count
     assert accuracy is None or correct[rows].mean() == pytest.approx(accuracy)
@@ -198,7 +204,9 @@ def room_of(*questions):
             counts["incorrect"].append(sum(not right for _, right in inside))
             counts["late"].append(sum(right and word == 30 for word, right in inside))
             counts["left"].append(sum(buzz is None and heard is not None and start <= heard < end for buzz, heard in teams))
-    return rooms.room(np.repeat(np.arange(len(questions)), 3), **{name: np.array(c, float) for name, c in counts.items()})
+    return opponents.meet_opponents(
+        np.repeat(np.arange(len(questions)), 3), **{name: np.array(c, float) for name, c in counts.items()}
+    )
 
 
 @MANY
@@ -213,7 +221,7 @@ def test_a_room_enumerates_its_teams(questions, y):
                 continue
             asked = slow.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
             score, win, _, unsure = slow.against(asked, 0.5)
-            assert rooms.points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
+            assert opponents.expected_points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
             assert y * met.first[row] == pytest.approx(win, abs=1e-12)
             assert y * met.unsure[row] == pytest.approx(unsure, abs=1e-12)
             _, _, people, _ = slow.against(asked, 1.0)  # nothing is above 1: no buzz
@@ -229,9 +237,9 @@ def test_a_room_by_hand():
     assert met.unsure.tolist() == [0, 1 / 4, 1 / 4]
     assert met.people.tolist() == [1 / 2] * 3
     # Certainly right at the second clue: 10 x 3/4. Certainly wrong: -5 against the two that had not buzzed, of four.
-    assert rooms.points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
+    assert opponents.expected_points(met, np.array([1.0, 0.0]), np.array([1, 1])).tolist() == [7.5, -2.5]
     # Wrong at the end costs nothing.
-    assert rooms.points(met, np.array([0.0]), np.array([2])).tolist() == [0]
+    assert opponents.expected_points(met, np.array([0.0]), np.array([2])).tolist() == [0]
 
 
 @MANY
@@ -239,7 +247,7 @@ def test_a_room_by_hand():
 def test_buzzes_up_to_a_fraction(buzzes):
     grid = np.arange(51) / 50
     at, weight = np.array([word / 30 for word, _ in buzzes]), np.array([y for _, y in buzzes])
-    found = rooms.up_to(at, weight, grid)
+    found = opponents.cumulative_weight(at, weight, grid)
     for fraction, value in zip(grid.tolist(), found.tolist(), strict=True):
         assert value == pytest.approx(slow.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
     assert found[-1] == pytest.approx(sum(weight)) and np.all(np.diff(found) >= -1e-12)
@@ -249,11 +257,11 @@ def test_buzzes_up_to_a_fraction(buzzes):
 @given(st.lists(st.integers(0, 20), max_size=20))
 def test_quartiles_and_halves(totals):
     named = dict(enumerate(totals))
-    assert rooms.quartiles(totals).tolist() == [slow.quartile(named, team) for team in named]
-    assert rooms.upper_half(totals).tolist() == [slow.upper(named, team) for team in named]
+    assert opponents.quartiles(totals).tolist() == [slow.quartile(named, team) for team in named]
+    assert opponents.upper_half(totals).tolist() == [slow.upper(named, team) for team in named]
 
 
 def test_quartiles_by_hand():
-    assert rooms.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
-    assert rooms.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
-    assert rooms.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below
+    assert opponents.quartiles([10, 40, 20, 30]).tolist() == [1, 4, 2, 3]
+    assert opponents.quartiles([5, 5, 5]).tolist() == [1, 1, 1]  # equal totals never part
+    assert opponents.quartiles([1, 2, 3, 4, 5]).tolist() == [1, 1, 2, 3, 4]  # cuts at 2, 3 and 4 belong below

@@ -9,10 +9,10 @@ import scipy.stats
 from data import human_curves, statistics
 from data.statistics import pooled
 from queries.engine import distributions
-from queries.metrics import CATALOGUE, HUMAN, METRICS, Conventions
+from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
-CONVENTIONS = [Conventions(binning, curve) for binning in ("width10", "width10+1", "mass15") for curve in (None, *HUMAN)]
+CONVENTIONS = [Conventions(binning, curve) for binning in ("width10", "width10+1", "mass15") for curve in (None, *HUMAN_CURVES)]
 
 
 def test_keys_are_unique_and_those_of_the_entries():
@@ -23,7 +23,7 @@ def test_keys_are_unique_and_those_of_the_entries():
 
 
 def test_the_human_curves_are_those_of_the_store():
-    assert HUMAN == human_curves.CURVES
+    assert HUMAN_CURVES == human_curves.CURVES
 
 
 @EACH
@@ -36,7 +36,7 @@ def test_every_fact_is_filled_in(metric):
     assert metric.needs
     assert metric.low < metric.high
     assert metric.direction in ("lower", "higher", "zero", "none")
-    assert metric.human is None or metric.human in HUMAN
+    assert metric.human is None or metric.human in HUMAN_CURVES
     assert ("human buzzes" in metric.needs) == (metric.human is not None)
 
 
@@ -102,7 +102,7 @@ def test_range_and_shape_over_random_questions(metric):
 def _statistics(confidences, corrects, chance):
     each = [pooled(c, y) for c, y in zip(confidences, corrects, strict=True)]
     sums = {name: np.stack([one[name] for one in each]) for name in each[0]}
-    for curve in HUMAN:
+    for curve in HUMAN_CURVES:
         weights = [1 - chance.random(len(c)) for c in confidences]
         parts = zip(weights, confidences, corrects, strict=True)
         sums[f"{curve}_sign_confidence"] = np.array([(w * (2 * y - 1) * c).sum() for w, c, y in parts])

@@ -9,7 +9,7 @@ import pytest
 
 from queries.buzzing import Rules
 from queries.leaderboard import leaderboard
-from queries.metrics import HUMAN, METRICS, Conventions
+from queries.metrics import HUMAN_CURVES, METRICS, Conventions
 from queries.question import Buzzpoint, Question, question
 from queries.selection import BadRequest, Selection
 from tests.helpers import reference_metrics as slow
@@ -21,7 +21,7 @@ HEARD, UNHEARD = NAMES[:9], NAMES[9:]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("curve", [None, *HUMAN])
+@pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
     for run in question(snapshot, RELAY.but(conventions=Conventions(human=curve)), name).runs:
         contributions = [clue.contribution for clue in run.clues]
@@ -33,7 +33,7 @@ def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
 
 
 @pytest.mark.parametrize("name", HEARD)
-@pytest.mark.parametrize("curve", HUMAN)
+@pytest.mark.parametrize("curve", HUMAN_CURVES)
 def test_a_contribution_is_the_share_of_its_clue(snapshot, rows, name, curve):
     for run in question(snapshot, RELAY.but(conventions=Conventions(human=curve)), name).runs:
         for clue in run.clues:
@@ -89,7 +89,7 @@ def test_clues_point_into_the_text(snapshot, name):
 def test_people(snapshot, name):
     asked = question(snapshot, RELAY, name)
     words = asked.clues[-1].word_end
-    for curve in HUMAN:
+    for curve in HUMAN_CURVES:
         values = getattr(asked.human, curve)
         assert len(values) == len(asked.clues)
         assert all(0 <= value <= 1 for value in values)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from queries.metrics import CATALOGUE
-from queries.published import COUNT, published, rows_of
+from queries.published import COUNT, published, published_rows
 
 TABLES = {table.key: table for table in published().tables}
 # Of human votes: 0 to 1 each, the divergences apart.
@@ -13,7 +13,7 @@ VOTES = {"dist_ce", "ent_ce_abs", "rank_cs", "classwise_ece", "kl_ref", "tvd_ref
 
 
 def by_model(key, elicitation):
-    return {row.model: row.values for row in rows_of(key)[1] if row.elicitation == elicitation}
+    return {row.model: row.values for row in published_rows(key)[1] if row.elicitation == elicitation}
 
 
 def test_every_figure_is_of_a_known_metric_and_in_its_range():
@@ -31,7 +31,7 @@ def test_every_table_has_a_paper_a_caveat_and_figures():
     assert len(TABLES) == len(published().tables) == 8
     for table in TABLES.values():
         assert table.paper and table.table and table.about and table.caveat.endswith(".")
-        assert rows_of(table.key)[1]
+        assert published_rows(table.key)[1]
     assert len({table.title for table in TABLES.values()}) == len(TABLES)
 
 
@@ -54,7 +54,7 @@ def test_table_1_repeats_a_column_as_its_caveat_says():
 def test_the_table_by_category_agrees_with_mce_as_its_caveat_says():
     parts = [
         row.values["calscore"]
-        for row in rows_of("grace-table-5")[1]
+        for row in published_rows("grace-table-5")[1]
         if row.model.startswith("Mistral") and row.elicitation == "logit"
     ]
     mistral = by_model("grace-table-1", "logit")["Mistral-7b-Instruct"]
@@ -64,4 +64,4 @@ def test_the_table_by_category_agrees_with_mce_as_its_caveat_says():
 
 def test_an_unknown_table_is_an_error():
     with pytest.raises(KeyError):
-        rows_of("grace-table-99")
+        published_rows("grace-table-99")

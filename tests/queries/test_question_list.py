@@ -5,10 +5,10 @@ import pytest
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.question_order import FACTS, order
-from queries.questions import Questions, questions, table
+from queries.question_order import FACTS, ordered_questions
+from queries.questions import QuestionPage, question_table, questions
 from queries.selection import BadRequest, Selection
-from queries.sparklines import sparks
+from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as slow
 from tests.helpers.small_store import ODD
 
@@ -37,7 +37,7 @@ def test_pages_sorted_by_a_fact(snapshot, rows, sort, limit):
     with_value = [name for name in facts if facts[name][fact] is not None]
     without = [name for name in facts if facts[name][fact] is None]
     with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: in the dataset's order where tied
-    assert [each.question_id for each in found] == with_value + without == order(snapshot, RELAY, sort).questions
+    assert [each.question_id for each in found] == with_value + without == ordered_questions(snapshot, RELAY, sort).questions
 
 
 def people(rows, question):
@@ -56,7 +56,7 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=bool(sign))
     assert values[len(known) :] == [None] * (12 - len(known))
-    assert [each.question_id for each in found] == order(snapshot, RELAY, sort).questions
+    assert [each.question_id for each in found] == ordered_questions(snapshot, RELAY, sort).questions
     asked = rows["relay"].asked(RELAY, run)
     for each, value in zip(found, values, strict=True):
         if value is not None:
@@ -87,13 +87,13 @@ def test_facts_of_a_question(snapshot, rows):
 def test_a_sort_order_holds_within_a_selection_whatever_its_runs(snapshot, offered):
     run = offered["relay"].runs[0][0]
     among = RELAY.but(model=("sure",), category=("History", ODD))
-    assert order(snapshot, among, f"brier:{run}") == order(snapshot, among.but(model=()), f"brier:{run}")
+    assert ordered_questions(snapshot, among, f"brier:{run}") == ordered_questions(snapshot, among.but(model=()), f"brier:{run}")
     page = questions(snapshot, among, METRICS, f"-brier:{run}")
     assert all(values.keys() <= {offered["relay"].runs[5][0]} for values in (each.runs for each in page.questions))
 
 
 def test_a_withdrawn_run_can_be_sorted_by(snapshot, offered):
-    assert len(order(snapshot, RELAY, f"ece:{offered['relay'].withdrawn[0]}").questions) == 12
+    assert len(ordered_questions(snapshot, RELAY, f"ece:{offered['relay'].withdrawn[0]}").questions) == 12
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_page_whose_runs_answered_none_of_it(snapshot, offered):
 )
 def test_bad_sort_orders(snapshot, offered, sort):
     with pytest.raises(BadRequest) as caught:
-        order(snapshot, RELAY, sort)
+        ordered_questions(snapshot, RELAY, sort)
     assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_value", "sort", 400)
     if sort.startswith("brier"):
         runs = [*(run for run, _, _ in offered["relay"].runs), *offered["relay"].withdrawn]
@@ -144,7 +144,7 @@ def test_bad_sort_orders(snapshot, offered, sort):
 
 def test_a_run_of_another_dataset_is_no_sort_order(snapshot, offered):
     with pytest.raises(BadRequest):
-        order(snapshot, SPANS, f"brier:{offered['relay'].runs[0][0]}")
+        ordered_questions(snapshot, SPANS, f"brier:{offered['relay'].runs[0][0]}")
 
 
 @pytest.mark.parametrize("cursor", ["", "-1", "1.5", "x", "1 ", "0x1", "²", "1" * 10])
@@ -163,7 +163,7 @@ def test_bad_limits(snapshot, limit):
 
 def test_it_survives_json(snapshot):
     page = questions(snapshot, SPANS, METRICS, limit=3)
-    assert msgspec.json.decode(msgspec.json.encode(page), type=Questions) == page
+    assert msgspec.json.decode(msgspec.json.encode(page), type=QuestionPage) == page
 
 
 # -- the difference of two runs, and confidently wrong before people knew ----------------------------------------------
@@ -192,7 +192,7 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
     values = {name: of([one[name]], Conventions()) - of([other[name]], Conventions()) for name in one if name in other}
     values = {name: value for name, value in values.items() if value == value}
     names = [row["question_id"] for row in rows["relay"].questions]
-    found = order(snapshot, selection, f"{sign}{metric}:{a}-{b}")
+    found = ordered_questions(snapshot, selection, f"{sign}{metric}:{a}-{b}")
     assert len(values) < len(names)  # somebody left something out
     assert values or metric == "auroc"  # which one question seldom has
     assert dict(zip(found.questions, found.values, strict=True)) == pytest.approx(
@@ -214,7 +214,7 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
         curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in asked.items]
         values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, asked.items, strict=True))
     names = [row["question_id"] for row in rows["relay"].questions]
-    found = order(snapshot, selection, f"{sign}wrong:{run}")
+    found = ordered_questions(snapshot, selection, f"{sign}wrong:{run}")
     told = dict(zip(found.questions, found.values, strict=True))
     assert told == pytest.approx({name: values.get(name) for name in names}, abs=1e-15)
     assert found.questions == in_order({name: value for name, value in told.items() if value is not None}, names, sign == "-")
@@ -235,13 +235,15 @@ def test_wrong_by_hand(tmp_path, importing):
         (tmp_path / "bundle" / name).write_text(text)
     tiny = importing(tmp_path / "store", tmp_path / "bundle").snapshot()
     ((run,),) = tiny.rows("select run from runs")
-    assert order(tiny, Selection("tiny"), f"-wrong:{run}").values == pytest.approx([0.45], abs=1e-15)
-    assert order(tiny, Selection("tiny", revealed=(0, 0.5)), f"-wrong:{run}").values == pytest.approx([0.4], abs=1e-15)
+    assert ordered_questions(tiny, Selection("tiny"), f"-wrong:{run}").values == pytest.approx([0.45], abs=1e-15)
+    assert ordered_questions(tiny, Selection("tiny", revealed=(0, 0.5)), f"-wrong:{run}").values == pytest.approx(
+        [0.4], abs=1e-15
+    )
 
 
 def test_without_people_nobody_knew(snapshot, rows, offered):
     run = offered["spans"].runs[1][0]
-    found = order(snapshot, SPANS, f"-wrong:{run}")
+    found = ordered_questions(snapshot, SPANS, f"-wrong:{run}")
     asked = rows["spans"].asked(SPANS, run)
     assert found.values == pytest.approx([(1 - y) * c for name in found.questions for c, y, _ in asked[name].items], abs=1e-15)
     assert found.values == sorted(found.values, reverse=True)
@@ -250,15 +252,15 @@ def test_without_people_nobody_knew(snapshot, rows, offered):
 def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
     for sort in (f"-brier:{a}-{b}", f"wrong:{b}", f"brier:{a}"):
-        found = order(snapshot, RELAY, sort)
+        found = ordered_questions(snapshot, RELAY, sort)
         assert [(each.question_id, each.value) for each in paged(snapshot, RELAY, sort, 5)] == [
             *zip(found.questions, found.values, strict=True)
         ]
-        frame, _ = table(snapshot, RELAY.but(run=(b,)), [CATALOGUE["brier"]], sort)
+        frame, _ = question_table(snapshot, RELAY.but(run=(b,)), [CATALOGUE["brier"]], sort)
         assert frame["question_id"].to_list() == found.questions
         assert frame[sort.removeprefix("-")].to_list() == found.values
     assert all(each.value is None for each in questions(snapshot, RELAY, [], "-difficulty").questions)
-    assert "position" not in table(snapshot, RELAY, [], "position")[0].columns
+    assert "position" not in question_table(snapshot, RELAY, [], "position")[0].columns
 
 
 def test_runs_of_an_order_are_checked(snapshot, offered):
@@ -267,7 +269,7 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
 
     def refused(sort):
         with pytest.raises(BadRequest) as caught:
-            order(snapshot, RELAY, sort)
+            ordered_questions(snapshot, RELAY, sort)
         assert (caught.value.code, caught.value.field, caught.value.status) == ("unknown_value", "sort", 400)
         return caught.value.allowed
 
@@ -288,7 +290,7 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
 def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
     selection = RELAY.but(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
     ids = tuple(row["question_id"] for row in rows["relay"].questions)[2:11]
-    found = sparks(snapshot, selection, ids).questions
+    found = sparklines(snapshot, selection, ids).questions
     assert sorted(found) == sorted(ids)
     data, (low, high) = rows["relay"], revealed or (0, 1)
     runs = [run["run"] for run in data.kept_runs(selection)]

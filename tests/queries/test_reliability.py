@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queries.engine.bootstrap import interval, weights
+from queries.engine.bootstrap import percentile_interval, resampling_weights
 from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.reliability import ACCURACY, TOTALS, reliability
+from queries.reliability import BIN_ACCURACY, BIN_TOTALS, reliability
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.simulated import evidence_of, repeated, simulated
@@ -113,16 +113,16 @@ def test_confidences_at_edges(snapshot, rows, offered):
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
 def test_bands_are_quantiles_over_the_data_written_out(snapshot, binning):
     selection = RELAY.but(conventions=Conventions(binning))
-    evidence = gather(snapshot, selection, [TOTALS, CATALOGUE["auroc"]])
-    drawn = weights(12)
+    evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["auroc"]])
+    drawn = resampling_weights(12)
     found = {run.run: [] for run in evidence.runs}
     for r in range(1000):
         again = repeated(evidence, drawn[r][evidence.places].astype(int))
-        values = dict(zip((run.run for run in again.runs), again.values(ACCURACY), strict=True))
+        values = dict(zip((run.run for run in again.runs), again.values(BIN_ACCURACY), strict=True))
         for run, so_far in found.items():
             so_far.append(values.get(run, np.full(len(cut([], binning)), math.nan)))
     for run in reliability(snapshot, selection).runs:
-        low, high, _ = interval(np.array(found[run.run]))
+        low, high, _ = percentile_interval(np.array(found[run.run]))
         for each, expected in zip(run.bins, zip(low, high, strict=True), strict=True):
             if each.items:
                 assert [each.low, each.high] == pytest.approx(expected, abs=1e-11)
@@ -132,8 +132,8 @@ def test_bands_lie_around_the_accuracy_and_narrow_with_the_questions():
     few, many = (evidence_of(simulated(1, questions, seed=15)) for questions in (100, 1600))
     widths = []
     for evidence in (few, many):
-        (accuracy,), replicates = evidence.values(ACCURACY), evidence.replicates(ACCURACY)
-        low, high, _ = interval(replicates[:, 0])
+        (accuracy,), replicates = evidence.values(BIN_ACCURACY), evidence.replicates(BIN_ACCURACY)
+        low, high, _ = percentile_interval(replicates[:, 0])
         filled = np.isfinite(accuracy)
         assert (low[filled] <= accuracy[filled]).all() and (accuracy[filled] <= high[filled]).all()
         widths.append(np.mean(high[8:] - low[8:]))

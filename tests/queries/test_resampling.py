@@ -18,9 +18,9 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store.generations import open_store
 from queries.engine import bootstrap
-from queries.engine.bootstrap import clusters, differ, holm, interval, p_value, weights
+from queries.engine.bootstrap import clusters, differs_from_zero, holm, p_value, percentile_interval, resampling_weights
 from queries.engine.evidence import gather
-from queries.leaderboard import cells_of, leaderboard, ranks, tied_groups
+from queries.leaderboard import leaderboard, metric_cells, ranks, tied_groups
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
@@ -40,13 +40,13 @@ MANY = settings(max_examples=100, deadline=None)
 
 @pytest.mark.parametrize("count", [1, 2, 12, 300, 5000])
 def test_each_replicate_draws_as_many_clusters_as_there_are(count):
-    drawn = weights(count)
+    drawn = resampling_weights(count)
     assert drawn.shape == (1000, count)
     assert (drawn.sum(axis=1, dtype=int) == count).all()
 
 
 def test_weights_are_those_of_drawing_with_replacement():
-    drawn = weights(50).astype(float)
+    drawn = resampling_weights(50).astype(float)
     assert drawn.mean(axis=0) == pytest.approx(1, abs=6 * math.sqrt((1 - 1 / 50) / 1000))
     assert drawn.var() == pytest.approx(1 - 1 / 50, rel=0.03)
     # How often a question is drawn 0, 1, 2, 3 times and more: binomial. Questions of a replicate hang together but little.
@@ -66,7 +66,7 @@ from queries.engine.bootstrap import clusters, weights
 print(hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert elsewhere.strip() == hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()
+    assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()
 
 
 @pytest.mark.parametrize("defined", [0, 3, 30, 1000])
@@ -76,11 +76,11 @@ def test_runs_differ_where_their_p_value_says_so(defined):
     differences[defined:] = np.nan
     differences[:, 0] = 0
     for level in (0.05, 0.001):
-        assert differ(differences, level).tolist() == (p_value(differences) < level).tolist()
+        assert differs_from_zero(differences, level).tolist() == (p_value(differences) < level).tolist()
 
 
 def test_other_counts_draw_other_weights():
-    assert (weights(40)[:, :39] != weights(39)).any()
+    assert (resampling_weights(40)[:, :39] != resampling_weights(39)).any()
 
 
 def test_few_questions_are_their_own_clusters():
@@ -109,11 +109,11 @@ def few_clusters(monkeypatch):
 def test_intervals_over_clusters_of_questions_agree_with_those_over_questions(few_clusters, request):
     truth = simulated(8, 900, seed=4)
     metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
-    grouped = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
+    grouped = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     assert len(np.unique(clusters(900))) == 300
     bootstrap.MOST_CLUSTERS = 5000
     clusters.cache_clear()
-    single = [interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
+    single = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):
         # An end that 1000 replicates find is some 5 % of the width off; 300 clusters tell a spread to 1 / sqrt(600) = 4 %.
         width = other_high - other_low
@@ -140,7 +140,7 @@ SOME = (0, 1, 7, 500, 999)
 @pytest.mark.parametrize("selection", FEW)
 def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, conventions):
     evidence = gather(snapshot, FEW[selection].but(conventions=conventions), METRICS)
-    drawn = weights(evidence.selected)
+    drawn = resampling_weights(evidence.selected)
     assert len(evidence.runs) > 1
     for metric in METRICS:
         replicates = evidence.replicates(metric)
@@ -158,7 +158,7 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
 def test_a_replicate_is_what_slow_code_finds_in_the_rows_written_out(snapshot, rows, conventions):
     selection = RELAY.but(conventions=conventions)
     evidence = gather(snapshot, selection, METRICS)
-    drawn = weights(12)
+    drawn = resampling_weights(12)
     asked = {run.run: rows["relay"].asked(selection, run.run) for run in evidence.runs}
     place = {question["question_id"]: index for index, question in enumerate(rows["relay"].questions)}
     for metric in METRICS:
@@ -225,7 +225,7 @@ def test_an_interval_is_numpys_quantiles_of_what_is_defined():
     replicates[::3, 1] = math.nan
     replicates[5:, 2] = math.nan
     replicates[:, 3] = math.nan
-    low, high, counts = interval(replicates)
+    low, high, counts = percentile_interval(replicates)
     assert counts.tolist() == [1000, 666, 5, 0]
     for column, count in enumerate(counts[:3]):
         defined = replicates[np.isfinite(replicates[:, column]), column]
@@ -236,17 +236,17 @@ def test_an_interval_is_numpys_quantiles_of_what_is_defined():
 
 def test_percentiles_are_interpolated():
     # Of 0 .. 999, the 2.5 % point lies at 0.025 x 999 = 24.975.
-    low, high, counts = interval(np.arange(1000.0)[:, None])
+    low, high, counts = percentile_interval(np.arange(1000.0)[:, None])
     assert (low.tolist(), high.tolist(), counts.tolist()) == ([24.975], [974.025], [1000])
 
 
 def test_there_may_be_nothing_to_find_an_interval_of():
-    low, high, counts = interval(np.zeros((1000, 0)))
+    low, high, counts = percentile_interval(np.zeros((1000, 0)))
     assert low.shape == high.shape == counts.shape == (0,)
 
 
 def test_rounding_does_not_show_in_an_interval():
-    low, high, _ = interval(np.full((1000, 2), [-1e-17, 0.1 + 0.2]))
+    low, high, _ = percentile_interval(np.full((1000, 2), [-1e-17, 0.1 + 0.2]))
     assert [*low, *high] == [0, 0.3, 0, 0.3]
     assert math.copysign(1, low[0]) == 1
 
@@ -384,7 +384,7 @@ def test_a_p_value_of_nothing_is_missing():
 def test_p_values_are_even_where_nothing_differs():
     # 300 means of 200 numbers around 0, each with its own bootstrap: p-values should be even on [0, 1].
     data = np.random.default_rng(6).normal(size=(200, 300))
-    found = p_value(weights(200).astype(float) @ data / 200)
+    found = p_value(resampling_weights(200).astype(float) @ data / 200)
     for share in (0.05, 0.25, 0.5, 0.75):
         assert (found <= share).mean() == pytest.approx(share, abs=3.5 * math.sqrt(share * (1 - share) / 300))
 
@@ -470,7 +470,7 @@ def test_rank_intervals_and_groups_of_simulated_runs():
     # Three runs over 400 questions: two of one quality, one far worse.
     alike, worse = simulated(2, 400, seed=9), simulated(1, 400, seed=10, shift=-2.0)
     evidence = evidence_of([np.concatenate(both) for both in zip(alike, worse, strict=True)])
-    cells = cells_of(CATALOGUE["brier"], evidence, intervals=True)
+    cells = metric_cells(CATALOGUE["brier"], evidence, intervals=True)
     assert [(cell.rank_low, cell.rank_high, cell.tied) for cell in cells] == [(1, 2, [1]), (1, 2, [1]), (3, 3, [])]
 
 
@@ -486,7 +486,7 @@ def test_intervals_cover_the_truth(key):
     metric = CATALOGUE[key]
     truth = evidence_of(simulated(100, 4_000, seed=11)).values(metric)
     middle, error = truth.mean(), truth.std(ddof=1) / math.sqrt(len(truth))
-    low, high, counts = interval(evidence_of(simulated(400, 250, seed=12)).replicates(metric))
+    low, high, counts = percentile_interval(evidence_of(simulated(400, 250, seed=12)).replicates(metric))
     assert (counts == 1000).all()
     assert error < 0.03 * (high - low).mean() / 3.92
     assert 0.93 <= ((low <= middle) & (middle <= high)).mean() <= 0.97
@@ -495,7 +495,7 @@ def test_intervals_cover_the_truth(key):
 def test_drawing_items_instead_of_questions_would_not_cover():
     """The clues of a question hang together: taking each for itself gives intervals that are too narrow by a quarter or more."""
     confidence, correct, *_ = simulated(30, 250, seed=12)
-    low, high, _ = interval(evidence_of(simulated(30, 250, seed=12)).replicates(CATALOGUE["brier"]))
+    low, high, _ = percentile_interval(evidence_of(simulated(30, 250, seed=12)).replicates(CATALOGUE["brier"]))
     asked = ~np.isnan(confidence)
     off = np.where(asked, (confidence - correct) ** 2, math.nan)
     by_items = np.nanstd(off.reshape(30, -1), axis=1) / np.sqrt(asked.reshape(30, -1).sum(axis=1))
@@ -516,7 +516,7 @@ def test_every_question_twice_leaves_the_value_and_shrinks_the_interval(metric, 
         pass  # noise is less with twice the items: so is what is taken away for it, and a standard error
     elif not (metric.binned and binning == "mass3"):  # bins of equal mass are cut elsewhere: 3 does not divide the items
         assert after.values(metric) == pytest.approx(before.values(metric), abs=1e-12)
-    widths = [np.subtract(*interval(each.replicates(metric))[1::-1]) for each in (before, after)]
+    widths = [np.subtract(*percentile_interval(each.replicates(metric))[1::-1]) for each in (before, after)]
     assert (widths[0] > 0).all() and (widths[1] < widths[0]).all()
     if metric.key == "brier":
         # Each end is known to some 5 % of the width.

@@ -8,7 +8,7 @@ from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.question import question
-from queries.question_order import Order, order
+from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import questions
 from queries.selection import KEYS, BadRequest, Facets, Selection, facets, parse
 from tests.helpers.small_store import ODD
@@ -182,7 +182,7 @@ EVIL = [
 def test_what_an_analyst_types_never_becomes_sql(snapshot, rows, key, text):
     selection = Selection("relay").but(**{key: text if key in ("q", "dataset") else (text,)})
     board = leaderboard(snapshot, selection, METRICS)
-    listed = order(snapshot, selection)
+    listed = ordered_questions(snapshot, selection)
     about_runs = key in ("run", "model", "elicitation")
     expected = [row["question_id"] for row in rows["relay"].kept_questions(selection)] if key != "dataset" else []
     assert listed.questions == expected
@@ -196,8 +196,8 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
     selection = Selection("relay")
     for ask in (
         lambda: question(snapshot, selection, text),
-        lambda: order(snapshot, selection, text),
-        lambda: order(snapshot, selection, f"brier:{text}"),
+        lambda: ordered_questions(snapshot, selection, text),
+        lambda: ordered_questions(snapshot, selection, f"brier:{text}"),
         lambda: questions(snapshot, selection, [], cursor=text),
     ):
         with pytest.raises(BadRequest):
@@ -206,7 +206,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
 
 def test_a_category_with_a_quote_and_a_semicolon_is_one_like_any_other(snapshot, rows):
     selection, *_ = parse([("category", ODD)], lambda dataset: facets(snapshot, dataset))
-    assert order(snapshot, selection).questions == ["r02", "r06", "r10"]
+    assert ordered_questions(snapshot, selection).questions == ["r02", "r06", "r10"]
     assert leaderboard(snapshot, selection, []).rows[0].questions == 3
 
 
@@ -232,11 +232,11 @@ def test_a_category_with_a_quote_and_a_semicolon_is_one_like_any_other(snapshot,
     ids=str,
 )
 def test_filters_on_questions(snapshot, changes, expected):
-    assert order(snapshot, Selection("relay").but(**changes)).questions == expected
+    assert ordered_questions(snapshot, Selection("relay").but(**changes)).questions == expected
 
 
 def test_a_range_of_difficulty_leaves_out_questions_without_one(snapshot):
-    assert {"r10", "r11"} & {*order(snapshot, Selection("relay", difficulty=(0.0, 0.999))).questions} == set()
+    assert {"r10", "r11"} & {*ordered_questions(snapshot, Selection("relay", difficulty=(0.0, 0.999))).questions} == set()
 
 
 @pytest.mark.parametrize("revealed, items", [((0.5, 0.5), 1), ((0.0, 0.5), 2), ((0.75, 1.0), 2), ((0.51, 0.74), 0)])
@@ -247,5 +247,7 @@ def test_both_ends_of_a_range_of_clues_count(snapshot, offered, revealed, items)
 
 def test_case_is_ignored_beyond_ascii(snapshot, rows):
     assert (
-        order(snapshot, Selection("relay", q="ÅNGSTRÖM")) == order(snapshot, Selection("relay", q="ångström")) != Order([], None)
+        ordered_questions(snapshot, Selection("relay", q="ÅNGSTRÖM"))
+        == ordered_questions(snapshot, Selection("relay", q="ångström"))
+        != QuestionOrder([], None)
     )

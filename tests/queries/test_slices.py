@@ -8,7 +8,7 @@ from queries.engine.bootstrap import holm
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import BadRequest, Selection, parse_range
-from queries.slices import FEWEST, slices
+from queries.slices import FEWEST_QUESTIONS, slices
 
 SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
 
@@ -32,7 +32,7 @@ def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
     whole = {row.run: row.metrics[key].value for row in leaderboard(bundled, SELECTION[dataset], [metric]).rows}
     for one in found.slices[:: max(1, len(found.slices) // 25)]:
         (row,) = leaderboard(bundled, filtered(SELECTION[dataset], one.filters, one.run), [metric]).rows
-        assert row.questions == one.questions >= FEWEST
+        assert row.questions == one.questions >= FEWEST_QUESTIONS
         assert one.value == pytest.approx(row.metrics[key].value, abs=1e-12)
         assert one.reference == pytest.approx(whole[one.run], abs=1e-12)
         worse = one.value - one.reference if metric.direction == "lower" else one.reference - one.value

@@ -10,7 +10,7 @@ import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from queries.buzzing import Rules, accuracy_by_fraction, buzz_curves, habits
+from queries.buzzing import Rules, accuracy_by_fraction, buzz_curves, buzz_rates
 from queries.selection import Selection
 
 pytestmark = pytest.mark.real
@@ -152,7 +152,7 @@ def test_models_never_count_among_people(imported):
         said = query(imported, Selection(dataset), *rules)
         return [group for group in (said.curves if query is buzz_curves else said.teams) if group.kind == "human"]
 
-    for query, rules in ((buzz_curves, [Rules()]), (habits, [Rules()]), (accuracy_by_fraction, [])):
+    for query, rules in ((buzz_curves, [Rules()]), (buzz_rates, [Rules()]), (accuracy_by_fraction, [])):
         assert of_people(query, "grace", *rules) == of_people(query, "people", *rules)
 
 

@@ -1,7 +1,7 @@
 """The catalogue: every metric that the product shows, in the order in which it shows them.
 
 A new metric is one entry in one of these modules and one kernel in ``queries.metrics.kernels``; leaderboard, JSON, command
-line and pages read this list. What is no function of sums, and has an analysis and a page of its own, is a ``Measure``.
+line and pages read this list. What is no function of sums, and has an analysis and a page of its own, is a ``AnalysisMetric``.
 """
 
 from queries.metrics.catalogue.bins import BINS
@@ -11,12 +11,12 @@ from queries.metrics.catalogue.notes import NOTES, Note
 from queries.metrics.catalogue.pairs import PAIRS
 from queries.metrics.catalogue.questions import QUESTIONS
 from queries.metrics.catalogue.votes import VOTES
-from queries.metrics.metric import Measure, Metric
+from queries.metrics.metric import AnalysisMetric, Metric
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VOTES", "Note"]
 
 # Every family with what its metrics are computed from, in the order in which they are shown.
-FAMILIES: dict[str, tuple[str, str, tuple[Metric | Measure, ...]]] = {
+FAMILIES: dict[str, tuple[str, str, tuple[Metric | AnalysisMetric, ...]]] = {
     "items": ("Items", "From sums over all items", ITEMS),
     "bins": ("Bins", "From items in bins of confidence", BINS),
     "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),

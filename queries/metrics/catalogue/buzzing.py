@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from queries.metrics.metric import Measure
+from queries.metrics.metric import AnalysisMetric
 
 ADDRESS = "/api/v1/buzz"
 NO_BUZZ = "no answer of the run is scored on the chosen scale, or it never buzzes"
 NO_HEARD = "no human team heard any of these questions"
 
 BUZZING = (
-    Measure(
+    AnalysisMetric(
         key="buzzpoint",
         name="Revealed at the buzz",
         label="Buzzpoint",
@@ -27,7 +27,7 @@ BUZZING = (
         caveat="Early is not good by itself: a run may buzz early and be wrong. Questions without a buzz are counted apart.",
         undefined=NO_BUZZ,
     ),
-    Measure(
+    AnalysisMetric(
         key="expected_wins",
         name="Expected wins",
         label="Expected wins",
@@ -49,7 +49,7 @@ BUZZING = (
         caveat="The best threshold is found on the questions that it is judged on, so that its value is a little too good.",
         undefined=NO_BUZZ,
     ),
-    Measure(
+    AnalysisMetric(
         key="system_score",
         name="System score",
         label="Score",
@@ -67,7 +67,7 @@ BUZZING = (
         caveat="What the team itself earns is not taken off.",
         undefined=NO_HEARD,
     ),
-    Measure(
+    AnalysisMetric(
         key="win_probability",
         name="Win probability",
         label="Win",
@@ -86,7 +86,7 @@ BUZZING = (
         "teams is given as unsure.",
         undefined=NO_HEARD,
     ),
-    Measure(
+    AnalysisMetric(
         key="cumulative_buzzes",
         name="Cumulative buzzes",
         label="Buzz curves",
@@ -104,7 +104,7 @@ BUZZING = (
         caveat="Teams heard different questions; the quartiles are those of the whole selection.",
         undefined="nobody buzzed in these questions",
     ),
-    Measure(
+    AnalysisMetric(
         key="accuracy_by_fraction",
         name="Accuracy by fraction revealed",
         label="Accuracy by fraction",
@@ -122,7 +122,7 @@ BUZZING = (
         caveat="A question whose first clue ends later has no clue to judge by, and is counted as left out.",
         undefined="no clue ends by that fraction",
     ),
-    Measure(
+    AnalysisMetric(
         key="buzz_given_correct",
         name="P(buzz | correct)",
         label="P(buzz | correct)",
@@ -139,7 +139,7 @@ BUZZING = (
         caveat="Of people it cannot be told: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was correct before or at the buzz",
     ),
-    Measure(
+    AnalysisMetric(
         key="buzz_given_incorrect",
         name="P(buzz | incorrect)",
         label="P(buzz | incorrect)",
@@ -156,7 +156,7 @@ BUZZING = (
         caveat="Of people it cannot be told: what a team would have answered before its buzz is not recorded.",
         undefined="no guess was incorrect before or at the buzz",
     ),
-    Measure(
+    AnalysisMetric(
         key="survey_score",
         name="Survey score",
         label="Survey score",
@@ -174,7 +174,7 @@ BUZZING = (
         caveat="A correct buzz on the last clue is worth 0, as none at all is.",
         undefined=NO_BUZZ,
     ),
-    Measure(
+    AnalysisMetric(
         key="token_confidence",
         name="Confidence from token log-probabilities",
         label="Token confidence",

@@ -30,7 +30,7 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
     """
     each = np.atleast_1d(np.asarray(len(confidence) if sizes is None else sizes, dtype=np.int64))
     part = np.repeat(np.arange(len(each)), each)
-    order, bins = mass_bin_of(confidence, each, count)
+    order, bins = assign_mass_bins(confidence, each, count)
     shape = (count,) if sizes is None else (len(each), count)
 
     def added(values: Floats | None) -> Floats:
@@ -39,7 +39,7 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
     return added(None), added(confidence[order]), added(correct[order])
 
 
-def mass_bin_of(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Order of the items by confidence within their part, and the equal-mass bin of each in that order, both of shape (n,).
 
     Args:

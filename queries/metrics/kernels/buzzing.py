@@ -18,7 +18,7 @@ from queries.metrics.kernels.arrays import Floats, Ints, distinct, ratio
 TIED = 1e-12  # values nearer than this to the greatest one are as great, but for rounding
 
 
-def not_answered(revealed: ArrayLike) -> Floats:
+def chance_unanswered(revealed: ArrayLike) -> Floats:
     """pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3: the chance that the opponent has not answered by the fraction t in [0, 1].
 
     1 at t = 0, 0.3875 at t = 1. GRACE app. E.3, which leaves out the constant 1 and is negative as printed.
@@ -28,7 +28,7 @@ def not_answered(revealed: ArrayLike) -> Floats:
     return pi
 
 
-class Passing(NamedTuple):
+class Buzzpoints(NamedTuple):
     """The rows at which some threshold makes a player buzz: at ``rows[i]`` for low[i] <= tau < high[i], and for no other tau.
 
     Each of shape (n,); ``low`` is -inf where no score comes before it in its question. Intervals of a question never overlap.
@@ -55,7 +55,7 @@ class Passing(NamedTuple):
         return self.scores[self.at]
 
 
-def passing(question: Ints, score: Floats) -> Passing:
+def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
     """Every possible buzzpoint with the thresholds that lead to it: a row can be one if its score is above all before it.
 
     Args:
@@ -71,15 +71,15 @@ def passing(question: Ints, score: Floats) -> Passing:
     before = np.concatenate([[0], np.maximum.accumulate(base + rank)[:-1]]) if len(rank) else rank
     highest = np.maximum(before - base, 0)  # among the rows before it in its question, 0 for none
     rows = np.flatnonzero(rank > highest)
-    return Passing(rows, np.concatenate([[-np.inf], values]), highest[rows], rank[rows])
+    return Buzzpoints(rows, np.concatenate([[-np.inf], values]), highest[rows], rank[rows])
 
 
-def buzzpoints(found: Passing, threshold: float) -> Ints:
+def buzzpoints_at(found: Buzzpoints, threshold: float) -> Ints:
     """The rows at which a player buzzes at a threshold, at most one per question, ascending."""
     return found.rows[(found.low <= threshold) & (threshold < found.high)]
 
 
-class Steps(NamedTuple):
+class StepFunction(NamedTuple):
     """Totals as a function of the threshold: ``totals[i]`` for thresholds[i] <= tau < thresholds[i + 1].
 
     The last one holds for all above. ``thresholds`` ascends, shape (m,); ``totals`` has shape (m, ...).
@@ -93,7 +93,7 @@ class Steps(NamedTuple):
         return self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
 
 
-def steps(found: Passing, worth: Floats, floor: float) -> Steps:
+def totals_by_threshold(found: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
     """Total worth of all buzzes at every threshold from ``floor`` up: it changes nowhere but at a score, so this is all of it.
 
     Args:
@@ -108,25 +108,25 @@ def steps(found: Passing, worth: Floats, floor: float) -> Steps:
     # Added up from the top, where nobody buzzes: that end is exactly 0.
     above = np.cumsum(np.stack(change, axis=-1)[steps[::-1]], axis=0)[::-1]
     totals = np.concatenate([above, np.zeros((1, len(change)))])
-    return Steps(np.append(floor, found.scores[steps]), totals.reshape(-1, *worth.shape[1:]))
+    return StepFunction(np.append(floor, found.scores[steps]), totals.reshape(-1, *worth.shape[1:]))
 
 
-class Best(NamedTuple):
+class ThresholdInterval(NamedTuple):
     """The thresholds low <= tau < high at which a value is greatest; if there are several such intervals, the lowest."""
 
     low: float
     high: float  # inf where there is no end
 
 
-def best(thresholds: Floats, values: Floats) -> Best:
+def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
     """The best thresholds of a step function, shape (m,) each; exact, since it knows every step. Ties to within 1e-12."""
     ahead = values >= values.max() - TIED
     first = int(np.argmax(ahead))
     worse = np.flatnonzero(~ahead[first:])
-    return Best(float(thresholds[first]), float(thresholds[first + worse[0]]) if len(worse) else np.inf)
+    return ThresholdInterval(float(thresholds[first]), float(thresholds[first + worse[0]]) if len(worse) else np.inf)
 
 
-class Habit(NamedTuple):
+class ConditionalBuzzes(NamedTuple):
     """Clues seen with a correct and with an incorrect guess, up to the first buzz inclusive, and buzzes on them."""
 
     seen_correct: float
@@ -145,7 +145,7 @@ class Habit(NamedTuple):
         return float(ratio(np.array(self.buzzed_incorrect), np.array(self.seen_incorrect)))
 
 
-def habit(question: Ints, correct: Floats, buzzes: Ints) -> Habit:
+def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> ConditionalBuzzes:
     """How often a player buzzes when its guess is correct, and when not, clue by clue. GRACE sec. 5.1, fig. 6.
 
     Later guesses do not count: a player that has buzzed is out. All clues of a question without a buzz count. A graded
@@ -160,7 +160,7 @@ def habit(question: Ints, correct: Floats, buzzes: Ints) -> Habit:
     last[question[buzzes]] = buzzes
     seen = correct[np.arange(len(question)) <= last[question]]
     at_buzz = correct[buzzes]
-    return Habit(float(seen.sum()), float((1 - seen).sum()), float(at_buzz.sum()), float((1 - at_buzz).sum()))
+    return ConditionalBuzzes(float(seen.sum()), float((1 - seen).sum()), float(at_buzz.sum()), float((1 - at_buzz).sum()))
 
 
 def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
@@ -175,7 +175,7 @@ def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
     return score
 
 
-def in_force(question: Ints, revealed: Floats, mark: float) -> Ints:
+def latest_responses(question: Ints, revealed: Floats, mark: float) -> Ints:
     """The last row of each question whose clue ends by a fraction of it. GRACE fig. 5, table 2.
 
     Args:

@@ -75,7 +75,7 @@ def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, 
     return np.maximum(miscalibration, 0.0), discrimination
 
 
-def levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
     """Every confidence that is stated, ascending, how many items state it and their sum of correctness, each of shape (k,).
 
     Args:
@@ -118,7 +118,7 @@ def consistency_band(
         Confidences, at most 201 of those stated, and the lower and upper end of the band there, each of shape (k,).
     """
     if len(stated) > MANY:
-        stated, _, items = levels(np.rint(stated * FINE) / FINE, items)
+        stated, _, items = confidence_levels(np.rint(stated * FINE) / FINE, items)
     count = items.astype(np.int64)
     kept = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)

@@ -6,12 +6,12 @@ from functools import cache
 
 import msgspec
 
-from queries.metrics import FAMILIES, NOTES, Counterexample, Measure, Metric
-from queries.metrics.axioms import AXIOMS, READING, measured
-from queries.plain import number
+from queries.metrics import FAMILIES, NOTES, AnalysisMetric, Counterexample, Metric
+from queries.metrics.axioms import AXIOMS, READING, value_of_items
+from queries.selection import number
 
 
-class Refuted(msgspec.Struct, frozen=True):
+class RefutedAxiom(msgspec.Struct, frozen=True):
     """A counterexample in numbers: one confidence becomes better, the metric does not."""
 
     axiom: str
@@ -22,15 +22,15 @@ class Refuted(msgspec.Struct, frozen=True):
     after: float
 
 
-class Axioms(msgspec.Struct, frozen=True):
+class MetricAxioms(msgspec.Struct, frozen=True):
     """Which axioms a metric satisfies."""
 
     satisfied: list[str]
     where: str | None  # under which condition
-    counterexamples: list[Refuted]
+    counterexamples: list[RefutedAxiom]
 
 
-class Entry(msgspec.Struct, frozen=True):
+class MetricDefinition(msgspec.Struct, frozen=True):
     """One metric.
 
     ``axioms`` is None where they cannot be asked of it, or nothing is stated. ``address`` gives it where the leaderboard does
@@ -52,7 +52,7 @@ class Entry(msgspec.Struct, frozen=True):
     level: str
     human: str | None  # its default human curve
     binned: bool
-    axioms: Axioms | None
+    axioms: MetricAxioms | None
     undefined: str
     caveat: str
     notes: list[str]
@@ -60,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True):
     fields: list[str]
 
 
-class Remark(msgspec.Struct, frozen=True):
+class SourceNote(msgspec.Struct, frozen=True):
     """A contradiction or gap in a source."""
 
     key: str
@@ -70,7 +70,7 @@ class Remark(msgspec.Struct, frozen=True):
     metrics: list[str]
 
 
-class Family(msgspec.Struct, frozen=True):
+class MetricFamily(msgspec.Struct, frozen=True):
     """Metrics that are computed from the same things."""
 
     key: str
@@ -78,32 +78,32 @@ class Family(msgspec.Struct, frozen=True):
     words: str
 
 
-class Catalogue(msgspec.Struct, frozen=True):
+class MetricDefinitions(msgspec.Struct, frozen=True):
     """Answer of ``/api/v1/metrics``; metrics in the order in which they are shown."""
 
-    families: list[Family]
-    metrics: list[Entry]
+    families: list[MetricFamily]
+    metrics: list[MetricDefinition]
     axioms: dict[str, str]
     axioms_reading: str
-    notes: list[Remark]
+    notes: list[SourceNote]
 
 
 @cache
-def catalogue() -> Catalogue:
+def metric_definitions() -> MetricDefinitions:
     """Every metric with its facts."""
-    return Catalogue(
-        families=[Family(key, title, words) for key, (title, words, _) in FAMILIES.items()],
+    return MetricDefinitions(
+        families=[MetricFamily(key, title, words) for key, (title, words, _) in FAMILIES.items()],
         metrics=[_entry(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],
         axioms={axiom: words for axiom, words in AXIOMS.items()},
         axioms_reading=READING,
-        notes=[Remark(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
+        notes=[SourceNote(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
     )
 
 
-def _entry(entry: Metric | Measure, family: str) -> Entry:
+def _entry(entry: Metric | AnalysisMetric, family: str) -> MetricDefinition:
     ranked = entry if isinstance(entry, Metric) else None
-    apart = entry if isinstance(entry, Measure) else None
-    return Entry(
+    apart = entry if isinstance(entry, AnalysisMetric) else None
+    return MetricDefinition(
         key=entry.key, family=family, name=entry.name, label=entry.label, symbol=entry.symbol, direction=entry.direction,
         low=number(entry.low), high=number(entry.high), formula=entry.formula, words=entry.words, source=entry.source,
         needs=list(entry.needs), level=entry.level, human=ranked.human if ranked else None,
@@ -113,12 +113,14 @@ def _entry(entry: Metric | Measure, family: str) -> Entry:
     )  # fmt: skip
 
 
-def _axioms(metric: Metric) -> Axioms | None:
+def _axioms(metric: Metric) -> MetricAxioms | None:
     if metric.axioms is None or not metric.judges_confidence:
         return None
-    return Axioms(list(metric.axioms), metric.axioms_where or None, [_refuted(metric, one) for one in metric.counterexamples])
+    return MetricAxioms(
+        list(metric.axioms), metric.axioms_where or None, [_refuted(metric, one) for one in metric.counterexamples]
+    )
 
 
-def _refuted(metric: Metric, one: Counterexample) -> Refuted:
-    values = (measured(metric, one.items), measured(metric, one.after))
-    return Refuted(one.axiom, list(one.items), one.item, one.to, *values)
+def _refuted(metric: Metric, one: Counterexample) -> RefutedAxiom:
+    values = (value_of_items(metric, one.items), value_of_items(metric, one.after))
+    return RefutedAxiom(one.axiom, list(one.items), one.item, one.to, *values)

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 TOSSUP, NEG = 10.0, -5.0  # points of a correct buzz, and of an incorrect one before the end
 
 
-class Room(NamedTuple):
+class Opponents(NamedTuple):
     """What a buzz at the end of each clue meets, against a team drawn evenly from those that heard the question.
 
     Each of shape (clues,), in [0, 1], NaN where no team heard the question.
@@ -32,7 +32,7 @@ class Room(NamedTuple):
     people: Floats
 
 
-def room(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats) -> Room:
+def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late: Floats, left: Floats) -> Opponents:
     """Meet every team of a question at every one of its clues, by exact enumeration.
 
     The game is one tossup between the player and one team, which does what it did in its own match. The first correct
@@ -54,7 +54,7 @@ def room(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late
     last = np.zeros(len(question), bool)
     last[ends] = True
     right, buzzed = _running(correct, question), _running(correct + incorrect, question)
-    return Room(
+    return Opponents(
         first=ratio(teams - right + late / 2, teams),
         unpenalised=np.where(last & (teams > 0), 1.0, ratio(buzzed, teams)),
         unsure=ratio(_running(left, question), teams),
@@ -62,12 +62,12 @@ def room(question: Ints, teams: Floats, correct: Floats, incorrect: Floats, late
     )
 
 
-def points(met: Room, correct: Floats, at: Ints) -> Floats:
+def expected_points(met: Opponents, correct: Floats, at: Ints) -> Floats:
     """System score, expected over the teams, of buzzes at the clues ``at`` that are correct with chance ``correct``."""
     return TOSSUP * correct * met.first[at] + NEG * (1 - correct) * (1 - met.unpenalised[at])
 
 
-def up_to(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
+def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
     """Total weight of the buzzes by each fraction of the question, shape of ``grid``. GRACE fig. 4.
 
     Args:

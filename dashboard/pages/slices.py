@@ -62,9 +62,9 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         _section(f"Worse {beside}", worse, metric, request, runs, shades),
         _section(f"Better {beside}", better, metric, request, runs, shades),
         html.P(
-            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} questions. "
-            f"Shown is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; the address "
-            "/api/v1/slices has the others.",
+            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
+            f"questions. Shown is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; "
+            "the address /api/v1/slices has the others.",
             className="note",
         ),
     ]

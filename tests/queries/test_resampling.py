@@ -62,8 +62,8 @@ def test_weights_are_those_of_drawing_with_replacement():
 def test_weights_and_clusters_are_the_same_in_another_process():
     code = """
 import hashlib
-from queries.engine.bootstrap import clusters, weights
-print(hashlib.sha256(weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
+from queries.engine.bootstrap import clusters, resampling_weights
+print(hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()

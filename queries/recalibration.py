@@ -15,7 +15,7 @@ from queries.engine.select import Responses, chosen, kept_responses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
-from queries.reliability import ReliabilityDiagram, reliability_diagrams
+from queries.reliability import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5

@@ -101,13 +101,13 @@ def test_blocks_follow_each_other(app, client):
 def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
     calls = []
 
-    @functools.wraps(cached_queries.order)
+    @functools.wraps(cached_queries.ordered_questions)
     def counted(*arguments):
         calls.append(arguments)
         return original(*arguments)
 
-    original = cached_queries.order
-    monkeypatch.setattr(cached_queries, "order", counted)
+    original = cached_queries.ordered_questions
+    monkeypatch.setattr(cached_queries, "ordered_questions", counted)
     a, b = runs_of(client)[:2]
     sort = f"ks:{a}-{b}"  # which no other test asks for
     for start in (0, 20, 40):

@@ -138,8 +138,8 @@ def over_questions(metric, questions, conventions):
     each = []
     for question in questions:
         c, y, h = np.array(question, float).T
-        people = {f"{human}_weight": (1 - h).sum() for human in HUMAN}
-        people |= {f"{human}_sign_confidence": ((1 - h) * (2 * y - 1) * c).sum() for human in HUMAN}
+        people = {f"{human}_weight": (1 - h).sum() for human in HUMAN_CURVES}
+        people |= {f"{human}_sign_confidence": ((1 - h) * (2 * y - 1) * c).sum() for human in HUMAN_CURVES}
         each.append(pooled(c, y) | people)
     sums = {name: np.array([one[name] for one in each]) for name in metric.reads(conventions)}
     totals = {name: part.sum(axis=0) for name, part in metric.contributions(sums, conventions).items()}

@@ -298,7 +298,7 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
             group = "bins" if metric.binned else metric.level
             if group not in scans:
                 together = [each for each in OF_PAIRS if each.pairs is None and ("bins" if each.binned else each.level) == group]
-                whole = selection.but(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics are computed
+                whole = selection.replace(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics are computed
                 scans[group] = timed(repeat, lambda: gather(snapshot, whole, together))  # noqa: B023
             raw_scan, found = scans[group]
             _compare(name, "responses", ours, found.values(metric), 1e-9)

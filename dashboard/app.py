@@ -14,9 +14,9 @@ from dashboard import api, pages, security
 from dashboard.api.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.view import VIEWS, look
+from dashboard.view import check_page
 from data.store.generations import StoreError
-from queries.selection import BadRequest
+from queries.parameters import BadRequest
 
 ASSETS = Path(__file__).parents[1] / "assets"
 # The theme is set before anything is painted; a file of its own, so that pages need no inline script of ours.
@@ -78,27 +78,12 @@ def _status_of_page(response: Response) -> Response:
         and not path.startswith(("/api/", "/_dash", "/assets/"))
     ):
         try:
-            _check_page(path)
+            check_page(path, list(request.args.items(multi=True)))
         except BadRequest as error:
             response.status_code = error.status
         except StoreError:
             response.status_code = 503
     return response
-
-
-def _check_page(path: str) -> None:
-    """Read a page's address as the page will. Raises ``BadRequest``."""
-    pairs = list(request.args.items(multi=True))
-    dataset, slash, question_id = path.removeprefix("/questions/").partition("/")
-    if path.startswith("/questions/") and slash:
-        view = VIEWS["question"]
-        view.check(look(view, pairs, dataset, question_id))
-        return
-    for view in VIEWS.values():
-        if view.path == path and view.name not in ("question", "nowhere"):
-            view.check(look(view, pairs))
-            return
-    raise BadRequest("unknown_address", "There is no such page.", status=404)
 
 
 def _http_error(error: HTTPException) -> Response | HTTPException:

@@ -22,7 +22,7 @@ def question_order(selection: Selection, sort: str) -> QuestionOrder:
         selection: which questions.
         sort: a sort key of the question list; blank for the order of the dataset.
     """
-    return service().ask(ordered_questions, selection.but(run=(), model=(), elicitation=()), sort or "position")
+    return service().ask(ordered_questions, selection.replace(run=(), model=(), elicitation=()), sort or "position")
 
 
 def question_list(

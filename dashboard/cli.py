@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from dashboard.api.reading import metrics_of
+from dashboard.parameters import MetricsParameters
 from dashboard.settings import BadSetting, Settings, read_settings, unknown_settings
 from dashboard.usecases.scoring import lines, score
 from data.importing.dry_run import open_dry_run
@@ -26,7 +26,8 @@ from data.store.generations import StoreError, open_store
 from data.store.repair import damage_of, versions_on_disk
 from data.tokens import TokenError, Tokens
 from queries.datasets import datasets
-from queries.selection import BadRequest, facets, parse
+from queries.parameters import BadRequest
+from queries.selection import facets, read_address
 
 SHOWN = 200  # bad rows on standard error; the rest stand in a file that is named there
 
@@ -138,8 +139,9 @@ def score_command(
     pairs = [(key, value) for key, value in (("binning", binning), ("human", human), ("beta", beta)) if value is not None]
     store = open_store(settings.store)
     try:
-        chosen = metrics_of([] if metrics is None else [metrics])
-        parse(pairs, lambda name: facets(store.snapshot(), name))  # a mistake there is said before a large file is read
+        # A mistake there is reported before a large file is read.
+        named = [] if metrics is None else [("metrics", metrics)]
+        chosen = read_address([*pairs, *named], lambda name: facets(store.snapshot(), name), MetricsParameters).parameters.metrics
         with _progress("Scoring") as progress, open_dry_run(store, paths, options, form=form, progress=progress) as trial:
             found = score(trial, pairs, chosen)
     except BadRequest as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,8 @@ from data.store.generations import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.metrics import Metric
-from queries.selection import Facets, Selection, facets, parse
+from queries.parameters import P
+from queries.selection import Facets, Request, Selection, facets, read_address
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
@@ -90,11 +91,11 @@ class Service:
         snapshot = self.snapshot()
         return [self._ask(snapshot, name, describe_dataset, name) for name in snapshot.states]
 
-    def parse(
-        self, query: Iterable[tuple[str, str]], also: Sequence[str] = (), dataset: str | None = None
-    ) -> tuple[Selection, Facets, dict[str, list[str]]]:
-        """Read a query string; see ``queries.selection.parse``."""
-        return parse(query, self.facets, also, dataset)
+    def read(
+        self, query: Iterable[tuple[str, str]], parameters: type[P], dataset: str | None = None, ignore_unknown: bool = False
+    ) -> Request[P]:
+        """Read a query string; see ``queries.selection.read_address``."""
+        return read_address(query, self.facets, parameters, dataset, ignore_unknown)
 
 
 def service() -> Service:

@@ -6,9 +6,9 @@ The address is the only state. A page's controls are built from it; a change of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Generic
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html, no_update
@@ -17,39 +17,39 @@ from dash.development.base_component import Component
 from dashboard.components import parts
 from dashboard.components.attributes import data
 from dashboard.components.filters import filter_bar
-from dashboard.components.messages import error_panel, simulated_banner, withdrawn_banner
+from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
 from dashboard.components.shell import header
 from dashboard.service import service
 from data.store.generations import StoreError
+from queries.parameters import BadRequest, Choice, P, Parameters
 from queries.runs import run
-from queries.selection import KEYS, BadRequest, Facets, Selection
+from queries.selection import Request, Selection
 
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
 
 
+class PageParameters(Parameters, frozen=True):
+    """The keys that every page takes beside those of the selection."""
+
+    theme: Annotated[str | None, Choice("`light` or `dark`", THEMES, "There is no theme {value!r}.")] = None
+
+
 @dataclass(frozen=True)
-class PageRequest:
+class PageRequest(Request[P]):
     """What a page is asked to draw.
 
     Attributes:
-        selection: the filter and conventions.
-        facets: what the dataset offers.
-        extra: values of the page's own keys.
+        texts: the values of the page's own keys as the address writes them.
         item: what the path names beside the dataset, such as a question.
     """
 
-    selection: Selection
-    facets: Facets
-    extra: dict[str, list[str]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     item: str | None = None
 
-    def single(self, key: str, default: str = "") -> str:
-        """One of the page's own keys, given at most once."""
-        values = self.extra.get(key, [])
-        if len(values) > 1:
-            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
-        return values[0] if values else default
+    def written(self, key: str) -> str:
+        """One of the page's own keys as the address writes it, blank where it is absent."""
+        return next(iter(self.texts.get(key, ())), "")
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
         """Address of another view of the same selection; ``changes`` set keys, to one value or several; None removes them."""
@@ -60,7 +60,7 @@ class PageRequest:
 
 
 @dataclass(frozen=True)
-class View:
+class View(Generic[P]):
     """A page: which filters it offers, which keys of its own it takes, and how it is drawn.
 
     Attributes:
@@ -68,9 +68,9 @@ class View:
         path: its address; a path with a ``<dataset>`` and an item is prefixed by this one.
         title: of the browser's tab.
         filters: keys of the selection that have a control on this page, in order.
-        keys: its own keys.
-        draw: components for what is looked at; raises ``BadRequest`` where one of its own keys is bad.
-        check: raises the same without drawing anything.
+        parameters: its own keys, a subclass of ``PageParameters``.
+        draw: its components; raises ``BadRequest`` where the store has nothing of the name that the address gives.
+        check: raises the same without drawing anything, for what cannot be known from the address and the facets alone.
         live: own keys whose change leaves the page standing: only its parts are drawn anew, in their places, so that a control
             that is held keeps its focus. All else that it draws is the same whatever these keys say, but for those controls.
         place: among the pages of the navigation, ascending; None for a page that is not in it.
@@ -80,17 +80,17 @@ class View:
     path: str
     title: str
     filters: tuple[str, ...]
-    draw: Callable[[PageRequest], Sequence[Component | None]]
-    keys: tuple[str, ...] = ()
-    check: Callable[[PageRequest], None] = lambda request: None
+    draw: Callable[[PageRequest[P]], Sequence[Component | None]]
+    parameters: type[P]
+    check: Callable[[PageRequest[P]], object] = lambda request: None
     place: int | None = None
     live: tuple[str, ...] = ()
 
 
-VIEWS: dict[str, View] = {}
+VIEWS: dict[str, View[Any]] = {}
 
 
-def register(view: View) -> View:
+def register(view: View[P]) -> View[P]:
     """Make a view known to the callback that redraws it."""
     VIEWS[view.name] = view
     return view
@@ -112,32 +112,54 @@ def question_path(dataset: str, question_id: str) -> str:
     return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
-def look(view: View, pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest:
-    """Read an address for a view. Raises ``BadRequest``."""
-    selection, facets, extra = service().parse(pairs, also=(*view.keys, "theme"), dataset=dataset)
-    for theme in extra["theme"]:
-        if theme not in THEMES:
-            raise BadRequest("unknown_value", f"There is no theme {theme!r}.", "theme", THEMES)
-    return PageRequest(selection, facets, extra, item)
+def read_page(view: View[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:
+    """Read the address of a page. Unknown keys are ignored, for links get tracking keys. Raises ``BadRequest``."""
+    request = service().read(pairs, view.parameters, dataset, ignore_unknown=True)
+    texts: dict[str, list[str]] = {}
+    for key, text in pairs:
+        if key in view.parameters.kinds():
+            texts.setdefault(key, []).append(text)
+    return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item)
 
 
-def page(view: View, query: dict[str, Any], dataset: str | None = None, item: str | None = None) -> html.Div:
+def check_page(path: str, pairs: Pairs) -> None:
+    """Check the address of a page without drawing it. Raises ``BadRequest``."""
+    dataset, slash, item = path.removeprefix("/questions/").partition("/")
+    if path.startswith("/questions/") and slash:
+        view = VIEWS["question"]
+        view.check(read_page(view, pairs, dataset, item))
+        return
+    for view in VIEWS.values():
+        if view.path == path and view.name not in ("question", "nowhere"):
+            view.check(read_page(view, pairs))
+            return
+    raise BadRequest("unknown_address", "There is no such page.", status=404)
+
+
+def page(view: View[P], query: dict[str, Any], dataset: str | None = None, item: str | None = None) -> html.Div:
     """Layout of a view's page, drawn from its address."""
     pairs = [(key, value) for key, values in query.items() for value in (values if isinstance(values, list) else [values])]
     dataset, item = (unquote(part) if part is not None else None for part in (dataset, item))
     path = question_path(dataset, item) if dataset and item else view.path
     bar: Component | None = None
-    request: PageRequest | None = None
+    request: PageRequest[P] | None = None
     version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
     try:
         version = service().snapshot().version
-        request = look(view, pairs, dataset, item)
+        request = read_page(view, pairs, dataset, item)
         content = _content(view, request, pairs)
         bar = filter_bar(request.facets, request.selection, view.filters)
     except (BadRequest, StoreError) as error:
         content = parts.frame([error_panel(error, path, pairs)])
     chosen = request.selection.dataset if request else dataset
-    of = {"name": view.name, "path": path, "dataset": dataset, "item": item, "keys": list(KEYS), "live": list(view.live)}
+    of = {
+        "name": view.name,
+        "path": path,
+        "dataset": dataset,
+        "item": item,
+        "keys": list(Selection.kinds()),
+        "live": list(view.live),
+    }
     return html.Div(
         [
             header(service().datasets(), chosen, view.path, pairs if request else [], navigation()),
@@ -168,7 +190,7 @@ def redraw(query: str | None, of: dict[str, Any]) -> Any:
         return no_update
     pairs = parse_qsl(query or "", keep_blank_values=True)
     try:
-        content = _content(view, look(view, pairs, of["dataset"], of["item"]), pairs)
+        content = _content(view, read_page(view, pairs, of["dataset"], of["item"]), pairs)
     except (BadRequest, StoreError) as error:
         return _answer(parts.frame([error_panel(error, of["path"], pairs)]), None)
     return _answer(content, shown(query or "", content))
@@ -178,11 +200,11 @@ def _answer(content: Sequence[Component | None], shows: dict[str, Any] | None) -
     return parts.as_json({"content": content, "shown": shows}).decode()
 
 
-def _content(view: View, request: PageRequest, pairs: Pairs) -> Sequence[Component | None]:
+def _content(view: View[P], request: PageRequest[P], pairs: Pairs) -> Sequence[Component | None]:
     """What a view draws, below what must be said of withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     said = [withdrawn_banner(service().ask(run, name)) for name in named]
-    return parts.frame([*said, *view.draw(request)])
+    return parts.frame([*said, ignored_keys(request.ignored), *view.draw(request)])
 
 
 def shown(query: str, content: Sequence[Component | None]) -> dict[str, Any]:

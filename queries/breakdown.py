@@ -13,7 +13,8 @@ from data.store.generations import Snapshot
 from queries.engine.evidence import gather
 from queries.leaderboard import RunRow, run_rows
 from queries.metrics import Metric
-from queries.selection import Selection, format_range, selection_keys
+from queries.parameters import format_range
+from queries.selection import Selection, selection_keys
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
 STEPS = 10  # of difficulty, from 0 to 1

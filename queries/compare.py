@@ -15,7 +15,8 @@ from queries.engine.bootstrap import TIED, holm, p_value, percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.selection import BadRequest, Selection, number, selection_keys
+from queries.parameters import BadRequest
+from queries.selection import Selection, number, selection_keys
 
 
 class RunName(msgspec.Struct):
@@ -109,7 +110,7 @@ def measured_pair(
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     names = _names(snapshot, selection, {"a": a, "b": b})
-    measured = MeasuredRuns(gather(snapshot, selection.but(run=(a, b), model=(), elicitation=()), metrics))
+    measured = MeasuredRuns(gather(snapshot, selection.replace(run=(a, b), model=(), elicitation=()), metrics))
     return names, _couple(measured, a, b)
 
 
@@ -124,7 +125,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     couples = [*combinations(runs, 2)] if a is None else [(a, run) for run in runs if run != a]
     # Whatever the selection's filters on runs say, a is one of them.
     named = tuple({run: None for couple in couples for run in couple})
-    measured = MeasuredRuns(gather(snapshot, selection.but(run=named, model=(), elicitation=()), metrics))
+    measured = MeasuredRuns(gather(snapshot, selection.replace(run=named, model=(), elicitation=()), metrics))
     found = [_comparison(names[one], names[other], _couple(measured, one, other), metrics) for one, other in couples]
     for metric in metrics:
         _adjust([comparison.metrics[metric.key] for comparison in found])

@@ -6,7 +6,8 @@ import msgspec
 
 from data.store.generations import Snapshot
 from queries.engine.select import chosen, kept_responses
-from queries.selection import Range, Selection
+from queries.parameters import Range
+from queries.selection import Selection
 
 MOST_ITEMS = 1000
 

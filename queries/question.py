@@ -17,7 +17,8 @@ from queries.engine.select import chosen, kept_responses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.buzzing import buzzpoints_at
 from queries.metrics.kernels.questions import buzz_mass
-from queries.selection import BadRequest, Selection, number
+from queries.parameters import BadRequest
+from queries.selection import Selection, number
 
 
 class Clue(msgspec.Struct):
@@ -162,7 +163,14 @@ def question(
     human = _human(snapshot, one, identity)
     votes, stated = _votes(snapshot, one, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
-    only = selection.but(category=(), subcategory=(), difficulty=None, radius=(), revealed=None, q="", questions=(question_id,))
+    only = Selection(
+        selection.dataset,
+        selection.run,
+        selection.model,
+        selection.elicitation,
+        questions=(question_id,),
+        conventions=selection.conventions,
+    )
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
         **facts[0],

@@ -13,7 +13,8 @@ from data.store.generations import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.select import chosen, kept_responses
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadRequest, Selection
+from queries.parameters import BadRequest
+from queries.selection import Selection
 
 # What can be sorted by beside what runs said.
 FACTS = ("position", "question_id", "category", "subcategory", "radius", "difficulty", "people")
@@ -121,7 +122,7 @@ def _of_question(table: str) -> str:
 
 def _values(snapshot: Snapshot, selection: Selection, asked: Sort) -> pl.DataFrame:
     """What each question that the runs answered is sorted by."""
-    selection = selection.but(run=asked.runs, model=(), elicitation=())
+    selection = selection.replace(run=asked.runs, model=(), elicitation=())
     if asked.metric is None:
         return _wrong(snapshot, selection)
     evidence = gather(snapshot, selection, [asked.metric])

@@ -10,8 +10,9 @@ import polars as pl
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
 from queries.metrics import Metric
+from queries.parameters import BadRequest
 from queries.question_order import QuestionOrder, ordered_questions
-from queries.selection import BadRequest, Selection, number
+from queries.selection import Selection, number
 
 LONGEST_PAGE = 1000
 
@@ -95,7 +96,7 @@ def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
     """What is listed of some questions, in the order of ``ids``, with the values of the selection's runs."""
-    named = selection.but(questions=ids)
+    named = selection.replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, named).to_dicts()}
     values = _values(snapshot, named, metrics) if metrics and ids else {}
     return QuestionDetails([QuestionRow(**facts[name], runs=values.get(name, {})) for name in ids])
@@ -122,7 +123,7 @@ def question_table(
     last = len(found.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": found.questions[start:last]}, schema={"question_id": pl.String})
     if limit is not None and limit <= LONGEST_PAGE:  # many names cost more than reading every question
-        selection = selection.but(questions=tuple(page["question_id"]))
+        selection = selection.replace(questions=tuple(page["question_id"]))
     page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))
     evidence = gather(snapshot, selection, metrics)

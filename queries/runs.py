@@ -10,7 +10,7 @@ import msgspec
 
 from data.store.export import Form, Table
 from data.store.generations import Snapshot
-from queries.selection import BadRequest
+from queries.parameters import BadRequest
 
 
 class UnansweredQuestions(msgspec.Struct):

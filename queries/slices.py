@@ -15,7 +15,8 @@ from queries.engine.bootstrap import holm, p_value, percentile_interval
 from queries.engine.evidence import gather
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.selection import BadRequest, Selection, format_range, selection_keys
+from queries.parameters import BadRequest, format_range
+from queries.selection import Selection, selection_keys
 
 FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")

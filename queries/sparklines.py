@@ -45,7 +45,7 @@ class Sparklines(msgspec.Struct):
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
     """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
-    selection = selection.but(questions=ids)
+    selection = selection.replace(questions=ids)
     with_clauses, parameters = chosen(selection)
     said = snapshot.rows(
         f"""{with_clauses}

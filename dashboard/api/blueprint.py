@@ -1,27 +1,99 @@
-"""The blueprint that every address hangs on, and what it says where something is wrong."""
+"""The blueprint of the JSON addresses: how each is declared and documented, and what it answers where something is wrong."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import cleandoc
+from typing import Any, Concatenate
 
 from flask import Blueprint, Response, current_app, request
 
 from dashboard.api.responses import error_response
+from dashboard.service import service
 from dashboard.uploads.access import Denied
 from data.store.generations import StoreError
-from queries.selection import BadRequest
+from queries.parameters import BadRequest, P, Parameters
+from queries.selection import Request, read_parameters
 
 api = Blueprint("api", __name__)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
+@dataclass(frozen=True)
+class Route:
+    """One address, for the documentation.
+
+    Attributes:
+        address: method and path.
+        gives: what it answers, the docstring of its function.
+        takes: its own keys.
+        selection: whether it also takes those of the selection.
+    """
+
+    address: str
+    gives: str
+    takes: type[Parameters]
+    selection: bool = False
+
+
+ROUTES: list[Route] = []
+
+
+def document(address: str, view: Callable[..., Response], takes: type[Parameters], selection: bool = False) -> None:
+    """Add an address to the documentation."""
+    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes, selection))
+
+
+def get(
+    path: str, takes: type[P], **options: Any
+) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
+    """Declare an address without a selection. Its function gets its parameters, then the parts of its path."""
+
+    def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
+        @wraps(view)
+        def answer(**parts: Any) -> Response:
+            return view(read_parameters(pairs(), takes), **parts)
+
+        document(f"GET {path}", view, takes)
+        api.add_url_rule(path, endpoint=f"{view.__name__}-{len(ROUTES)}", view_func=answer, **options)
+        return view
+
+    return declare
+
+
+def get_selected(
+    path: str, takes: type[P]
+) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
+    """Declare an address of a selection. Its function gets what is asked for, then the parts of its path."""
+
+    def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
+        @wraps(view)
+        def answer(**parts: str) -> Response:
+            return view(service().read(pairs(), takes, parts.get("dataset")), **parts)
+
+        document(f"GET {path}", view, takes, selection=True)
+        api.add_url_rule(path, view_func=answer)
+        return view
+
+    return declare
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Keys and values of this request's query string, in order."""
+    return list(request.args.items(multi=True))
+
+
 @api.errorhandler(BadRequest)
 def bad_request(error: BadRequest) -> Response:
-    """What an address names is unknown."""
+    """The address names something unknown."""
     return error_response(error.code, error.message, error.status, error.field, error.allowed)
 
 
 @api.errorhandler(Denied)
 def denied(error: Denied) -> Response:
-    """Whoever asks may not do this, or not now; said before any address is looked at, too."""
+    """The client may not do this, or not now. It is told so before its address is read, too."""
     answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
     answer.headers.extend(error.headers)
     return answer

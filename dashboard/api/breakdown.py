@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Response
 
-from dashboard.api.blueprint import api
+from dashboard.api.blueprint import get_selected
 from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
-from dashboard.api.reading import choice, metrics_of, pairs
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import IntervalsParameters
 from dashboard.service import service
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
+from queries.parameters import Choice
+from queries.selection import Request
 
 
-def _breakdown() -> tuple[Breakdown, bool]:
-    selection, _, extra = service().parse(pairs(), also=("by", "metrics", "intervals"))
-    intervals = choice(extra, "intervals", ("0", "1")) == "1"
-    return service().ask(
-        breakdown, selection, choice(extra, "by", BREAKDOWN_FIELDS), metrics_of(extra["metrics"]), intervals
-    ), intervals
+class BreakdownParameters(IntervalsParameters, frozen=True):
+    """By what the selection is divided."""
+
+    by: Annotated[
+        str, Choice(f"what divides the questions: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}", BREAKDOWN_FIELDS)
+    ] = BREAKDOWN_FIELDS[0]
 
 
-@api.get("/api/v1/breakdown")
-def get_breakdown() -> Response:
-    """Metrics of every run within each part of a selection."""
-    return json_response(_breakdown()[0])
+def _breakdown(asked: Request[BreakdownParameters]) -> Breakdown:
+    parameters = asked.parameters
+    return service().ask(breakdown, asked.selection, parameters.by, parameters.metrics, parameters.intervals)
 
 
-@api.get("/api/v1/breakdown.csv")
-def get_breakdown_csv() -> Response:
-    """The same as CSV, a row per part, run and metric."""
-    found, intervals = _breakdown()
-    parts = WITH_INTERVALS if intervals else PLAIN
+@get_selected("/api/v1/breakdown", BreakdownParameters)
+def get_breakdown(asked: Request[BreakdownParameters]) -> Response:
+    """metrics of each run within each part of a selection"""
+    return json_response(_breakdown(asked))
+
+
+@get_selected("/api/v1/breakdown.csv", BreakdownParameters)
+def get_breakdown_csv(asked: Request[BreakdownParameters]) -> Response:
+    """the same as CSV, a row per part, run and metric"""
+    answer, parts = _breakdown(asked), WITH_INTERVALS if asked.parameters.intervals else PLAIN
     rows = [
         [part.value, row.run, row.model, row.elicitation, key, *(getattr(cell, name) for name in parts)]
-        for part in found.parts
+        for part in answer.parts
         for row in part.rows
         for key, cell in row.metrics.items()
     ]
-    return csv_response([found.by, "run", "model", "elicitation", "metric", *parts], rows, "breakdown")
+    return csv_response([answer.by, "run", "model", "elicitation", "metric", *parts], rows, "breakdown")

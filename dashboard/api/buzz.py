@@ -5,13 +5,12 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import pairs
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.buzzing import Buzz, buzz, parse_rules
+from queries.buzzing import Buzz, BuzzParameters, buzz
 from queries.buzzing.results import ThresholdOutcome
-from queries.buzzing.rules import KEYS
+from queries.selection import Request
 
 COLUMNS = (
     *("run", "model", "elicitation", "questions", "heard", "items", "unscored", "scale", "curve", "human_curve"),
@@ -21,24 +20,23 @@ COLUMNS = (
 )
 
 
-def _buzz() -> Buzz:
-    selection, offered, extra = service().parse(pairs(), also=KEYS)
-    return service().ask(buzz, selection, parse_rules(extra, offered))
+def _buzz(asked: Request[BuzzParameters]) -> Buzz:
+    return service().ask(buzz, asked.selection, asked.parameters.rules)
 
 
-@api.get("/api/v1/buzz")
-def get_buzz() -> Response:
-    """Buzzing of a selection: runs at their thresholds, beside people."""
-    return json_response(_buzz())
+@get_selected("/api/v1/buzz", BuzzParameters)
+def get_buzz(asked: Request[BuzzParameters]) -> Response:
+    """buzzing: expected wins over the threshold, runs against people, buzz curves, habits"""
+    return json_response(_buzz(asked))
 
 
-@api.get("/api/v1/buzz.csv")
-def get_buzz_csv() -> Response:
-    """A row per run: what comes of its threshold, its optimum, and how often it buzzes. No row where ``missing`` says why."""
-    said = _buzz()
-    part = said.explorer
+@get_selected("/api/v1/buzz.csv", BuzzParameters)
+def get_buzz_csv(asked: Request[BuzzParameters]) -> Response:
+    """a row per run: what comes of its threshold, its best one, and how often it buzzes; `missing` says why a cell is blank"""
+    answer = _buzz(asked)
+    part = answer.explorer
     rows: list[list[object]] = []
-    for run, habit in zip(part.runs, said.habits.runs, strict=True):
+    for run, habit in zip(part.runs, answer.habits.runs, strict=True):
         best = run.optimum
         reasons = "; ".join(f"{name}: {reason}" for name, reason in (run.missing | habit.missing).items())
         rows.append(

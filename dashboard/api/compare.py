@@ -3,81 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import metrics_of, pairs, single
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import Metrics, MetricsParameters, known_run
 from dashboard.service import service
 from queries.agreement import Agreement, RankCorrelation, agreement
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
-from queries.selection import BadRequest
+from queries.metrics import METRICS
+from queries.parameters import Parameters
+from queries.selection import Request
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
 
 
-def _compare() -> DetailedComparison:
-    selection, _, extra = service().parse(pairs(), also=("a", "b", "metrics"))
-    a, b = single(extra, "a"), single(extra, "b")
-    for key, run in (("a", a), ("b", b)):
-        if run is None:
-            raise BadRequest("missing_key", f"Name two runs to compare, a and b: {key} is missing.", key)
-    return service().ask(compare, selection, a, b, metrics_of(extra["metrics"]))
+class CompareParameters(Parameters, frozen=True):
+    """Which two runs, by which metrics."""
+
+    a: Annotated[str, known_run("id of the first of two runs to compare")]
+    b: Annotated[str, known_run("id of the second of two runs to compare")]
+    metrics: Metrics = METRICS
+
+
+class PairsParameters(Parameters, frozen=True):
+    """Which runs, by which metrics."""
+
+    a: Annotated[str | None, known_run("id of a run to compare with every other; every two runs by default")] = None
+    metrics: Metrics = METRICS
+
+
+def _compare(asked: Request[CompareParameters]) -> DetailedComparison:
+    return service().ask(compare, asked.selection, asked.parameters.a, asked.parameters.b, asked.parameters.metrics)
 
 
 def _table(comparisons: Sequence[Comparison], name: str) -> Response:
     header = ["a", "b", "questions", "metric", "value_a", "value_b", *FIELDS]
     rows = [
-        [one.a.run, one.b.run, one.questions, key, found.a, found.b, *(getattr(found, field) for field in FIELDS)]
-        for one in comparisons
-        for key, found in one.metrics.items()
+        [pair.a.run, pair.b.run, pair.questions, key, cell.a, cell.b, *(getattr(cell, field) for field in FIELDS)]
+        for pair in comparisons
+        for key, cell in pair.metrics.items()
     ]
     return csv_response(header, rows, name)
 
 
-@api.get("/api/v1/compare")
-def get_compare() -> Response:
-    """Paired differences of two runs on the questions that both answered, and these questions."""
-    return json_response(_compare())
+@get_selected("/api/v1/compare", CompareParameters)
+def get_compare(asked: Request[CompareParameters]) -> Response:
+    """two runs on the questions that both answered: paired differences a - b with intervals and p-values, and these questions"""
+    return json_response(_compare(asked))
 
 
-@api.get("/api/v1/compare.csv")
-def get_compare_csv() -> Response:
-    """The differences as CSV, a row per metric."""
-    return _table([_compare()], "compare")
+@get_selected("/api/v1/compare.csv", CompareParameters)
+def get_compare_csv(asked: Request[CompareParameters]) -> Response:
+    """the differences as CSV, a row per metric"""
+    return _table([_compare(asked)], "compare")
 
 
-def _comparisons() -> Comparisons:
-    selection, _, extra = service().parse(pairs(), also=("a", "metrics"))
-    return service().ask(comparisons, selection, single(extra, "a"), metrics_of(extra["metrics"]))
+def _comparisons(asked: Request[PairsParameters]) -> Comparisons:
+    return service().ask(comparisons, asked.selection, asked.parameters.a, asked.parameters.metrics)
 
 
-@api.get("/api/v1/pairs")
-def get_pairs() -> Response:
-    """Paired differences of every two runs, or of run ``a`` and every other, with Holm's adjustment."""
-    return json_response(_comparisons())
+@get_selected("/api/v1/pairs", PairsParameters)
+def get_pairs(asked: Request[PairsParameters]) -> Response:
+    """the differences of every two runs or, with `a`, of it and every other, with p-values after Holm's adjustment"""
+    return json_response(_comparisons(asked))
 
 
-@api.get("/api/v1/pairs.csv")
-def get_pairs_csv() -> Response:
-    """The same as CSV, a row per pair of runs and metric."""
-    return _table(_comparisons().comparisons, "pairs")
+@get_selected("/api/v1/pairs.csv", PairsParameters)
+def get_pairs_csv(asked: Request[PairsParameters]) -> Response:
+    """the same as CSV, a row per pair of runs and metric"""
+    return _table(_comparisons(asked).comparisons, "pairs")
 
 
-def _agreement() -> Agreement:
-    selection, _, extra = service().parse(pairs(), also=("metrics",))
-    return service().ask(agreement, selection, metrics_of(extra["metrics"]))
+def _agreement(asked: Request[MetricsParameters]) -> Agreement:
+    return service().ask(agreement, asked.selection, asked.parameters.metrics)
 
 
-@api.get("/api/v1/agreement")
-def get_agreement() -> Response:
-    """Kendall's tau-b between the rankings of each two metrics."""
-    return json_response(_agreement())
+@get_selected("/api/v1/agreement", MetricsParameters)
+def get_agreement(asked: Request[MetricsParameters]) -> Response:
+    """Kendall's tau-b between the rankings of each two metrics"""
+    return json_response(_agreement(asked))
 
 
-@api.get("/api/v1/agreement.csv")
-def get_agreement_csv() -> Response:
-    """The same as CSV, a row per pair of metrics."""
+@get_selected("/api/v1/agreement.csv", MetricsParameters)
+def get_agreement_csv(asked: Request[MetricsParameters]) -> Response:
+    """the same as CSV, a row per pair of metrics"""
     fields = RankCorrelation.__struct_fields__
-    return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement().pairs], "agreement")
+    return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement(asked).pairs], "agreement")

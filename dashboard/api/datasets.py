@@ -5,24 +5,23 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import no_keys
+from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.datasets import Dataset, Datasets
+from queries.parameters import NoParameters
 
 
-@api.get("/api/v1/datasets")
-def get_datasets() -> Response:
-    """Every dataset."""
-    no_keys()
+@get("/api/v1/datasets", NoParameters)
+def get_datasets(parameters: NoParameters) -> Response:
+    """datasets with counts (of questions, runs, human teams, their buzzes, human votes and the questions voted on), categories,
+    licence and source"""
     return json_response(Datasets(service().datasets()))
 
 
-@api.get("/api/v1/datasets.csv")
-def get_datasets_csv() -> Response:
-    """Every dataset, as CSV."""
-    no_keys()
+@get("/api/v1/datasets.csv", NoParameters)
+def get_datasets_csv(parameters: NoParameters) -> Response:
+    """the same as CSV"""
     header = [field.name for field in msgspec.structs.fields(Dataset)]
     rows = [
         [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in msgspec.structs.astuple(row)]

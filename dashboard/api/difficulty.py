@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import pairs
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.difficulty import Difficulty, difficulty
+from queries.parameters import NoParameters
+from queries.selection import Request
 
 
-def _difficulty() -> Difficulty:
-    selection, _, _ = service().parse(pairs())
-    return service().ask(difficulty, selection)
+def _difficulty(asked: Request[NoParameters]) -> Difficulty:
+    return service().ask(difficulty, asked.selection)
 
 
-@api.get("/api/v1/difficulty")
-def get_difficulty() -> Response:
-    """Per run: the slope of overconfidence on difficulty, the line with its interval, and the questions."""
-    return json_response(_difficulty())
+@get_selected("/api/v1/difficulty", NoParameters)
+def get_difficulty(asked: Request[NoParameters]) -> Response:
+    """overconfidence against difficulty: questions, line, slope and intervals"""
+    return json_response(_difficulty(asked))
 
 
-@api.get("/api/v1/difficulty.csv")
-def get_difficulty_csv() -> Response:
-    """The slopes as CSV, a row per run."""
+@get_selected("/api/v1/difficulty.csv", NoParameters)
+def get_difficulty_csv(asked: Request[NoParameters]) -> Response:
+    """the slopes as CSV, a row per run"""
     fields = ("run", "model", "elicitation", "questions", "slope", "low", "high", "missing")
-    return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty().runs], "difficulty")
+    return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty(asked).runs], "difficulty")

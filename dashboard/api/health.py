@@ -1,23 +1,28 @@
-"""Is it there, and can it answer."""
+"""Whether the service is alive, and whether it can answer."""
 
 from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import api
+from dashboard.api.blueprint import api, document
 from dashboard.api.responses import json_response
 from dashboard.service import service
+from queries.parameters import NoParameters
 
 
 @api.get("/healthz")
 def healthz() -> Response:
-    """Alive."""
+    """alive"""
     return json_response({"status": "ok"})
 
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """Store readable, with its version."""
+    """store readable, with its version"""
     snapshot = service().snapshot()
     snapshot.rows("select count(*) from datasets")
     return json_response({"status": "ready", "data_version": snapshot.version})
+
+
+document("GET /healthz", healthz, NoParameters)
+document("GET /readyz", readyz, NoParameters)

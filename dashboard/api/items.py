@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import pairs, single, whole
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import Confidence
 from dashboard.service import service
 from queries.items import MOST_ITEMS, Item, Items, items
-from queries.selection import parse_range
+from queries.parameters import Parameters, Whole
+from queries.selection import Request
 
 
-def _items() -> Items:
-    selection, _, extra = service().parse(pairs(), also=("confidence", "limit"))
-    confidence = parse_range("confidence", single(extra, "confidence"))
-    return service().ask(items, selection, confidence, whole(extra, "limit", 100, MOST_ITEMS))
+class ItemsParameters(Parameters, frozen=True):
+    """Which answers, and how many."""
+
+    confidence: Confidence = None
+    limit: Annotated[int, Whole(f"how many: 100; at most {MOST_ITEMS}", MOST_ITEMS)] = 100
 
 
-@api.get("/api/v1/items")
-def get_items() -> Response:
-    """The items of a selection with a confidence in a range, furthest off first."""
-    return json_response(_items())
+def _items(asked: Request[ItemsParameters]) -> Items:
+    return service().ask(items, asked.selection, asked.parameters.confidence, asked.parameters.limit)
 
 
-@api.get("/api/v1/items.csv")
-def get_items_csv() -> Response:
-    """The same as CSV."""
+@get_selected("/api/v1/items", ItemsParameters)
+def get_items(asked: Request[ItemsParameters]) -> Response:
+    """single answers whose confidence lies in a range, furthest off first"""
+    return json_response(_items(asked))
+
+
+@get_selected("/api/v1/items.csv", ItemsParameters)
+def get_items_csv(asked: Request[ItemsParameters]) -> Response:
+    """the same as CSV"""
     fields = Item.__struct_fields__
-    return csv_response(fields, [[getattr(one, name) for name in fields] for one in _items().items], "items")
+    return csv_response(fields, [[getattr(item, name) for name in fields] for item in _items(asked).items], "items")

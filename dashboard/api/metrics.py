@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import no_keys
+from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, json_response
 from queries.metric_definitions import MetricDefinition, metric_definitions
+from queries.parameters import NoParameters
 
 COLUMNS = (
     "key", "family", "name", "label", "symbol", "direction", "low", "high", "formula", "words", "source", "needs", "level",
@@ -15,17 +15,15 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@api.get("/api/v1/metrics")
-def get_metrics() -> Response:
-    """Every metric: what it is, where it comes from, which axioms it satisfies; and what the papers leave open."""
-    no_keys()
+@get("/api/v1/metrics", NoParameters)
+def get_metrics(parameters: NoParameters) -> Response:
+    """the metric_definitions: what each metric is, its source, axioms and caveat; what the papers contradict"""
     return json_response(metric_definitions())
 
 
-@api.get("/api/v1/metrics.csv")
-def get_metrics_csv() -> Response:
-    """The metrics as CSV; lists are separated by semicolons, and ``axioms`` is blank where they cannot be asked."""
-    no_keys()
+@get("/api/v1/metrics.csv", NoParameters)
+def get_metrics_csv(parameters: NoParameters) -> Response:
+    """the metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they cannot be asked"""
     rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in metric_definitions().metrics]
     return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
 

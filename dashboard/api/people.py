@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import pairs
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
+from queries.parameters import NoParameters
 from queries.people import Histograms, People, people
+from queries.selection import Request
 
 
-def _people() -> People:
-    selection, _, _ = service().parse(pairs())
-    return service().ask(people, selection)
+def _people(asked: Request[NoParameters]) -> People:
+    return service().ask(people, asked.selection)
 
 
-@api.get("/api/v1/people")
-def get_people() -> Response:
-    """Histograms of each run's distance from people, with the human reference's."""
-    return json_response(_people())
+@get_selected("/api/v1/people", NoParameters)
+def get_people(asked: Request[NoParameters]) -> Response:
+    """runs beside human votes: histograms of DistCE, EntCE and ranks, with a human reference's, reliability of each class"""
+    return json_response(_people(asked))
 
 
-@api.get("/api/v1/people.csv")
-def get_people_csv() -> Response:
-    """The histograms as CSV: a row per run and bin, with the reference's items beside the run's."""
-    answer = _people()
+@get_selected("/api/v1/people.csv", NoParameters)
+def get_people_csv(asked: Request[NoParameters]) -> Response:
+    """the histograms as CSV: a row per run and bin, with the reference's items beside the run's"""
+    answer = _people(asked)
     header = ["run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"]
     rows = [
         [row.run, row.model, row.elicitation, *cells]

@@ -2,54 +2,55 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from urllib.parse import urlencode
 
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import metrics_of, pairs, single
+from dashboard.api.blueprint import get_selected, pairs
 from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response
 from dashboard.cached_queries import question_list, question_with_buzzpoints
+from dashboard.parameters import Metrics, Sort
 from dashboard.service import service
-from queries.buzzing import parse_rules
-from queries.buzzing.rules import KEYS
-from queries.metrics import CATALOGUE, Metric
+from queries.buzzing import BuzzParameters
+from queries.metrics import CATALOGUE
+from queries.parameters import BadRequest, NoParameters, Parameters, Text, Whole
 from queries.question import ClueResponse, question
-from queries.questions import question_table
-from queries.selection import BadRequest, Selection
+from queries.questions import LONGEST_PAGE, question_table
+from queries.selection import Request
 
 ROWS = 2000  # sent at once
-Page = tuple[Selection, tuple[Metric, ...], str, int | None, str | None]
 
 
-def _page() -> Page:
-    """Selection, metrics, sort, limit and cursor of this request."""
-    selection, _, extra = service().parse(pairs(), also=("sort", "limit", "cursor", "metrics"))
-    limit = single(extra, "limit")
-    if limit is not None and (not limit.isdecimal() or len(limit) > 6):
-        raise BadRequest("bad_value", f"limit must be a whole number, not {limit!r}.", "limit")
-    metrics = metrics_of(extra["metrics"]) if extra["metrics"] else (CATALOGUE["brier"],)
-    return (
-        selection,
-        metrics,
-        single(extra, "sort") or "position",
-        None if limit is None else int(limit),
-        single(extra, "cursor"),
-    )
+class QuestionsParameters(Parameters, frozen=True):
+    """Which page of the list, in which order, with which metrics."""
+
+    sort: Sort = "position"
+    limit: Annotated[int, Whole(f"how many questions: 100; at most {LONGEST_PAGE}", LONGEST_PAGE)] = 100
+    cursor: Annotated[str | None, Text("`next` of the page before")] = None
+    metrics: Metrics = (CATALOGUE["brier"],)
 
 
-@api.get("/api/v1/questions")
-def get_questions() -> Response:
-    """A page of the questions of a selection."""
-    selection, metrics, sort, limit, cursor = _page()
-    return json_response(question_list(selection, metrics, sort, 100 if limit is None else limit, cursor))
+class QuestionsTableParameters(QuestionsParameters, frozen=True):
+    """The same without a longest page."""
+
+    limit: Annotated[int | None, Whole("how many questions; all of them by default", 999_999)] = None  # type: ignore[assignment]
 
 
-@api.get("/api/v1/questions.csv")
-def get_questions_csv() -> Response:
-    """Every question of the selection as CSV; with ``limit``, a page of them and the address of the next in a Link header."""
-    frame, following = question_table(service().snapshot(), *_page())
+@get_selected("/api/v1/questions", QuestionsParameters)
+def get_questions(asked: Request[QuestionsParameters]) -> Response:
+    """questions with each run's metrics, a page at a time; `next` of an answer is the cursor of the next page"""
+    given = asked.parameters
+    return json_response(question_list(asked.selection, given.metrics, given.sort, given.limit, given.cursor))
+
+
+@get_selected("/api/v1/questions.csv", QuestionsTableParameters)
+def get_questions_csv(asked: Request[QuestionsTableParameters]) -> Response:
+    """the same as one table with a column `metric:run` for each metric and run: every question or, with `limit`, as many from
+    `cursor` on, and the address of the next ones in the header `Link`"""
+    given = asked.parameters
+    frame, following = question_table(service().snapshot(), asked.selection, given.metrics, given.sort, given.limit, given.cursor)
     answer = stream_response(csv_parts(frame.columns, frame.iter_slices(ROWS)), "csv", "questions")
     if following is not None:
         keys = [*((key, value) for key, value in pairs() if key != "cursor"), ("cursor", following)]
@@ -57,23 +58,23 @@ def get_questions_csv() -> Response:
     return answer
 
 
-@api.get("/api/v1/questions/<dataset>/<path:question_id>")
-def get_question(dataset: str, question_id: str) -> Response:
-    """One question, clue by clue."""
-    selection, offered, extra = service().parse(pairs(), also=KEYS, dataset=dataset)
-    return json_response(question_with_buzzpoints(selection, offered, question_id, parse_rules(extra, offered)))
+@get_selected("/api/v1/questions/<dataset>/<path:question_id>", BuzzParameters)
+def get_question(asked: Request[BuzzParameters], dataset: str, question_id: str) -> Response:
+    """one question: clues, what people did or voted, what each run said and where it buzzes, by default at each run's best
+    threshold on the selection"""
+    return json_response(question_with_buzzpoints(asked.selection, asked.facets, question_id, asked.parameters.rules))
 
 
-@api.get("/api/v1/questions/<dataset>/<path:question_id>.csv")
-def get_question_csv(dataset: str, question_id: str) -> Response:
-    """What each run said of one question, clue by clue, as CSV; an id that ends in .csv itself goes before."""
-    selection, _, _ = service().parse(pairs(), dataset=dataset)
+@get_selected("/api/v1/questions/<dataset>/<path:question_id>.csv", NoParameters)
+def get_question_csv(asked: Request[NoParameters], dataset: str, question_id: str) -> Response:
+    """what each run said of it, clue by clue. Where a question's own id ends in `.csv`, that question comes first, as JSON; a
+    further `.csv` gives its table"""
     try:
-        return json_response(service().ask(question, selection, f"{question_id}.csv"))
+        return json_response(service().ask(question, asked.selection, f"{question_id}.csv"))
     except BadRequest as error:
         if error.code != "unknown_question":
             raise
-    found = service().ask(question, selection, question_id)
+    answer = service().ask(question, asked.selection, question_id)
     header = ["run", "model", "elicitation", *(field.name for field in msgspec.structs.fields(ClueResponse))]
-    rows = [[run.run, run.model, run.elicitation, *msgspec.structs.astuple(answer)] for run in found.runs for answer in run.clues]
+    rows = [[run.run, run.model, run.elicitation, *msgspec.structs.astuple(clue)] for run in answer.runs for clue in run.clues]
     return csv_response(header, rows, f"{dataset}-{question_id}")

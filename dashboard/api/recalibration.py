@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import choice, metrics_of, pairs
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import MetricsParameters
 from dashboard.service import service
 from queries.metrics.kernels.recalibration import METHODS
+from queries.parameters import Choice
 from queries.recalibration import Recalibration, recalibration
+from queries.selection import Request
 
 
-def _recalibration() -> Recalibration:
-    selection, _, extra = service().parse(pairs(), also=("method", "metrics"))
-    return service().ask(recalibration, selection, choice(extra, "method", tuple(METHODS)), metrics_of(extra["metrics"]))
+class RecalibrationParameters(MetricsParameters, frozen=True):
+    """How confidences are recalibrated."""
+
+    method: Annotated[str, Choice(f"how: {', '.join(f'`{key}`' for key in METHODS)}", (*METHODS,))] = next(iter(METHODS))
 
 
-@api.get("/api/v1/recalibration")
-def get_recalibration() -> Response:
-    """Every metric of every run before and after recalibration, and what it does to single items."""
-    return json_response(_recalibration())
+def _recalibration(asked: Request[RecalibrationParameters]) -> Recalibration:
+    return service().ask(recalibration, asked.selection, asked.parameters.method, asked.parameters.metrics)
 
 
-@api.get("/api/v1/recalibration.csv")
-def get_recalibration_csv() -> Response:
-    """The metrics before and after as CSV, a row per run and metric."""
-    found = _recalibration()
+@get_selected("/api/v1/recalibration", RecalibrationParameters)
+def get_recalibration(asked: Request[RecalibrationParameters]) -> Response:
+    """every metric before and after recalibration, cross-fitted by question, and what it does to single items"""
+    return json_response(_recalibration(asked))
+
+
+@get_selected("/api/v1/recalibration.csv", RecalibrationParameters)
+def get_recalibration_csv(asked: Request[RecalibrationParameters]) -> Response:
+    """the metrics before and after as CSV, a row per run and metric"""
+    answer = _recalibration(asked)
     rows = [
-        [run.run, run.model, run.elicitation, found.method, key, change.before, change.after, change.missing]
-        for run in found.runs
+        [run.run, run.model, run.elicitation, answer.method, key, change.before, change.after, change.missing]
+        for run in answer.runs
         for key, change in run.metrics.items()
     ]
     return csv_response(["run", "model", "elicitation", "method", "metric", "before", "after", "missing"], rows, "recalibration")

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import pairs
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
+from queries.parameters import NoParameters
 from queries.reliability import Reliability, ReliabilityBin, reliability
+from queries.selection import Request
 
 
-def _reliability() -> Reliability:
-    selection, _, _ = service().parse(pairs())
-    return service().ask(reliability, selection)
+def _reliability(asked: Request[NoParameters]) -> Reliability:
+    return service().ask(reliability, asked.selection)
 
 
-@api.get("/api/v1/reliability")
-def get_reliability() -> Response:
-    """Per run, per bin of confidence: items, mean confidence, accuracy and its interval; and the CORP curve."""
-    return json_response(_reliability())
+@get_selected("/api/v1/reliability", NoParameters)
+def get_reliability(asked: Request[NoParameters]) -> Response:
+    """reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
+    confidence was stated"""
+    return json_response(_reliability(asked))
 
 
-@api.get("/api/v1/reliability.csv")
-def get_reliability_csv() -> Response:
-    """The bins as CSV, a row per run and bin."""
+@get_selected("/api/v1/reliability.csv", NoParameters)
+def get_reliability_csv(asked: Request[NoParameters]) -> Response:
+    """the bins as CSV, a row per run and bin"""
     fields = ReliabilityBin.__struct_fields__
     rows = [
         [run.run, run.model, run.elicitation, *(getattr(each, name) for name in fields)]
-        for run in _reliability().runs
+        for run in _reliability(asked).runs
         for each in run.bins
     ]
     return csv_response(["run", "model", "elicitation", *fields], rows, "reliability")

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import no_keys, only_keys
+from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, file_response, json_response
 from dashboard.service import service
 from data.store.export import Form, export
+from queries.parameters import NoParameters, Parameters, Text
 from queries.runs import RunFacts, Runs, responses, run, runs
 
 
-def _runs() -> Runs:
-    return service().ask(runs, only_keys("dataset")["dataset"])
+class RunsParameters(Parameters, frozen=True):
+    """Of which dataset."""
+
+    dataset: Annotated[str | None, Text("runs of this dataset; of every one by default")] = None
 
 
-@api.get("/api/v1/runs")
-def get_runs() -> Response:
-    """Provenance of every run, of one dataset or of all."""
-    return json_response(_runs())
+def _runs(parameters: RunsParameters) -> Runs:
+    return service().ask(runs, parameters.dataset)
 
 
-@api.get("/api/v1/runs.csv")
-def get_runs_csv() -> Response:
-    """The same as CSV; what was skipped and decided stands there as JSON."""
+@get("/api/v1/runs", RunsParameters)
+def get_runs(parameters: RunsParameters) -> Response:
+    """where each run comes from: who imported it when (UTC), from which file, its sha256, what it did not answer, what its
+    uploader decided of guesses, whether, when and by whom it was withdrawn"""
+    return json_response(_runs(parameters))
+
+
+@get("/api/v1/runs.csv", RunsParameters)
+def get_runs_csv(parameters: RunsParameters) -> Response:
+    """the same as CSV; what was skipped and decided is JSON in its cell"""
     header = [field.name for field in msgspec.structs.fields(RunFacts)]
     rows = [
-        [msgspec.json.encode(cell).decode() if isinstance(cell, dict | list) else cell for cell in msgspec.structs.astuple(one)]
-        for one in _runs().runs
+        [msgspec.json.encode(cell).decode() if isinstance(cell, dict | list) else cell for cell in msgspec.structs.astuple(row)]
+        for row in _runs(parameters).runs
     ]
     return csv_response(header, rows, "runs")
 
 
-@api.get("/api/v1/runs/<run_id>")
-def get_run(run_id: str) -> Response:
-    """Provenance of one run."""
-    no_keys()
+@get("/api/v1/runs/<run_id>", NoParameters)
+def get_run(parameters: NoParameters, run_id: str) -> Response:
+    """the same of one run"""
     return json_response(service().ask(run, run_id))
 
 
-@api.get("/api/v1/runs/<run_id>/responses.csv", defaults={"form": "csv"})
-@api.get("/api/v1/runs/<run_id>/responses.jsonl", defaults={"form": "jsonl"})
-@api.get("/api/v1/runs/<run_id>/responses.parquet", defaults={"form": "parquet"})
-def get_responses(run_id: str, form: Form) -> Response:
-    """What a run said, as a file that can be imported again."""
-    no_keys()
+@get("/api/v1/runs/<run_id>/responses.csv", NoParameters, defaults={"form": "csv"})
+@get("/api/v1/runs/<run_id>/responses.jsonl", NoParameters, defaults={"form": "jsonl"})
+@get("/api/v1/runs/<run_id>/responses.parquet", NoParameters, defaults={"form": "parquet"})
+def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response:
+    """what a run said, by question id and clue; imported again, it gives the same run"""
     facts = service().ask(run, run_id)
     table = responses(service().snapshot(), run_id, form)
     name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Response
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import choice, pairs, single
+from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import known_run
 from dashboard.service import service
-from queries.metrics import CATALOGUE, METRICS
+from queries.metrics import METRICS, Metric
+from queries.parameters import MetricChoice, Parameters
+from queries.selection import Request
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
 
-
-def _slices() -> Slices:
-    selection, _, extra = service().parse(pairs(), also=("metric", "against"))
-    keys = [metric.key for metric in METRICS if metric.direction != "none"]
-    return service().ask(slices, selection, CATALOGUE[choice(extra, "metric", keys)], single(extra, "against"))
+RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 
 
-@api.get("/api/v1/slices")
-def get_slices() -> Response:
-    """Every run in every part of a selection against itself on the whole, or against another run there."""
-    return json_response(_slices())
+class SlicesParameters(Parameters, frozen=True):
+    """By which metric, and against whom."""
+
+    metric: Annotated[Metric, MetricChoice(f"by which metric; `{RANKED[0].key}` by default", RANKED)] = RANKED[0]
+    against: Annotated[str | None, known_run("the run that others are compared with; each with itself by default")] = None
 
 
-@api.get("/api/v1/slices.csv")
-def get_slices_csv() -> Response:
-    """The same as CSV, a row per run and part."""
+def _slices(asked: Request[SlicesParameters]) -> Slices:
+    return service().ask(slices, asked.selection, asked.parameters.metric, asked.parameters.against)
+
+
+@get_selected("/api/v1/slices", SlicesParameters)
+def get_slices(asked: Request[SlicesParameters]) -> Response:
+    """where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
+    whole or another run there, with Holm's adjustment"""
+    return json_response(_slices(asked))
+
+
+@get_selected("/api/v1/slices.csv", SlicesParameters)
+def get_slices_csv(asked: Request[SlicesParameters]) -> Response:
+    """the same as CSV, a row per run and part"""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
-    rows = [[*(one.filters.get(by) for by in SLICE_FIELDS), *(getattr(one, name) for name in fields)] for one in _slices().slices]
+    rows = [
+        [*(part.filters.get(by) for by in SLICE_FIELDS), *(getattr(part, name) for name in fields)]
+        for part in _slices(asked).slices
+    ]
     return csv_response([*SLICE_FIELDS, *fields], rows, "slices")

@@ -6,13 +6,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from flask import Response, request
 
-from dashboard.api.blueprint import api
-from dashboard.api.reading import no_keys
+from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.uploads.access import Denied
@@ -23,22 +24,97 @@ from data.readers import readers
 from data.scratch_folders import held, sweep
 from data.store.generations import StoreError
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
 from queries.runs import run
-from queries.selection import LONGEST_VALUE, BadRequest
+from queries.selection import Facets, read_parameters
 
-KEYS = (
-    "dataset", "model", "elicitation", "format", "filename", "confidence_scale", "classes", "dry_run", "rows", "grades",
-)  # fmt: skip
-ROWS, MOST_ROWS = 100, 10_000  # bad rows that are told, unless asked for more; and at most
+ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
 MOST_DECISIONS = 10_000
 UNPACKED = 10  # a packed file may be so many times as large as the largest upload
 
 
+class _Grade(msgspec.Struct, forbid_unknown_fields=True):
+    """A decision as it is sent."""
+
+    question_id: str
+    correct: bool | float
+    guess: str | None = None
+    clue: int | None = None
+
+
+@dataclass(frozen=True)
+class _Decisions(Kind[tuple[Decision, ...]]):
+    """A JSON list of grades that a person gave."""
+
+    longest = None
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Decision, ...]:
+        """See ``Kind``."""
+        try:
+            grades = msgspec.json.decode(texts[0], type=list[_Grade])
+        except msgspec.MsgspecError as error:
+            message = f"{key!r} must be a JSON list of {{question_id, clue, guess, correct}}: {error}."
+            raise BadRequest("bad_value", message, key) from None
+        if len(grades) > MOST_DECISIONS:
+            raise BadRequest("bad_value", f"{key!r} can hold {MOST_DECISIONS:,} decisions; state `correct` in the file.", key)
+        for grade in grades:
+            if not 0 <= grade.correct <= 1 or not -(2**31) <= (grade.clue or 0) < 2**31:
+                raise BadRequest("bad_value", f"{key!r}: `correct` is true, false or a number from 0 to 1.", key)
+        return tuple(Decision(grade.question_id, grade.clue, grade.guess, float(grade.correct)) for grade in grades)
+
+
+def _datasets(facets: Facets) -> list[str]:
+    return [dataset.dataset for dataset in service().datasets()]
+
+
+def _formats(facets: Facets) -> list[str]:
+    return sorted(readers())
+
+
+class UploadParameters(Parameters, frozen=True):
+    """What a file holds and what is to be done with it."""
+
+    dataset: Annotated[str | None, Choice("which the file answers; LifeEval's own files need none", _datasets)] = None
+    model: Annotated[str | None, Text("of a run, where the file does not say")] = None
+    elicitation: Annotated[str | None, Text("of a run, where the file does not say")] = None
+    format: Annotated[
+        str | None,
+        Choice(
+            "`responses`, `lifeeval`, `chaosnli` or another format that the importer reads; recognised by default",
+            _formats,
+        ),
+    ] = None
+    filename: Annotated[str | None, Text("what the file is called in provenance and reports; by default as the form says")] = None
+    confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
+    classes: Annotated[str | None, Text("`a,b,c`: the order of classes in ChaosNLI predictions")] = None
+    dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
+    rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MOST_ROWS}", MOST_ROWS)] = ROWS
+    grades: Annotated[
+        tuple[Decision, ...],
+        _Decisions(
+            'a JSON list of `{"question_id", "clue", "guess", "correct"}`: what a person decided of guesses whose correctness '
+            "the file does not state. Without `clue`, wherever that was the guess. A decision counts as if the file stated it, "
+            "and is kept with the run"
+        ),
+    ] = ()
+
+    def options(self) -> ImportOptions:
+        """The options of the import."""
+        return ImportOptions(
+            dataset=self.dataset,
+            model=self.model,
+            elicitation=self.elicitation,
+            percent=self.confidence_scale == "percent",
+            decisions=self.grades,
+            classes=tuple(self.classes.split(",")) if self.classes else (),
+        )
+
+
 @api.post("/api/v1/runs")
 def post_runs() -> Response:
-    """Publish the runs of a file, or try what that would bring."""
+    """publishes the runs of a file, or with `dry_run=1` says what that would bring; see *Uploading*"""
     by = service().access.writer()
-    fields = list(request.args.items(multi=True))
+    fields = pairs()
     _read(fields)  # what is wrong with the address is said before the file is sent
     check_type()
     most = service().settings.max_upload_mb * 2**20
@@ -46,11 +122,11 @@ def post_runs() -> Response:
         raise too_large(most)
     with _slot(), _folder() as folder:
         received = receive(folder, most)
-        said = _read([*fields, *received.fields])
+        given = _read([*fields, *received.fields])
         job = ImportJob(
             store=str(service().store.folder), path=str(received.path), by=by, largest=UNPACKED * most,
-            name=clean_name(said.get("filename")) or received.name or "upload", form=said.get("format"), options=_options(said),
-            dry_run=said.get("dry_run") == "1", rows=_rows(said), threads=max(1, 4 // service().settings.workers),
+            name=clean_name(given.filename) or received.name or "upload", form=given.format, options=given.options(),
+            dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
         )  # fmt: skip
         service().store.version()  # sending may have taken long
         try:
@@ -74,9 +150,9 @@ def post_runs() -> Response:
 
 @api.delete("/api/v1/runs/<run_id>")
 def delete_run(run_id: str) -> Response:
-    """Withdraw a run."""
+    """withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`"""
     by = service().access.writer()
-    no_keys()
+    _no_keys()
     with _named(run_id):
         withdraw(service().store, run_id, by)
     return json_response(service().ask(run, run_id))
@@ -84,9 +160,9 @@ def delete_run(run_id: str) -> Response:
 
 @api.post("/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
-    """Restore a run that was withdrawn."""
+    """restores it; 409 where the questions that it answered were replaced"""
     service().access.writer()
-    no_keys()
+    _no_keys()
     with _named(run_id):
         restore(service().store, run_id)
     return json_response(service().ask(run, run_id))
@@ -102,68 +178,15 @@ def _named(run_id: str) -> Iterator[None]:
         raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
 
 
-def _read(fields: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The keys of an upload, from its address and its form, each given once. Raises ``BadRequest``."""
-    said: dict[str, str] = {}
-    for key, value in fields:
-        if key not in KEYS:
-            raise BadRequest("unknown_key", f"There is no key {key[:100]!r} here.", key[:100], KEYS)
-        if key in said:
-            raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
-        if len(value) > LONGEST_VALUE and key != "grades":
-            raise BadRequest("bad_value", f"The value of {key!r} is longer than {LONGEST_VALUE} characters.", key)
-        said[key] = value
-    said = {key: value for key, value in said.items() if value}  # a form sends the fields that were left empty
-    allowed = {"format": sorted(readers()), "confidence_scale": ["unit", "percent"], "dry_run": ["0", "1"]}
-    if "dataset" in said:
-        allowed["dataset"] = [one.dataset for one in service().datasets()]
-    for key, values in allowed.items():
-        if key in said and said[key] not in values:
-            raise BadRequest("unknown_value", f"{key!r} cannot be {said[key]!r}.", key, values)
-    _rows(said)
-    _decisions(said)
-    return said
+def _read(fields: Sequence[tuple[str, str]]) -> UploadParameters:
+    """The keys of an upload, from its address and its form. Raises ``BadRequest``."""
+    # A form sends the fields that were left empty, too.
+    collect(fields, UploadParameters.kinds())
+    return read_parameters([(key, value) for key, value in fields if value], UploadParameters)
 
 
-def _rows(said: dict[str, str]) -> int:
-    text = said.get("rows", str(ROWS))
-    if not (text.isascii() and text.isdecimal()) or len(text) > 6 or not 1 <= int(text) <= MOST_ROWS:
-        raise BadRequest("bad_value", f"'rows' must be a whole number from 1 to {MOST_ROWS}, not {text!r}.", "rows")
-    return int(text)
-
-
-class _Grade(msgspec.Struct, forbid_unknown_fields=True):
-    """A decision as it is sent."""
-
-    question_id: str
-    correct: bool | float
-    guess: str | None = None
-    clue: int | None = None
-
-
-def _decisions(said: dict[str, str]) -> tuple[Decision, ...]:
-    if "grades" not in said:
-        return ()
-    try:
-        grades = msgspec.json.decode(said["grades"], type=list[_Grade])
-    except msgspec.MsgspecError as error:
-        raise BadRequest(
-            "bad_value", f"'grades' must be a JSON list of {{question_id, clue, guess, correct}}: {error}.", "grades"
-        ) from None
-    if len(grades) > MOST_DECISIONS:
-        raise BadRequest("bad_value", f"'grades' can hold {MOST_DECISIONS:,} decisions; state `correct` in the file.", "grades")
-    for one in grades:
-        if not 0 <= one.correct <= 1 or not -(2**31) <= (one.clue or 0) < 2**31:
-            raise BadRequest("bad_value", "'grades': `correct` is true, false or a number from 0 to 1.", "grades")
-    return tuple(Decision(one.question_id, one.clue, one.guess, float(one.correct)) for one in grades)
-
-
-def _options(said: dict[str, str]) -> ImportOptions:
-    return ImportOptions(
-        dataset=said.get("dataset"), model=said.get("model"), elicitation=said.get("elicitation"),
-        percent=said.get("confidence_scale") == "percent", decisions=_decisions(said),
-        classes=tuple(said["classes"].split(",")) if "classes" in said else (),
-    )  # fmt: skip
+def _no_keys() -> None:
+    read_parameters(pairs(), NoParameters)
 
 
 @contextmanager
@@ -193,3 +216,8 @@ def _folder() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+document("POST /api/v1/runs", post_runs, UploadParameters)
+document("DELETE /api/v1/runs/<run_id>", delete_run, NoParameters)
+document("POST /api/v1/runs/<run_id>/restore", restore_run, NoParameters)

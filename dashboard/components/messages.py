@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from dash import dcc, html
 
 from data.store.generations import StoreError
+from queries.parameters import BadRequest
 from queries.runs import RunFacts
-from queries.selection import KEYS, BadRequest, Facets, Selection
+from queries.selection import Facets, Selection
 
 NARROWING = ("run", "model", "elicitation", "category", "subcategory", "difficulty", "radius", "revealed", "q")
 MOST_LINKS = 24
+MOST_IGNORED = 10  # keys of an address that are named
 WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
 
 
@@ -53,6 +56,11 @@ def withdrawn_banner(run: RunFacts) -> html.Aside:
     )  # fmt: skip
 
 
+def ignored_keys(keys: Sequence[str]) -> html.P | None:
+    """Says which keys of the address mean nothing here."""
+    return html.P(f"Ignored: {', '.join(key[:100] for key in keys[:MOST_IGNORED])}", className="note ignored") if keys else None
+
+
 def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
     """What is wrong with an address, and addresses that are right: the same with an allowed value in the bad one's place."""
     if isinstance(error, StoreError):
@@ -67,7 +75,7 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
     title = "There is no such page" if error.status == 404 else "This address names something that is not there"
     if error.code == "empty_store":
         title = "Nothing to show yet"
-    without = [(key, old) for key, old in pairs if key != error.field and key in KEYS]
+    without = [(key, old) for key, old in pairs if key != error.field and key in Selection.kinds()]
     return html.Section(
         [
             html.H1(title),

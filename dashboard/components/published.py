@@ -11,15 +11,6 @@ from dashboard.components.filters import menu
 from dashboard.components.numbers import short
 from queries.metrics import Metric
 from queries.published import COUNT, PublishedRow, PublishedTable, published, published_rows
-from queries.selection import BadRequest
-
-
-def known(key: str) -> str:
-    """The key of a published table, or blank for none. Raises ``BadRequest`` where there is no such table."""
-    tables = [table.key for table in published().tables]
-    if key and key not in tables:
-        raise BadRequest("unknown_value", f"There is no published table {key!r}.", "published", tables)
-    return key
 
 
 def choice(key: str) -> Component:

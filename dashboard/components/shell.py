@@ -8,7 +8,7 @@ from dash import dcc, html
 
 from dashboard.components.attributes import aria
 from queries.datasets import Dataset
-from queries.selection import KEYS
+from queries.selection import Selection
 
 
 def header(
@@ -23,7 +23,7 @@ def header(
         pairs: keys and values of its address.
         pages: path and title of those that are linked.
     """
-    query = urlencode([(key, value) for key, value in pairs if key in KEYS])
+    query = urlencode([(key, value) for key, value in pairs if key in Selection.kinds()])
     return html.Header(
         [
             html.A("Skip to content", href="#main", className="skip"),

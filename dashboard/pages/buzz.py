@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dash
+import msgspec
 from dash import dcc, html
 from dash.development.base_component import Component
 
@@ -21,10 +22,10 @@ from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, question_path, register
-from queries.buzzing import Buzz, BuzzCurves, BuzzRates, Rules, ThresholdExplorer, buzz, parse_rules
+from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from queries.buzzing import Buzz, BuzzCurves, BuzzRates, Rules, ThresholdExplorer, buzz
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
-from queries.buzzing.rules import CURVES, KEYS, SCALES
+from queries.buzzing.rules import CURVES, RULES, SCALES
 
 PATH = "/buzz"
 SLIDERS = COLOURS  # beyond as many runs, sliders would push everything else out of sight
@@ -36,9 +37,15 @@ ROOM_COLUMNS = ("Run", "Wins", "of which not sure", "Neither", "People win", "Qu
 Names = Mapping[str, str]
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class BuzzPage(PageParameters, frozen=True):
+    """How runs buzz."""
+
+    rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
+
+
+def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     """The threshold explorer, runs against people, buzzes along the question, and buzzes given what a guess was worth."""
-    rules = parse_rules(request.extra, request.facets)
+    rules = request.parameters.rules
     found = service().ask(buzz, request.selection, rules)
     if not found.questions:
         return [nothing_selected(PATH, request.selection, "questions")]
@@ -56,12 +63,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]
 
 
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    parse_rules(request.extra, request.facets)
-
-
-def _not_read(request: PageRequest) -> html.Section:
+def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
     """The dataset's questions are not read clue by clue: those whose questions are."""
     others = [html.Li(dcc.Link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(request)]
     return html.Section(
@@ -78,15 +80,15 @@ def _not_read(request: PageRequest) -> html.Section:
     )
 
 
-def _read_by_clue(request: PageRequest) -> list[Any]:
+def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Any]:
     return [one for one in service().datasets() if one.kind == "incremental" and one.dataset != request.selection.dataset]
 
 
-def _heading(request: PageRequest, found: Buzz, rules: Rules) -> html.Div:
+def _heading(request: PageRequest[BuzzPage], found: Buzz, rules: Rules) -> html.Div:
     counts = f"{count(len(found.explorer.runs), 'run')}, {count(found.questions, 'question')}"
     parts: list[Component] = [html.H1("Buzz"), html.P(f"{request.facets.title}: when to answer, {counts}", className="lead")]
     if "logprob" in found.explorer.scales or rules.scale == "logprob":
-        written = request.single("scale")
+        written = request.written("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
         parts.append(menu("scale", "Scale of the threshold", options, written, kind=f"rules:{KEY}"))
     if request.facets.human_teams or rules.curve == "dataset":
@@ -95,13 +97,13 @@ def _heading(request: PageRequest, found: Buzz, rules: Rules) -> html.Div:
     return html.Div(parts, className="heading")
 
 
-def _explorer(request: PageRequest, found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _explorer(request: PageRequest[BuzzPage], found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Expected wins over the threshold, a slider per run, and what comes of the thresholds."""
     drawable = [run for run in found.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
     few = len(found.runs) <= SLIDERS
     ends = span(found, drawable)
-    given = request.extra.get(KEY, [])
+    given = request.texts.get(KEY, [])
     parts: list[Component | None] = [html.H2("Thresholds"), html.P(_said_of(found, names), className="note")]
     if valued:
         parts.append(
@@ -117,7 +119,7 @@ def _explorer(request: PageRequest, found: ThresholdExplorer, names: Names, shad
         reason = "; ".join(dict.fromkeys(filter(None, why)))
         parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
     if few:
-        written = request.single("scale")
+        written = request.written("scale")
         parts.append(threshold_rows(found, drawable, names, shades, given, written) if drawable else None)
     else:
         parts.append(html.Div(_no_sliders(len(found.runs), bool(given)), className="note"))
@@ -126,10 +128,10 @@ def _explorer(request: PageRequest, found: ThresholdExplorer, names: Names, shad
     return html.Section(parts, className="explorer")
 
 
-def _to_questions(request: PageRequest) -> html.P:
+def _to_questions(request: PageRequest[BuzzPage]) -> html.P:
     """The way to the first question of the selection, at these thresholds; from there one walks on to the next."""
     first = question_order(request.selection, "").questions[0]
-    keys: dict[str, str | Sequence[str] | None] = {key: request.extra.get(key) or None for key in KEYS}
+    keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
     path = question_path(request.selection.dataset, first)
     return html.P(
         dcc.Link("Where each run buzzes, question by question", href=request.link(path, dataset=None, **keys)), className="note"
@@ -418,7 +420,7 @@ def _table(head: Sequence[str | html.Th], rows: Sequence[html.Tr], label: str, n
 
 VIEW = register(
     View(
-        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, check=check, keys=KEYS, live=(KEY, "curve"),
+        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage, live=(KEY, "curve"),
         filters=("run", "model", "elicitation", "category", "difficulty", "revealed", "human"),
     )
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 from dash import dcc, html
@@ -17,12 +17,13 @@ from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
+from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageRequest, View, address, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, address, page, question_path, register
 from queries.compare import Comparison, Difference, comparison
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadRequest
+from queries.metrics import METRICS, Metric
+from queries.parameters import BadRequest, MetricChoice, MetricList
 from queries.side_by_side import CategoryWins, SideBySide, side_by_side
 
 PATH = "/compare"
@@ -34,22 +35,37 @@ USUAL = tuple(metric for metric in RANKED if metric.pairs is None)
 NAMED = {metric.key: metric.name for metric in RANKED}
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class ComparePage(PageParameters, frozen=True):
+    """Which two runs, by which metrics."""
+
+    a: Annotated[str, known_run("the first run; the first of the selection by default", blank=True)] = ""
+    b: Annotated[str, known_run("the second run; the next of the selection by default", blank=True)] = ""
+    metric: Annotated[
+        Metric,
+        MetricChoice("of single questions", PER_QUESTION, "Questions have no metric {value!r} to compare.", usual=usual_metric),
+    ] = PER_QUESTION[0]
+    metrics: Annotated[
+        tuple[Metric, ...],
+        MetricList("of the table; the usual ones by default", RANKED, "There is no metric {value!r} to compare runs by."),
+    ] = USUAL
+
+
+def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Who is better by which metric and how sure that is; every question as a dot; who wins where."""
     runs = _runs(request)
     if len(runs) < 2:
         return [nothing_selected(PATH, request.selection, "two runs")]
-    a, b, metric = _chosen(request, list(runs))
-    shown = _metrics(request)
+    (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     found = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(side_by_side, request.selection, a, b, metric)
     shades = colours(request.facets, request.selection)
     tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
     link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
-    standard = _standard(request)
+    standard = usual_metric(request.facets)
     metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
     unnamed = _unnamed(request, list(runs))
+    named_metrics = [each.key for each in shown] if request.texts.get("metrics") else []
     return [
         html.Div(
             [
@@ -60,10 +76,10 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("a", "First run", _choices(runs, unnamed[0], request.single("b")), "" if a == unnamed[0] else a),
-                menu("b", "Second run", _choices(runs, unnamed[1], request.single("a")), "" if b == unnamed[1] else b),
+                menu("a", "First run", _choices(runs, unnamed[0], request.parameters.b), "" if a == unnamed[0] else a),
+                menu("b", "Second run", _choices(runs, unnamed[1], request.parameters.a), "" if b == unnamed[1] else b),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", NAMED, request.extra["metrics"], "The usual ones"),
+                several("metrics", "Metrics", NAMED, named_metrics, "The usual ones"),
             ],
             className="controls",
         ),
@@ -91,10 +107,10 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def _furthest_apart(request: PageRequest, a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
+def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
     """Links to the list of questions by the difference of both runs, from either end."""
-    pairs = request.selection.but(run=(a, b), model=(), elicitation=()).pairs()
-    key = [("metric", metric.key)] if metric.key != _standard(request) else []
+    pairs = request.selection.replace(run=(a, b), model=(), elicitation=()).pairs()
+    key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
 
     def to(title: str, sign: str) -> Component:
         return dcc.Link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
@@ -109,57 +125,35 @@ def _furthest_apart(request: PageRequest, a: str, b: str, metric: Metric, names:
     )
 
 
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _metrics(request)
-    _chosen(request, list(_runs(request)))
-
-
-def _metrics(request: PageRequest) -> tuple[Metric, ...]:
-    """The metrics that the address names; where it names none, all that are sums."""
-    keys = [key for part in request.extra["metrics"] for key in part.split(",")]
-    for key in keys:
-        if key not in NAMED:
-            raise BadRequest("unknown_value", f"There is no metric {key!r} to compare runs by.", "metrics", list(NAMED))
-    return tuple(CATALOGUE[key] for key in dict.fromkeys(keys)) or USUAL
-
-
-def _runs(request: PageRequest) -> dict[str, str]:
+def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
     """The runs that can be compared, with their names: those of the selection and those that the address names."""
-    named = [run for run in (request.single("a"), request.single("b")) if run in request.facets.withdrawn]
+    named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
     # A withdrawn run is looked at only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
-    found = service().ask(leaderboard, request.selection.but(run=runs, model=(), elicitation=()), ())
+    found = service().ask(leaderboard, request.selection.replace(run=runs, model=(), elicitation=()), ())
     return run_names(found.rows)
 
 
-def _standard(request: PageRequest) -> str:
-    return "calscore" if request.facets.human_teams else "brier"
-
-
-def _unnamed(request: PageRequest, runs: list[str]) -> tuple[str, str]:
+def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:
     """The run that either key means where the address leaves it out: the first one, and the next, that the other is not."""
-    a, b = request.single("a"), request.single("b")
+    a, b = request.parameters.a, request.parameters.b
     first = next((run for run in runs if run != b), "")
     second = next((run for run in runs if run != (a or first)), "")
     return first, second
 
 
-def _chosen(request: PageRequest, runs: list[str]) -> tuple[str, str, Metric]:
-    """Both runs and the metric of the address; the first two runs, and the dataset's usual metric, where it names none."""
-    found = []
+def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
+    """Both runs of the address; the first two of the selection where it names none. Raises ``BadRequest``."""
+    runs = list(_runs(request))
+    chosen = []
     for key, standard in zip(("a", "b"), _unnamed(request, runs), strict=True):
-        run = request.single(key) or standard
+        run = getattr(request.parameters, key) or standard
         if run and run not in runs:
             raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", key, runs)
-        found.append(run)
-    if runs and found[0] == found[1]:
-        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != found[0]])
-    metric = request.single("metric", _standard(request))
-    allowed = [each.key for each in PER_QUESTION]
-    if metric not in allowed:
-        raise BadRequest("unknown_value", f"Questions have no metric {metric!r} to compare.", "metric", allowed)
-    return found[0], found[1], CATALOGUE[metric]
+        chosen.append(run)
+    if runs and chosen[0] == chosen[1]:
+        raise BadRequest("unknown_value", "A run cannot be compared with itself.", "b", [run for run in runs if run != chosen[0]])
+    return chosen[0], chosen[1]
 
 
 def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
@@ -173,7 +167,7 @@ def _scatter_title(metric: Metric, found: SideBySide) -> str:
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-def _questions_table(request: PageRequest, found: SideBySide, names: tuple[str, str]) -> Component:
+def _questions_table(request: PageRequest[ComparePage], found: SideBySide, names: tuple[str, str]) -> Component:
     """The first dots of the scatter as text; each links to what a press on its dot opens."""
     most = 200
     rows = [
@@ -248,7 +242,7 @@ def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], 
 
 VIEW = register(
     View(
-        name="compare", path=PATH, title="Compare", place=60, draw=draw, check=check, keys=("a", "b", "metric", "metrics"),
+        name="compare", path=PATH, title="Compare", place=60, draw=draw, parameters=ComparePage, check=_chosen,
         filters=("category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

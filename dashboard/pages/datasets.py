@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.numbers import count
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, page, register
 from queries.datasets import Dataset
 
 KINDS = {
@@ -20,7 +20,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def draw(request: PageRequest) -> Sequence[Component]:
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """A card per dataset."""
     return [html.Div(html.H1("Datasets"), className="heading"), *(_card(dataset) for dataset in service().datasets())]
 
@@ -68,7 +68,9 @@ def people(dataset: Dataset) -> str:
     return "; ".join(parts) or "none: metrics that need people are missing"
 
 
-VIEW = register(View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, filters=()))
+VIEW = register(
+    View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
+)
 
 
 def layout(**query: Any) -> html.Div:

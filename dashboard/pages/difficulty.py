@@ -16,7 +16,7 @@ from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
 from queries.breakdown import Breakdown, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
 from queries.difficulty import Difficulty, difficulty
@@ -26,7 +26,7 @@ PATH = "/difficulty"
 GAP = CATALOGUE["overconfidence"]
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
     found = service().ask(difficulty, request.selection)
     if not found.runs:
@@ -48,7 +48,9 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]
 
 
-def _hard_easy(found: Difficulty, request: PageRequest, names: dict[str, str], shades: dict[str, str]) -> list[Component | None]:
+def _hard_easy(
+    found: Difficulty, request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]
+) -> list[Component | None]:
     if not any(run.points for run in found.runs):
         return [html.P("No question of this selection has a difficulty.", className="note")]
     slopes = [
@@ -77,7 +79,7 @@ def _hard_easy(found: Difficulty, request: PageRequest, names: dict[str, str], s
 
 
 def _by(
-    by: str, name: str, values: Sequence[Any], request: PageRequest, names: dict[str, str], shades: dict[str, str]
+    by: str, name: str, values: Sequence[Any], request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]
 ) -> Component | None:
     """Overconfidence in each part; None where the dataset has no parts of this kind."""
     if len(values) < 2:
@@ -102,7 +104,7 @@ def _by(
     )
 
 
-def _revealed(request: PageRequest, names: dict[str, str], shades: dict[str, str]) -> Component | None:
+def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]) -> Component | None:
     found: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection)
     if found.missing or not found.runs:
         return None
@@ -127,7 +129,7 @@ def _revealed(request: PageRequest, names: dict[str, str], shades: dict[str, str
 
 VIEW = register(
     View(
-        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw,
+        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed"),
     )
 )  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import dash
 import numpy as np
@@ -23,11 +24,13 @@ from dashboard.figures.agreement import agreement_figure
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
-from dashboard.view import PageRequest, View, address, page, register
+from dashboard.view import PageParameters, PageRequest, View, address, page, register
 from queries.agreement import rank_correlations
 from queries.leaderboard import Leaderboard, RunRow, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadRequest
+from queries.parameters import Choice, Kind, MetricList, allowed
+from queries.published import published as published_values
+from queries.selection import Facets
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
 USUAL = (
@@ -35,21 +38,52 @@ USUAL = (
     "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
 NAMED = {metric.key: metric.name for metric in METRICS}
+TABLES = tuple(table.key for table in published_values().tables)
 ALWAYS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])  # which the figure of gaps draws
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+@dataclass(frozen=True)
+class RowOrder(Kind[str]):
+    """A metric or a name, ``-`` in front for the other way round."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        allowed(
+            key, texts[0].removeprefix("-"), ["", *NAMES, *CATALOGUE], facets, "The leaderboard cannot be sorted by {value!r}."
+        )
+        return texts[0]
+
+
+class LeaderboardPage(PageParameters, frozen=True):
+    """Columns, order, and figures of papers beside them."""
+
+    sort: Annotated[str, RowOrder("a metric or `model` or `elicitation`, `-` in front for the other way round")] = ""
+    published: Annotated[
+        str,
+        Choice(
+            "a table of published figures to show",
+            TABLES,
+            "There is no published table {value!r}.",
+            blank=True,
+        ),
+    ] = ""
+    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; the usual ones by default")] = tuple(
+        CATALOGUE[key] for key in USUAL
+    )
+
+
+def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """The table, what is missing from it and why, ranks across metrics, their agreement, confidence against accuracy."""
-    chosen = _columns(request)
+    chosen, sort = request.parameters.metrics, request.parameters.sort
     asked = tuple(dict.fromkeys((*chosen, *ALWAYS)))
     board = service().ask(leaderboard, request.selection, asked, True)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers")]
     shown = [metric for metric in chosen if any(each.metrics[metric.key].value is not None for each in board.rows)]
     shades = colours(request.facets, request.selection)
-    board.rows = _sorted(board.rows, request.single("sort"), chosen)
+    board.rows = _sorted(board.rows, sort, chosen)
     names = run_names(board.rows)
-    reference = published.known(request.single("published"))
+    reference = request.parameters.published
     ranked = [metric for metric in shown if metric.direction != "none"]
     return [
         html.Div(
@@ -59,13 +93,13 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
                     f"{request.facets.title}: {count(len(board.rows), 'run')} over {count(board.questions, 'question')}",
                     className="lead",
                 ),
-                several("metrics", "Columns", NAMED, request.extra["metrics"], "The usual ones"),
+                several("metrics", "Columns", NAMED, _named(request), "The usual ones"),
                 published.choice(reference),
             ],
             className="heading",
         ),
         board_table(
-            board, shown, request.selection, request.single("sort"), shades,
+            board, shown, request.selection, sort, shades,
             published.reference(reference, shown, len(NAMES) + 2 + len(shown)),
         ),
         html.Div(
@@ -90,19 +124,9 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _sorted([], request.single("sort"), _columns(request))
-    published.known(request.single("published"))
-
-
-def _columns(request: PageRequest) -> tuple[Metric, ...]:
-    """The metrics that the address names; the usual ones where it names none."""
-    keys = [key for part in request.extra["metrics"] for key in part.split(",")]
-    for key in keys:
-        if key not in CATALOGUE:
-            raise BadRequest("unknown_value", f"There is no metric {key!r}.", "metrics", list(CATALOGUE))
-    return tuple(CATALOGUE[key] for key in dict.fromkeys(keys or USUAL))
+def _named(request: PageRequest[LeaderboardPage]) -> list[str]:
+    """The columns that the address names."""
+    return [metric.key for metric in request.parameters.metrics] if request.texts.get("metrics") else []
 
 
 def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[RunRow]:
@@ -112,9 +136,6 @@ def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[Ru
         return rows
     if key in NAMES:
         return sorted(rows, key=lambda each: getattr(each, key).casefold(), reverse=turned)
-    if key not in CATALOGUE:
-        allowed = [*NAMES, *(metric.key for metric in columns)]
-        raise BadRequest("unknown_value", f"The leaderboard cannot be sorted by {key!r}.", "sort", allowed)
     if key not in {metric.key for metric in columns}:  # a column that was taken away
         return rows
 
@@ -128,13 +149,17 @@ def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[Ru
     return sorted(rows, key=place)
 
 
-def _csv(request: PageRequest, shown: Sequence[Metric]) -> str:
+def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
 def _ranks(
-    board: Leaderboard, ranked: Sequence[Metric], request: PageRequest, names: dict[str, str], shades: dict[str, str]
+    board: Leaderboard,
+    ranked: Sequence[Metric],
+    request: PageRequest[LeaderboardPage],
+    names: dict[str, str],
+    shades: dict[str, str],
 ) -> list[Component]:
     """Ranks of each run across the metrics, and how far these agree."""
     # The page has the values already that /api/v1/agreement reads for them.
@@ -176,8 +201,7 @@ def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]
 
 VIEW = register(
     View(
-        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, check=check,
-        keys=("sort", "published", "metrics"),
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

@@ -11,14 +11,14 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria
 from dashboard.components.numbers import CURVE_NAMES
-from dashboard.view import PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, page, register
 from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote, metric_definitions
 
 NOTHING = "no items are selected"  # needs no telling
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
 
 
-def draw(request: PageRequest) -> Sequence[Component]:
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """A table of contents, the metrics by family, the axioms, the notes."""
     known = metric_definitions()
     titles = {entry.key: entry.name for entry in known.metrics}
@@ -172,7 +172,9 @@ def _links(targets: Sequence[tuple[str, str]]) -> list[Any]:
     return links[1:]
 
 
-VIEW = register(View(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, filters=()))
+VIEW = register(
+    View(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
+)
 
 
 def layout(**query: Any) -> html.Div:

@@ -6,8 +6,8 @@ from typing import Any
 
 import dash
 
-from dashboard.view import View, page, register
-from queries.selection import BadRequest
+from dashboard.view import PageParameters, View, page, register
+from queries.parameters import BadRequest
 
 
 def draw(request: object) -> Any:
@@ -15,7 +15,7 @@ def draw(request: object) -> Any:
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 
-VIEW = register(View(name="nowhere", path="", title="No such page", draw=draw, filters=()))
+VIEW = register(View(name="nowhere", path="", title="No such page", draw=draw, parameters=PageParameters, filters=()))
 
 
 def layout(**query: Any) -> Any:

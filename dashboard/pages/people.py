@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 from dash import dcc, html
@@ -18,18 +18,27 @@ from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, page, register
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
+from queries.parameters import Choice
 from queries.people import Histograms, People, people
-from queries.selection import BadRequest
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
 METRICS = VOTES
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class PeoplePage(PageParameters, frozen=True):
+    """How differences of entropy are shown."""
+
+    entropy: Annotated[
+        str,
+        Choice("`absolute`: differences without their sign", ("absolute",), "There is no view {value!r} of entropy.", blank=True),
+    ] = ""
+
+
+def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Metrics against votes, then the histograms behind them with the human reference drawn in."""
     found: People = service().ask(people, request.selection)
     if not found.rows:
@@ -46,7 +55,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     shades = colours(request.facets, request.selection)
     names = run_names(found.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, METRICS, True)
-    absolute = _absolute(request)
+    absolute = request.parameters.entropy == "absolute"
     ranked = any(each.histograms and each.histograms.ranking for each in found.rows)
     reference = f"the outline is a human reference: the shares of {found.reference_votes} of its votes, drawn at random"
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
@@ -84,18 +93,6 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         ) if any(each.classes for each in found.rows) else None,
         _left_out(found, names),
     ]  # fmt: skip
-
-
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _absolute(request)
-
-
-def _absolute(request: PageRequest) -> bool:
-    said = request.single("entropy")
-    if said not in VIEWS_OF_ENTROPY:
-        raise BadRequest("unknown_value", f"There is no view {said!r} of entropy.", "entropy", ["absolute"])
-    return bool(said)
 
 
 def _without(found: People) -> html.Section:
@@ -160,7 +157,7 @@ def _left_out(found: People, names: dict[str, str]) -> html.P | None:
 
 VIEW = register(
     View(
-        name="people", path=PATH, title="People", place=70, draw=draw, check=check, keys=("entropy",),
+        name="people", path=PATH, title="People", place=70, draw=draw, parameters=PeoplePage,
         filters=("model", "elicitation", "category", "difficulty", "q", "binning"),
     )
 )  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import dash
+import msgspec
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
@@ -24,14 +25,15 @@ from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from dashboard.figures.style import OTHERS
 from dashboard.figures.votes import votes_figure
+from dashboard.parameters import Sort
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, question_path, register
-from queries.buzzing import Rules, parse_rules
-from queries.buzzing.rules import KEYS
+from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from queries.buzzing import Rules
+from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric
+from queries.parameters import BadRequest, MetricChoice, Text
 from queries.question import Buzzpoint, Question, RunResponses, question
 from queries.question_order import QUESTION_METRICS
-from queries.selection import BadRequest
 
 SOURCES = {
     "given": "given with the dataset",
@@ -41,9 +43,23 @@ SOURCES = {
 SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in the table of answers
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class QuestionPage(PageParameters, frozen=True):
+    """The cursor, the order of the list that the question stands in, and how runs buzz."""
+
+    clue: Annotated[str, Text("the clue at the cursor, from 0; the last one by default")] = ""
+    rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)
+    sort: Sort = "position"
+    metric: Annotated[
+        Metric | None,
+        MetricChoice(
+            "by which the runs are ordered", QUESTION_METRICS, "There is no metric {value!r} of a single question.", blank=True
+        ),
+    ] = None
+
+
+def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
-    rules = parse_rules(request.extra, request.facets)
+    rules = request.parameters.rules
     found = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
     shades = colours(request.facets, request.selection)
     names = run_names(found.runs)
@@ -54,43 +70,29 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         _thresholds(request, found, rules),
         _picture(found, names, shades, cursor),
         _votes(found, names, shades) if found.votes else None,
-        *(_answers(found, names, shades, _metric(request), cursor) if found.runs else [_unanswered(found, request)]),
+        *(_answers(found, names, shades, request.parameters.metric, cursor) if found.runs else [_unanswered(found, request)]),
     ]
 
 
-def check(request: PageRequest) -> None:
-    """There is such a question, and its own keys name what there is."""
+def _exists(request: PageRequest[QuestionPage]) -> None:
+    """Raise ``BadRequest`` where there is no such question, or no such clue of it."""
     _cursor(request, service().ask(question, request.selection, request.item))
-    question_order(request.selection, request.single("sort"))
-    _metric(request)
-    parse_rules(request.extra, request.facets)
 
 
-def _metric(request: PageRequest) -> Metric | None:
-    """The metric by which the address orders the runs."""
-    key = request.single("metric")
-    if not key:
-        return None
-    allowed = [metric.key for metric in QUESTION_METRICS]
-    if key not in allowed:
-        raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
-    return CATALOGUE[key]
-
-
-def _carried(request: PageRequest) -> dict[str, str | Sequence[str] | None]:
+def _carried(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
     """The page's own keys that mean the same on another question."""
-    return {"sort": request.single("sort") or None, "metric": request.single("metric") or None} | _buzzing(request)
+    return {"sort": request.written("sort") or None, "metric": request.written("metric") or None} | _buzzing(request)
 
 
-def _buzzing(request: PageRequest) -> dict[str, str | Sequence[str] | None]:
+def _buzzing(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
     """How runs buzz, as the address has it."""
-    return {key: request.extra.get(key) or None for key in KEYS}
+    return {key: request.texts.get(key) for key in RULES.keys}
 
 
-def _cursor(request: PageRequest, found: Question) -> int:
+def _cursor(request: PageRequest[QuestionPage], found: Question) -> int:
     """The clue that the address names, the last one where it names none."""
     last = len(found.clues) - 1
-    text = request.single("clue")
+    text = request.parameters.clue
     if not text:
         return last
     if not text.isdecimal() or int(text) > last:
@@ -98,8 +100,8 @@ def _cursor(request: PageRequest, found: Question) -> int:
     return int(text)
 
 
-def _heading(found: Question, request: PageRequest) -> html.Div:
-    ids = question_order(request.selection, request.single("sort")).questions
+def _heading(found: Question, request: PageRequest[QuestionPage]) -> html.Div:
+    ids = question_order(request.selection, request.parameters.sort).questions
     place = ids.index(found.question_id) if found.question_id in ids else None
     facts: list[str | Component | None] = [found.category, found.subcategory]
     if found.difficulty is not None:
@@ -159,7 +161,7 @@ def _answer(found: Question) -> str | None:
 
 
 def _step(
-    request: PageRequest,
+    request: PageRequest[QuestionPage],
     ids: list[str],
     place: int | None,
     by: int,
@@ -181,7 +183,7 @@ def _step(
     )
 
 
-def _thresholds(request: PageRequest, found: Question, rules: Rules) -> html.Div | None:
+def _thresholds(request: PageRequest[QuestionPage], found: Question, rules: Rules) -> html.Div | None:
     """At which thresholds runs buzz, with a box for one that is common to all."""
     if not any(run.buzzpoint for run in found.runs):
         return None
@@ -189,7 +191,7 @@ def _thresholds(request: PageRequest, found: Question, rules: Rules) -> html.Div
     own = count(len(rules.thresholds), "run") if rules.thresholds else ""
     said = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
     box = dcc.Input(
-        type="text", value=rules.threshold, id=control("threshold", f"of scale={request.single('scale')}:"), debounce=True,
+        type="text", value=rules.threshold, id=control("threshold", f"of scale={request.written('scale')}:"), debounce=True,
         pattern=PATTERNS[rules.scale], placeholder="best", maxLength=24, autoComplete="off", className="threshold-box",
     )  # fmt: skip
     note: list[str | Component] = [
@@ -277,7 +279,7 @@ def _table(found: Question, names: dict[str, str]) -> html.Div:
     )
 
 
-def _unanswered(found: Question, request: PageRequest) -> html.Section:
+def _unanswered(found: Question, request: PageRequest[QuestionPage]) -> html.Section:
     return nothing_selected(question_path(found.dataset, found.question_id), request.selection, "answers")
 
 
@@ -395,8 +397,7 @@ clientside_callback(
 
 VIEW = register(
     View(
-        name="question", path="/questions", title="Question", draw=draw, check=check,
-        keys=("clue", "sort", "metric", *KEYS),
+        name="question", path="/questions", title="Question", draw=draw, parameters=QuestionPage, check=_exists,
         filters=("run", "human"),
     )
 )  # fmt: skip

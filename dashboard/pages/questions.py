@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 import dash_ag_grid
@@ -21,12 +21,14 @@ from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import chosen_runs, colours
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
+from dashboard.parameters import Sort as SortKey
+from dashboard.parameters import usual_metric
 from dashboard.service import service
-from dashboard.view import PageRequest, View, look, page, question_path, register
-from queries.metrics import CATALOGUE, Metric
+from dashboard.view import PageParameters, PageRequest, View, page, question_path, read_page, register
+from queries.metrics import Metric
+from queries.parameters import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, Sort, early_curve, read_sort
 from queries.questions import QuestionRow
-from queries.selection import BadRequest
 from queries.sparklines import sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time
@@ -38,13 +40,23 @@ NUMERIC = {"type": "rightAligned", "width": 66, "cellClass": "number", "headerCl
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class QuestionsPage(PageParameters, frozen=True):
+    """The order, and the metric of each run."""
+
+    sort: SortKey = "position"
+    metric: Annotated[
+        Metric,
+        MetricChoice("of each run", QUESTION_METRICS, "There is no metric {value!r} of a single question.", usual=usual_metric),
+    ] = QUESTION_METRICS[0]
+
+
+def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     """The grid; its rows are asked for as they come into sight."""
-    metric, sort = _metric(request), _sort_of(request)
-    total = len(question_order(request.selection, request.single("sort")).questions)
+    metric, sort = request.parameters.metric, _read(request, request.parameters.sort)
+    total = len(question_order(request.selection, request.parameters.sort).questions)
     if not total:
         return [nothing_selected("/questions", request.selection, "questions")]
-    standard = _standard(request)
+    standard = usual_metric(request.facets)
     metrics = {"" if each.key == standard else each.key: each.name for each in QUESTION_METRICS}
     columns = _columns(request, metric)
     own = _own(columns, sort)
@@ -53,7 +65,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     for column in columns:
         if _column_id(column) == sort.key:
             column["sort"] = "desc" if sort.descending else "asc"
-    of = request.link("/_rows", metric=request.single("metric") or None)
+    of = request.link("/_rows", metric=request.written("metric") or None)
     return [
         html.Div(
             [
@@ -87,37 +99,15 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def _standard(request: PageRequest) -> str:
-    return "calscore" if request.facets.human_teams else "brier"
-
-
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _metric(request)
-    _sort_of(request)
-
-
-def _metric(request: PageRequest) -> Metric:
-    key = request.single("metric", _standard(request))
-    allowed = [metric.key for metric in QUESTION_METRICS]
-    if key not in allowed:
-        raise BadRequest("unknown_value", f"There is no metric {key!r} of a single question.", "metric", allowed)
-    return CATALOGUE[key]
-
-
-def _sort_of(request: PageRequest) -> Sort:
-    return _read(request, request.single("sort") or "position")
-
-
-def _read(request: PageRequest, sort: str) -> Sort:
+def _read(request: PageRequest[QuestionsPage], sort: str) -> Sort:
     facets = request.facets
-    return read_sort(sort, [*(run for run, _, _ in facets.runs), *facets.withdrawn], facets.dataset)
+    return read_sort(sort, facets.all_runs, facets.dataset)
 
 
 # -- the order ---------------------------------------------------------------------------------------------------------
 
 
-def _order_menu(request: PageRequest, metric: Metric, own: Sort | None) -> Component:
+def _order_menu(request: PageRequest[QuestionsPage], metric: Metric, own: Sort | None) -> Component:
     """Orders that no column of the table stands for; ``own`` is the one in force, None where a column sorts."""
     options = {"": "As in the table"}
     runs = [run for run, _, _ in _runs(request)][:OFFERED]
@@ -132,7 +122,7 @@ def _order_menu(request: PageRequest, metric: Metric, own: Sort | None) -> Compo
     return menu("sort", "Order", options, chosen, kind="order")
 
 
-def _said(request: PageRequest, sort: Sort) -> str:
+def _said(request: PageRequest[QuestionsPage], sort: Sort) -> str:
     names = [_names(request)[run] for run in sort.runs]
     if sort.by == "difference":
         assert sort.metric
@@ -147,7 +137,7 @@ def _own(columns: list[dict[str, Any]], sort: Sort) -> bool:
     return sort.key not in {_column_id(column) for column in columns} and (sort.key != "position" or sort.descending)
 
 
-def _own_column(request: PageRequest, sort: Sort) -> dict[str, Any]:
+def _own_column(request: PageRequest[QuestionsPage], sort: Sort) -> dict[str, Any]:
     names = [_names(request)[run] for run in sort.runs]
     label = sort.metric.label if sort.metric else ""
     title = {"wrong": "Wrong early: ", "difference": f"{label}: ", "metric": f"{label}: "}.get(sort.by, "") + " \u2212 ".join(
@@ -166,7 +156,7 @@ def _own_column(request: PageRequest, sort: Sort) -> dict[str, Any]:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(request: PageRequest, metric: Metric) -> list[dict[str, Any]]:
+def _columns(request: PageRequest[QuestionsPage], metric: Metric) -> list[dict[str, Any]]:
     """What is known of each question, then the metric of each run."""
     facets = request.facets
     shades = colours(facets, request.selection)
@@ -214,12 +204,12 @@ def _column_id(column: dict[str, Any]) -> str:
     return str(column.get("colId", column["field"]))
 
 
-def _runs(request: PageRequest) -> list[tuple[str, str, str]]:
+def _runs(request: PageRequest[QuestionsPage]) -> list[tuple[str, str, str]]:
     shown = set(chosen_runs(request.facets, request.selection))
     return [run for run in request.facets.runs if run[0] in shown]
 
 
-def _names(request: PageRequest) -> dict[str, str]:
+def _names(request: PageRequest[QuestionsPage]) -> dict[str, str]:
     """What each run of the dataset is called, a withdrawn one by its id."""
     facets = request.facets
     several = len(facets.elicitations) > 1
@@ -227,18 +217,18 @@ def _names(request: PageRequest) -> dict[str, str]:
     return {run: run for run in facets.withdrawn} | names
 
 
-def _sparks_shown(request: PageRequest) -> bool:
+def _sparks_shown(request: PageRequest[QuestionsPage]) -> bool:
     """Whether there is anything to draw clue by clue."""
     return request.facets.longest > 1 and bool(request.facets.human_teams or _coloured(request))
 
 
-def _coloured(request: PageRequest) -> dict[str, str]:
+def _coloured(request: PageRequest[QuestionsPage]) -> dict[str, str]:
     """Colour of each run of the table that has one of its own."""
     shades = colours(request.facets, request.selection)
     return {run: shades[run] for run, _, _ in _runs(request) if run in shades}
 
 
-def _legend(request: PageRequest) -> Component | None:
+def _legend(request: PageRequest[QuestionsPage]) -> Component | None:
     if not _sparks_shown(request):
         return None
     lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
@@ -254,13 +244,13 @@ def rows() -> flask.Response:
     given = dict(pairs)
     try:
         start, count = int(given["start"]), min(int(given["count"]), MOST)
-        request = look(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
-        metric, sort = _metric(request), request.single("sort") or "position"
+        request = read_page(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
+        metric, sort = request.parameters.metric, request.parameters.sort
         asked = _read(request, sort)
         found = question_list(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError):
         return json_response({"rows": [], "total": 0}, 400)
-    extra = {"sort": sort if sort != "position" else None, "metric": request.single("metric") or None}
+    extra = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
     small = _sparks(request, found.questions)
     block = [
         {
@@ -289,14 +279,14 @@ def _value(one: QuestionRow, sort: Sort, place: int) -> str | None:
     return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
 
-def _sparks(request: PageRequest, questions: Sequence[QuestionRow]) -> dict[str, dict[str, Any] | None]:
+def _sparks(request: PageRequest[QuestionsPage], questions: Sequence[QuestionRow]) -> dict[str, dict[str, Any] | None]:
     """The small figure of each question."""
     if not _sparks_shown(request) or not questions:
         return {}
     coloured, names = _coloured(request), _names(request)
     # Beyond eight runs none is drawn, so that none need be read.
     runs = tuple(coloured) or tuple(run for run, _, _ in request.facets.runs[:1])
-    among = request.selection.but(run=runs, model=(), elicitation=())
+    among = request.selection.replace(run=runs, model=(), elicitation=())
     found = service().ask(sparklines, among, tuple(one.question_id for one in questions))
     return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
 
@@ -310,7 +300,7 @@ clientside_callback(
 ROUTES = {"/_rows": rows}
 VIEW = register(
     View(
-        name="questions", path="/questions", title="Questions", place=50, draw=draw, check=check, keys=("sort", "metric"),
+        name="questions", path="/questions", title="Questions", place=50, draw=draw, parameters=QuestionsPage,
         filters=("q", "run", "model", "elicitation", "category", "subcategory", "radius", "difficulty", "human"),
     )
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 from dash import dcc, html
@@ -17,15 +17,16 @@ from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
 from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
+from dashboard.parameters import Confidence
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
 from queries.items import Item, Items, items
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
+from queries.parameters import BadRequest, Choice
 from queries.recalibration import Recalibration, recalibration
 from queries.reliability import ReliabilityDiagram, reliability
-from queries.selection import BadRequest, parse_range
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
@@ -34,14 +35,32 @@ SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_u
 MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class ReliabilityPage(PageParameters, frozen=True):
+    """Recalibration, and whose answers are listed."""
+
+    method: Annotated[
+        str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
+    ] = ""
+    focus: Annotated[
+        str,
+        Choice(
+            "the run whose answers are listed; the first one by default",
+            lambda facets: facets.all_runs,
+            "There is no run {value!r} in this selection.",
+            blank=True,
+        ),
+    ] = ""
+    confidence: Confidence = None
+
+
+def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
     found = service().ask(reliability, request.selection)
     if not found.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     shades = colours(request.facets, request.selection)
     names = run_names(found.runs)
-    method = _method(request)
+    method = request.parameters.method
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
     return [
@@ -55,7 +74,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
         ),
         figure(
             "reliability",
-            reliability_figure(found.runs, names, shades, after, _range(request)),
+            reliability_figure(found.runs, names, shades, after, request.parameters.confidence),
             "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
             "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker. Drag sideways over a "
             "diagram to list the items of a range of confidence",
@@ -67,28 +86,9 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]
 
 
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _method(request)
-    _range(request)
-    _focus(request, [run for run, _, _ in request.facets.runs])
-
-
-def _range(request: PageRequest) -> tuple[float, float] | None:
-    """The range of confidence whose items are listed; None for the whole."""
-    return parse_range("confidence", request.single("confidence") or None)
-
-
-def _method(request: PageRequest) -> str | None:
-    method = request.single("method")
-    if method and method not in METHODS:
-        raise BadRequest("unknown_value", f"There is no recalibration {method!r}.", "method", tuple(METHODS))
-    return method or None
-
-
-def _focus(request: PageRequest, runs: Sequence[str]) -> str:
+def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:
     """The run whose items are listed: the one that the address names, else the first."""
-    focus = request.single("focus")
+    focus = request.parameters.focus
     if focus and focus not in runs:
         raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", runs)
     return focus or (runs[0] if runs else "")
@@ -159,11 +159,11 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
     )
 
 
-def _items(request: PageRequest, runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
+def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> html.Section:
     """The items of one run in a range of confidence, furthest off first."""
     focus = _focus(request, [run.run for run in runs])
-    chosen = _range(request)
-    only = request.selection.but(run=(focus,), model=(), elicitation=())
+    chosen = request.parameters.confidence
+    only = request.selection.replace(run=(focus,), model=(), elicitation=())
     found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
 
@@ -207,8 +207,7 @@ def _items(request: PageRequest, runs: Sequence[ReliabilityDiagram], names: dict
 
 VIEW = register(
     View(
-        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, check=check,
-        keys=("method", "focus", "confidence"), live=("confidence",),
+        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage, live=("confidence",),
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "binning"),
     )
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 from dash import dcc, html
@@ -13,26 +13,24 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.numbers import count
 from dashboard.components.table import table
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, page, register
+from queries.parameters import Choice
 from queries.runs import RunFacts, runs
-from queries.selection import BadRequest
 
 PATH = "/runs"
-ALL = ("", "all")  # values of the key "show": runs of the dataset, or of every one
 MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
 OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."
 
 
-def check(request: PageRequest) -> None:
-    """Raise ``BadRequest`` where the page's own key is bad."""
-    if request.single("show") not in ALL:
-        raise BadRequest("unknown_value", f"'show' cannot be {request.single('show')!r}.", "show", ALL[1:])
+class RunsPage(PageParameters, frozen=True):
+    """Of which datasets."""
+
+    show: Annotated[str, Choice("`all`: the runs of every dataset", ("all",), blank=True)] = ""
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     """Runs that count, and those that were withdrawn."""
-    check(request)
-    everything = request.single("show") == "all"
+    everything = request.parameters.show == "all"
     found = service().ask(runs, None if everything else request.selection.dataset).runs
     titles = {one.dataset: one.title for one in service().datasets()}
     counting = [one for one in found if not one.withdrawn_at]
@@ -152,7 +150,7 @@ def _judged(correct: float) -> str:
     return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
 
 
-VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, check=check, filters=(), keys=("show",)))
+VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))
 
 
 def layout(**query: Any) -> html.Div:

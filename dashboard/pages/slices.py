@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dash
 from dash import dcc, html
@@ -14,11 +14,12 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
+from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageRequest, View, address, page, register
+from dashboard.view import PageParameters, PageRequest, View, address, page, register
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.selection import BadRequest
+from queries.metrics import METRICS, Metric
+from queries.parameters import BadRequest, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 
 PATH = "/slices"
@@ -27,19 +28,27 @@ MOST = 200  # rows of the table
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+class SlicesPage(PageParameters, frozen=True):
+    """By which metric, and against whom."""
+
+    metric: Annotated[
+        Metric, MetricChoice("by which parts are compared", RANKED, "Parts cannot be compared by {value!r}.", usual=usual_metric)
+    ] = RANKED[0]
+    against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
+
+
+def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """Parts where a run is significantly worse, and those where it is better."""
-    metric = _metric(request)
-    runs = _runs(request)
+    metric, runs = request.parameters.metric, _runs(request)
     if not runs:
         return [nothing_selected(PATH, request.selection, "answers")]
-    against = _against(request, runs)
+    against = _against(request)
     found: Slices = service().ask(slices, request.selection, metric, against)
     shades = colours(request.facets, request.selection)
     certain = [one for one in found.slices if one.p_holm < SIGNIFICANT]
     worse = [one for one in certain if one.difference > 0]
     better = [one for one in certain if one.difference < 0]
-    standard = _standard(request)
+    standard = usual_metric(request.facets)
     metrics = {"" if each.key == standard else each.key: each.name for each in RANKED}
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
     return [
@@ -71,7 +80,12 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
 
 
 def _section(
-    title: str, found: Sequence[Slice], metric: Metric, request: PageRequest, names: dict[str, str], shades: dict[str, str]
+    title: str,
+    found: Sequence[Slice],
+    metric: Metric,
+    request: PageRequest[SlicesPage],
+    names: dict[str, str],
+    shades: dict[str, str],
 ) -> html.Section:
     if not found:
         return html.Section([html.H2(title), html.P("None that is significant.", className="note")], className="section")
@@ -98,36 +112,19 @@ def _said(one: Slice) -> str:
     return " · ".join(f"{names[by]}{value}" for by, value in one.filters.items())
 
 
-def _link(one: Slice, request: PageRequest) -> str:
+def _link(one: Slice, request: PageRequest[SlicesPage]) -> str:
     """The reliability diagram of the run on this part."""
     kept = [(key, value) for key, value in request.selection.pairs() if key not in (*one.filters, "run", "model", "elicitation")]
     return address("/reliability", [*kept, ("run", one.run), *one.filters.items()])
 
 
-def check(request: PageRequest) -> None:
-    """Its own keys name what there is."""
-    _metric(request)
-    _against(request, _runs(request))
-
-
-def _standard(request: PageRequest) -> str:
-    return "calscore" if request.facets.human_teams else "brier"
-
-
-def _metric(request: PageRequest) -> Metric:
-    key = request.single("metric", _standard(request))
-    allowed = [metric.key for metric in RANKED]
-    if key not in allowed:
-        raise BadRequest("unknown_value", f"Parts cannot be compared by {key!r}.", "metric", allowed)
-    return CATALOGUE[key]
-
-
-def _runs(request: PageRequest) -> dict[str, str]:
+def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
     return run_names(service().ask(leaderboard, request.selection, ()).rows)
 
 
-def _against(request: PageRequest, runs: dict[str, str]) -> str | None:
-    run = request.single("against")
+def _against(request: PageRequest[SlicesPage]) -> str | None:
+    """The run that others are compared with. Raises ``BadRequest`` where the selection does not have it."""
+    run, runs = request.parameters.against, _runs(request)
     if run and run not in runs:
         raise BadRequest("unknown_value", f"There is no run {run!r} in this selection.", "against", list(runs))
     return run or None
@@ -135,7 +132,7 @@ def _against(request: PageRequest, runs: dict[str, str]) -> str | None:
 
 VIEW = register(
     View(
-        name="slices", path=PATH, title="Slices", place=65, draw=draw, check=check, keys=("metric", "against"),
+        name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
         filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
     )
 )  # fmt: skip

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import data
 from dashboard.components.messages import prompts
 from dashboard.service import service
-from dashboard.view import PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, page, register
 from queries.metrics import METRICS
 
 PATH = "/upload"
@@ -23,7 +23,7 @@ OFF = (
 )
 
 
-def draw(request: PageRequest) -> Sequence[Component | None]:
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """The place where the form is built, and the questions to answer."""
     access, datasets = service().access, service().datasets()
     form = {
@@ -61,7 +61,7 @@ def draw(request: PageRequest) -> Sequence[Component | None]:
     ]
 
 
-VIEW = register(View(name="upload", path=PATH, title="Upload", place=85, draw=draw, filters=()))
+VIEW = register(View(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))
 
 
 def layout(**query: Any) -> html.Div:

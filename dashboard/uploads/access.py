@@ -12,7 +12,7 @@ from flask import request
 from dashboard.settings import Settings
 from data.store.generations import StoreError
 from data.tokens import TokenError, Tokens
-from queries.selection import BadRequest
+from queries.parameters import BadRequest
 
 WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")

@@ -26,8 +26,9 @@ from data.store.generations import GenerationStore, Snapshot, StoreError, open_s
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
+from queries.parameters import BadRequest
 from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
-from queries.selection import BadRequest, facets, parse
+from queries.selection import facets, read_selection
 
 ROOT = Path(__file__).parents[2]
 MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
@@ -157,7 +158,7 @@ def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:
     snapshot, report = dry_run.snapshot, dry_run.report
-    selection, _, _ = parse([("dataset", dry_run.dataset)], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, METRICS)
     ranked = len(board.rows)
     board.rows = [row for row in board.rows if row.run in report.runs]

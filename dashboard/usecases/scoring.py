@@ -10,7 +10,7 @@ from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.selection import facets, parse
+from queries.selection import facets, read_selection
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -33,7 +33,7 @@ def score(trial: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score
     """Compute metrics of the runs of a rehearsed import; ``conventions`` are keys of a selection. Raises ``BadRequest``."""
     snapshot, report = trial.snapshot, trial.report
     pairs = [("dataset", trial.dataset), *(("run", name) for name in report.runs), *conventions]
-    selection, _, _ = parse(pairs, lambda dataset: facets(snapshot, dataset))
+    selection = read_selection(pairs, lambda dataset: facets(snapshot, dataset))
     runs = incoming_runs(snapshot, report.runs, trial.stored)
     return Score(leaderboard(snapshot, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
 

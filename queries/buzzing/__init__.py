@@ -11,7 +11,7 @@ from queries.buzzing.cumulative import buzz_curves
 from queries.buzzing.fractions import accuracy_by_fraction
 from queries.buzzing.overall import buzz
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
-from queries.buzzing.rules import CURVES, SCALES, Rules, parse_rules
+from queries.buzzing.rules import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.thresholds import threshold_explorer
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "SCALES",
     "Buzz",
     "BuzzCurves",
+    "BuzzParameters",
     "BuzzRates",
     "FractionAccuracy",
     "Rules",
@@ -27,6 +28,5 @@ __all__ = [
     "buzz",
     "buzz_curves",
     "buzz_rates",
-    "parse_rules",
     "threshold_explorer",
 ]

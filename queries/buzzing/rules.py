@@ -1,17 +1,21 @@
-"""What an analyst may choose about buzzing, as addresses have it."""
+"""How runs buzz, as an analyst chooses it: thresholds, the scale that they are on, and the curve that values a buzz."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from queries.selection import BadRequest, Facets
+import msgspec
+
+from queries.parameters import BadRequest, Choice, Group, Kind, Parameters, allowed, format_number
+from queries.selection import Facets
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")
-KEYS = ("threshold", "scale", "curve")
+UNKNOWN = "There is no {key} {value!r}."
 
 
 @dataclass(frozen=True)
@@ -35,44 +39,69 @@ class Rules:
         return dict(self.thresholds).get(run, self.threshold)
 
 
-def parse_rules(values: Mapping[str, Sequence[str]], offered: Facets) -> Rules:
-    """Read ``threshold`` (T for all runs, RUN:T for one; the latter may be repeated), ``scale`` and ``curve``.
-
-    Raises:
-        BadRequest: naming the value and what is allowed.
-    """
-    scale = _one_of("scale", values.get("scale", ()), SCALES)
-    curve = _one_of("curve", values.get("curve", ()), CURVES)
-    known = [*(run for run, _, _ in offered.runs), *offered.withdrawn]
-    common: list[float] = []
-    named: dict[str, float] = {}
-    for text in values.get("threshold", ()):
-        run, colon, number = text.rpartition(":")
-        if not colon:
-            common.append(_threshold(number, scale))
-        elif run not in known:
-            raise BadRequest("unknown_value", f"Dataset {offered.dataset!r} has no run {run!r}.", "threshold", known)
-        elif run in named:
-            raise BadRequest("repeated_key", f"Run {run!r} can be given one threshold.", "threshold")
-        else:
-            named[run] = _threshold(number, scale)
-    if len(common) > 1:
-        raise BadRequest("repeated_key", "A threshold for all runs can be given once; RUN:T gives one run its own.", "threshold")
-    return Rules(scale, curve, common[0] if common else None, tuple(sorted(named.items())))
+Thresholds = tuple[tuple[str | None, str], ...]  # of a run, or of all runs that have none of their own; as the address writes it
 
 
-def _one_of(key: str, given: Sequence[str], allowed: Sequence[str]) -> str:
-    if len(given) > 1:
-        raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
-    if given and given[0] not in allowed:
-        raise BadRequest("unknown_value", f"There is no {key} {given[0]!r}.", key, allowed)
-    return given[0] if given else allowed[0]
+@dataclass(frozen=True)
+class _Thresholds(Kind[Thresholds]):
+    """``T`` for all runs, given once; ``RUN:T`` for one, once for each."""
+
+    repeatable = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> Thresholds:
+        """See ``Kind``."""
+        thresholds: dict[str | None, str] = {}
+        for text in texts:
+            name, colon, number = text.rpartition(":")
+            run = allowed(key, name, facets.all_runs, facets, "Dataset {dataset!r} has no run {value!r}.") if colon else None
+            if run in thresholds:
+                message = f"Run {run!r} can be given one threshold." if run else "A threshold for all runs can be given once"
+                raise BadRequest("repeated_key", message + ("" if run else "; RUN:T gives one run its own."), key)
+            thresholds[run] = number
+        return tuple(thresholds.items())
+
+    def write(self, value: Thresholds) -> list[str]:
+        """See ``Kind``."""
+        return [number if run is None else f"{run}:{number}" for run, number in value]
 
 
-def _threshold(text: str, scale: str) -> float:
+def _build(scale: str = SCALES[0], curve: str = CURVES[0], threshold: Thresholds = ()) -> Rules:
+    numbers = {run: _number(text, scale) for run, text in threshold}
+    common = numbers.pop(None, None)
+    return Rules(scale, curve, common, tuple(sorted((run, number) for run, number in numbers.items() if run is not None)))
+
+
+def _split(rules: Rules) -> dict[str, Any]:
+    numbers = [*([] if rules.threshold is None else [(None, rules.threshold)]), *rules.thresholds]
+    return {
+        "threshold": tuple((run, format_number(number)) for run, number in numbers),
+        "scale": rules.scale,
+        "curve": rules.curve,
+    }
+
+
+def _number(text: str, scale: str) -> float:
     number = float(text) if re.fullmatch(r"-?[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?", text) else math.nan
     if scale == "confidence" and not 0 <= number <= 1:
         raise BadRequest("bad_value", f"A threshold of confidence is a number in 0..1, not {text!r}.", "threshold")
     if scale == "logprob" and not -math.inf < number <= 0:
         raise BadRequest("bad_value", f"A threshold of log-probability is a number of at most 0, not {text!r}.", "threshold")
     return number + 0.0  # -0.0 is 0.0
+
+
+RULES: Group[Rules] = Group(
+    "how runs buzz",
+    {
+        "threshold": _Thresholds("`0.5` for all runs, `RUN:0.5` for one (repeatable); each run's best threshold by default"),
+        "scale": Choice("what must be above the threshold: the confidence, or the log-probability of the guess", SCALES, UNKNOWN),
+        "curve": Choice("how a buzz is valued: by the published curve or by this dataset's people", CURVES, UNKNOWN),
+    },
+    _build,
+    _split,
+)
+
+
+class BuzzParameters(Parameters, frozen=True):
+    """How runs buzz."""
+
+    rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)

@@ -140,7 +140,7 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
     read = [longest for kind, longest in kinds if kind == "incremental" and (longest or 0) > 1]
     missing = None if read and count else UNREAD if not read else "no questions are selected"
     if missing:
-        selection = selection.but(questions=())
+        selection = selection.replace(questions=())
     board, positions = read_clue_table(snapshot, selection)
     runs = tuple(_said(snapshot, selection, rules, board, positions))
     return BuzzingData(missing, count, board, runs)

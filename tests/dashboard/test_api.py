@@ -16,8 +16,10 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
 from queries.questions import questions
-from queries.selection import KEYS, SINGLE, Selection
+from queries.selection import Selection
 
+KEYS = Selection.kinds()
+SINGLE = [key for key, kind in KEYS.items() if not kind.repeatable]
 LONG = "x" * 501
 TEXT, COUNT, NUMBER, FLAG = (str,), (int,), (int, float), (bool,)
 MAYBE_TEXT, MAYBE_NUMBER = (*TEXT, NoneType), (*NUMBER, NoneType)

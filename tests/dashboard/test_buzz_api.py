@@ -7,7 +7,7 @@ from test_api import BAD_VALUES, error, get, plain, table
 
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
-from queries.selection import KEYS, Selection
+from queries.selection import Selection
 
 ADDRESSES = ("/api/v1/buzz", "/api/v1/buzz.csv")
 PYRAMID = Selection("pyramid")
@@ -85,7 +85,7 @@ def test_a_bad_value_is_named(client, address, key, value, code, allowed):
         ("scale=percent", "unknown_value", "scale", ["confidence", "logprob"]),
         ("curve=people", "unknown_value", "curve", ["polynomial", "dataset"]),
         ("curve=dataset&curve=dataset", "repeated_key", "curve", []),
-        ("metrics=brier", "unknown_key", "metrics", sorted({*KEYS, "threshold", "scale", "curve"})),
+        ("metrics=brier", "unknown_key", "metrics", sorted({*Selection.kinds(), "threshold", "scale", "curve"})),
     ],
 )
 def test_what_it_takes_itself_is_checked(client, address, query, code, field, allowed):

@@ -7,12 +7,13 @@ import pytest
 from dash import html
 
 from dashboard.components import parts
-from dashboard.view import VIEWS, look
+from dashboard.view import VIEWS, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
-from queries.selection import BadRequest, Selection
+from queries.parameters import BadRequest
+from queries.selection import Selection
 
 PYRAMID = ("dataset", "pyramid")
 
@@ -23,7 +24,7 @@ def drawn(app):
 
     def draw(*pairs):
         with app.test_request_context("/buzz"):
-            return list(VIEWS["buzz"].draw(look(VIEWS["buzz"], list(pairs))))
+            return list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], list(pairs))))
 
     return draw
 
@@ -129,7 +130,6 @@ def test_an_empty_selection_says_what_to_widen(drawn):
         (("threshold", "nobody:0.5"), "unknown_value", "threshold", "runs"),
         (("scale", "percent"), "unknown_value", "scale", ["confidence", "logprob"]),
         (("curve", "people"), "unknown_value", "curve", ["polynomial", "dataset"]),
-        (("sort", "brier"), "unknown_key", "sort", None),
     ],
 )
 def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code, field, allowed):
@@ -187,16 +187,16 @@ def test_many_runs_without_people(fresh, tmp_path):
         _write(crowd / "responses" / f"{run}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
     import_paths(fresh.service.store, [crowd], ImportOptions())
     with fresh.app.test_request_context("/buzz"):
-        content = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd")])))
+        content = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd")])))
         roles = {part.id["role"] for part in parts.parts(content).values()}
         said = " ".join(words(content))
         assert "drawn" not in roles and "Choose up to 8 runs" in said
         assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in said
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
-        one = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
+        one = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
         assert sum(part.id["role"] == "drawn" for part in parts.parts(one).values()) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
-        nothing = list(VIEWS["buzz"].draw(look(VIEWS["buzz"], address)))
+        nothing = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
         assert sum(part.id["role"] == "drawn" for part in parts.parts(nothing).values()) == 1

@@ -7,9 +7,10 @@ from urllib.parse import quote, urlencode
 import pytest
 from test_api import error, get
 
-from dashboard.api.uploads import KEYS as KEYS_OF_UPLOADS
-from queries.selection import KEYS
+from dashboard.api.uploads import UploadParameters
+from queries.selection import Selection
 
+KEYS, KEYS_OF_UPLOADS = Selection.kinds(), UploadParameters.kinds()
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (`[A-Z]+ /.*?`) \|.*\|(.*)\|$", re.MULTILINE)
 REQUIRED = {"/api/v1/compare": ("a", "b")}  # runs that an address must name

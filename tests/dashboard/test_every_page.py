@@ -11,12 +11,13 @@ from dashboard.components.run_names import legend
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.panels import fitting
 from dashboard.service import service
-from dashboard.view import VIEWS, look
+from dashboard.view import VIEWS, read_page
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
+from queries.parameters import BadRequest
 from queries.recalibration import recalibration
-from queries.selection import BadRequest, Selection
+from queries.selection import Selection
 from queries.slices import slices
 
 WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan"}  # whose numbers stand in a table beside them
@@ -46,7 +47,7 @@ BAD = [
 
 def drawn(app, view, query=""):
     with app.test_request_context(VIEWS[view].path):
-        looking = look(VIEWS[view], parse_qsl(query))
+        looking = read_page(VIEWS[view], parse_qsl(query))
         VIEWS[view].check(looking)
         return [part for part in VIEWS[view].draw(looking) if part is not None]
 
@@ -190,7 +191,7 @@ def test_people_are_missing_where_there_are_no_votes(app):
 
 def question_page(app, dataset, name, query=""):
     with app.test_request_context(f"/questions/{dataset}/{name}"):
-        looking = look(VIEWS["question"], parse_qsl(query), dataset, name)
+        looking = read_page(VIEWS["question"], parse_qsl(query), dataset, name)
         VIEWS["question"].check(looking)
         return [part for part in VIEWS["question"].draw(looking) if part is not None]
 

@@ -7,13 +7,13 @@ from dash import dcc, html
 from plotly.io.json import to_json_plotly
 
 from dashboard.components import parts
-from dashboard.view import VIEWS, look
+from dashboard.view import VIEWS, read_page
 from dashboard.view import _content as content_of
 
 
 def content(app, view, *pairs):
     with app.test_request_context(VIEWS[view].path):
-        return content_of(VIEWS[view], look(VIEWS[view], list(pairs)), list(pairs))
+        return content_of(VIEWS[view], read_page(VIEWS[view], list(pairs)), list(pairs))
 
 
 def read(framed):

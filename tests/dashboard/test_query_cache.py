@@ -23,7 +23,7 @@ from dashboard.app import create_app
 from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
 from data.store.generations import Snapshot
-from queries.selection import Selection, parse
+from queries.selection import Selection, read_selection
 from tests.helpers.serving import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +151,7 @@ def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
     """A run of the dataset Pyramid leaves answers about the others as they are, and true of the new version."""
     names = [one.dataset for one in fresh.service.datasets()]
     assert names == ["lifeeval", "pyramid", "tone"]
-    chosen = {name: parse([("dataset", name)], fresh.service.facets)[0] for name in names}
+    chosen = {name: read_selection([("dataset", name)], fresh.service.facets) for name in names}
     for name in names:
         fresh.service.ask(of_selection, chosen[name])
     board = {name: fresh.client.get(f"/api/v1/leaderboard?dataset={name}").json for name in names}

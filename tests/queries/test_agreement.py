@@ -81,7 +81,7 @@ def test_too_few_runs_or_ranks_say_so(snapshot):
         assert tau.tau is None
         return tau.missing, tau.runs
 
-    assert missing(RELAY.but(model=("sure",)), "brier", "ece") == ("fewer than 2 runs have both", 1)
-    assert missing(RELAY.but(q="no such text"), "brier", "ece") == ("fewer than 2 runs have both", 0)
-    alike = RELAY.but(model=("plain", "twin"), elicitation=("verbalized",))
+    assert missing(RELAY.replace(model=("sure",)), "brier", "ece") == ("fewer than 2 runs have both", 1)
+    assert missing(RELAY.replace(q="no such text"), "brier", "ece") == ("fewer than 2 runs have both", 0)
+    alike = RELAY.replace(model=("plain", "twin"), elicitation=("verbalized",))
     assert missing(alike, "brier", "calscore") == ("one of them ranks all runs the same", 2)

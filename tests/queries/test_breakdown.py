@@ -59,7 +59,7 @@ def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, d
     else:
         assert values == sorted(value for value in values if value is not None) + [None] * (None in values)
     for part in found.parts:
-        board = leaderboard(snapshot, selection.but(questions=tuple(names[part.value])), METRICS)
+        board = leaderboard(snapshot, selection.replace(questions=tuple(names[part.value])), METRICS)
         assert [(row.run, row.model, row.elicitation, row.questions, row.items) for row in part.rows] == [
             (row.run, row.model, row.elicitation, row.questions, row.items) for row in board.rows
         ]
@@ -72,7 +72,7 @@ def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, d
     ("selection", "by", "key"),
     [
         (RELAY, "category", "category"),
-        (RELAY.but(conventions=Conventions("mass3"), revealed=(0.2, 0.9)), "category", "category"),
+        (RELAY.replace(conventions=Conventions("mass3"), revealed=(0.2, 0.9)), "category", "category"),
         (Selection("spans"), "radius", "radius"),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_part_is_the_leaderboard_under_its_filter(snapshot, selection, by, key
     named = [part for part in found.parts if part.value is not None]
     assert len(named) > 2
     for part in named:
-        board = leaderboard(snapshot, selection.but(**{key: (int(part.value) if by == "radius" else part.value,)}), METRICS)
+        board = leaderboard(snapshot, selection.replace(**{key: (int(part.value) if by == "radius" else part.value,)}), METRICS)
         assert board.questions == part.questions
         for row, other in zip(part.rows, board.rows, strict=True):
             for metric in METRICS:
@@ -117,7 +117,7 @@ def test_steps_of_difficulty(stated):
         ("0..0.1", 1), ("0.1..0.2", 1), ("0.3..0.4", 2), ("0.7..0.8", 1), ("0.8..0.9", 1), ("0.9..1", 3), (None, 1),
     ]  # fmt: skip
     assert found[-1].rows == []
-    hard = leaderboard(stated, steps.but(difficulty=(0.9, 1.0)), METRICS)
+    hard = leaderboard(stated, steps.replace(difficulty=(0.9, 1.0)), METRICS)
     assert hard.questions == 3
     for row, other in zip(found[-2].rows, hard.rows, strict=True):
         for metric in METRICS:
@@ -142,8 +142,8 @@ def test_intervals_within_parts(snapshot, rows):
 @pytest.mark.parametrize("by", BREAKDOWN_FIELDS)
 @pytest.mark.parametrize("intervals", [False, True])
 def test_nothing_selected(snapshot, by, intervals):
-    assert breakdown(snapshot, RELAY.but(q="no such text"), by, METRICS, intervals).parts == []
-    unanswered = breakdown(snapshot, RELAY.but(model=("unheard",), category=("History",)), by, METRICS, intervals)
+    assert breakdown(snapshot, RELAY.replace(q="no such text"), by, METRICS, intervals).parts == []
+    unanswered = breakdown(snapshot, RELAY.replace(model=("unheard",), category=("History",)), by, METRICS, intervals)
     assert sum(part.questions for part in unanswered.parts) == 3
     assert all(part.rows == [] for part in unanswered.parts)
 
@@ -155,7 +155,7 @@ def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
         expected.setdefault(part_of("difficulty", question), []).append(question["question_id"])
     assert {part.value: part.questions for part in found.parts} == {part: len(names) for part, names in expected.items()}
     run = found.parts[0].rows[0].run
-    asked = rows["relay"].asked(RELAY.but(questions=tuple(expected[found.parts[0].value])), run).values()
+    asked = rows["relay"].asked(RELAY.replace(questions=tuple(expected[found.parts[0].value])), run).values()
     value = slow.brier(list(asked), None)
     assert not math.isnan(value)
     assert found.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

@@ -16,9 +16,10 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store.generations import open_store
 from queries import buzzing
-from queries.buzzing import CURVES, SCALES, Rules, buzz, parse_rules
+from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.selection import BadRequest, Selection, facets
+from queries.parameters import BadRequest
+from queries.selection import Selection, facets, read_address
 from tests.helpers import reference_buzzing as slow
 from tests.helpers.reference_metrics import Rows
 from tests.helpers.strategies import selections
@@ -310,7 +311,7 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
 
 
 def test_each_part_is_a_query_of_its_own(snapshot):
-    selection, rules = TOSSUPS.but(category=("Arts",)), Rules("logprob", "dataset")
+    selection, rules = TOSSUPS.replace(category=("Arts",)), Rules("logprob", "dataset")
     whole = buzz(snapshot, selection, rules)
     assert whole.explorer == buzzing.threshold_explorer(snapshot, selection, rules)
     assert whole.curves == buzzing.buzz_curves(snapshot, selection, rules)
@@ -322,7 +323,7 @@ def test_each_part_is_a_query_of_its_own(snapshot):
 
 @pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 def test_the_human_curve_is_named_where_it_counts(snapshot, curve):
-    selection = TOSSUPS.but(conventions=Conventions(human=curve))
+    selection = TOSSUPS.replace(conventions=Conventions(human=curve))
     assert buzzing.threshold_explorer(snapshot, selection, Rules(curve="dataset")).human_curve == (curve or "team_share")
     assert buzzing.threshold_explorer(snapshot, selection, Rules()).human_curve is None
 
@@ -346,8 +347,8 @@ def test_it_says_on_which_scales_there_are_scores(snapshot):
     assert "plain" not in {model for (model,) in both} and both
     for rules in (Rules(), Rules("logprob")):
         assert buzzing.threshold_explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]
-        assert buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("plain",)), rules).scales == ["confidence"]
-    assert buzzing.threshold_explorer(snapshot, TOSSUPS.but(category=("Nowhere",)), Rules()).scales == []
+        assert buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("plain",)), rules).scales == ["confidence"]
+    assert buzzing.threshold_explorer(snapshot, TOSSUPS.replace(category=("Nowhere",)), Rules()).scales == []
 
 
 def test_what_is_missing_says_why(snapshot):
@@ -366,7 +367,7 @@ def test_what_is_missing_says_why(snapshot):
 
 @pytest.mark.parametrize(
     ("selection", "reason"),
-    [(Selection("flat"), "clue by clue"), (Selection("one"), "clue by clue"), (TOSSUPS.but(q="zebra"), "no questions")],
+    [(Selection("flat"), "clue by clue"), (Selection("one"), "clue by clue"), (TOSSUPS.replace(q="zebra"), "no questions")],
     ids=str,
 )
 def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reason):
@@ -377,9 +378,9 @@ def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reas
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
-    (whole,) = buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    (whole,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
     monkeypatch.setattr("queries.buzzing.thresholds.MOST_STEPS", 5)
-    (thin,) = buzzing.threshold_explorer(snapshot, TOSSUPS.but(model=("graded",)), Rules()).runs
+    (thin,) = buzzing.threshold_explorer(snapshot, TOSSUPS.replace(model=("graded",)), Rules()).runs
     assert thin.curve.steps == whole.curve.steps == len(whole.curve.thresholds) > 20
     assert 5 <= len(thin.curve.thresholds) <= 6 and thin.optimum == whole.optimum
     assert thin.optimum.threshold in thin.curve.thresholds
@@ -388,6 +389,11 @@ def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
 
 
 # -- what an address may say -------------------------------------------------------------------------------------------
+
+
+def parse_rules(values, offered):
+    pairs = [(key, text) for key, texts in values.items() for text in texts]
+    return read_address(pairs, lambda dataset: offered, BuzzParameters).parameters.rules
 
 
 def test_rules_are_read(offered):

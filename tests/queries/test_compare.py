@@ -12,7 +12,8 @@ from queries.compare import compare, comparisons
 from queries.engine.bootstrap import holm, p_value
 from queries.engine.evidence import gather
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import BadRequest, Selection
+from queries.parameters import BadRequest
+from queries.selection import Selection
 from queries.side_by_side import side_by_side
 from tests.helpers import reference_metrics as slow
 from tests.helpers.strategies import selections
@@ -108,13 +109,15 @@ def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkey
     assert (some.questions, some.differences, some.wins) == (every.questions, every.differences, every.wins)
 
 
-@pytest.mark.parametrize("selection", [RELAY, RELAY.but(revealed=(0.0, 0.5)), RELAY.but(conventions=Conventions("mass3"))])
+@pytest.mark.parametrize(
+    "selection", [RELAY, RELAY.replace(revealed=(0.0, 0.5)), RELAY.replace(conventions=Conventions("mass3"))]
+)
 @pytest.mark.parametrize("names", [("plain", "twin"), ("partial", "plain"), ("partial", "sure")], ids="-".join)
 def test_intervals_and_p_values_are_those_of_paired_replicates(snapshot, rows, run_of, names, selection):
     a, b = (run_of[name, "verbalized"] for name in names)
     found = compare(snapshot, selection, a, b, METRICS)
     answered = [{*rows["relay"].asked(selection, run)} for run in (a, b)]
-    both = gather(snapshot, selection.but(run=(a, b)), METRICS)
+    both = gather(snapshot, selection.replace(run=(a, b)), METRICS)
     both = both.keep(np.isin(both.questions.astype(str), [*answered[0] & answered[1]]))
     order = [[run.run for run in both.runs].index(run) for run in (a, b)]
     told = 0
@@ -165,12 +168,16 @@ def test_none_in_common(snapshot, run_of):
     found = compare(snapshot, RELAY, run_of["unheard", "verbalized"], run_of["sure", "verbalized"], METRICS)
     assert (found.questions, found.pairs) == (0, [])
     assert {one.missing for one in found.metrics.values()} == {"no question of the selection was answered by both"}
-    unasked = compare(snapshot, RELAY.but(q="no such text"), run_of["plain", "verbalized"], run_of["sure", "verbalized"], METRICS)
+    unasked = compare(
+        snapshot, RELAY.replace(q="no such text"), run_of["plain", "verbalized"], run_of["sure", "verbalized"], METRICS
+    )
     assert (unasked.a.model, unasked.b.model, unasked.questions) == ("plain", "sure", 0)
 
 
 def test_one_question_in_common_has_a_difference_and_no_interval(snapshot, run_of):
-    found = compare(snapshot, RELAY.but(questions=("r02", "r05")), run_of["plain", "logit"], run_of["sure", "verbalized"], BRIER)
+    found = compare(
+        snapshot, RELAY.replace(questions=("r02", "r05")), run_of["plain", "logit"], run_of["sure", "verbalized"], BRIER
+    )
     one = found.metrics["brier"]
     assert found.questions == 1
     assert one.difference == one.a - one.b and one.b == 0
@@ -202,7 +209,7 @@ def test_what_cannot_be_compared_is_refused(snapshot, run_of, rows):
 
 @pytest.mark.parametrize("conventions", [Conventions(), Conventions("mass3")], ids=lambda each: each.binning)
 def test_every_two_runs_with_holms_adjustment(snapshot, offered, conventions):
-    selection = RELAY.but(conventions=conventions)
+    selection = RELAY.replace(conventions=conventions)
     found = comparisons(snapshot, selection, None, METRICS)
     couples = [*combinations([run for run, *_ in offered["relay"].runs], 2)]
     assert [(one.a.run, one.b.run) for one in found.comparisons] == couples
@@ -239,6 +246,6 @@ def test_one_run_and_every_other(snapshot, run_of, rows):
     assert all(one.metrics["brier"].difference is not None for one in withdrawn)
 
 
-@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("sure",))])
+@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("sure",))])
 def test_there_may_be_no_pair(snapshot, selection):
     assert comparisons(snapshot, selection, None, METRICS).comparisons == []

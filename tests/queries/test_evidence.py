@@ -83,7 +83,7 @@ def test_rows_come_in_order_of_import_without_withdrawn_runs(snapshot):
 
 
 def test_a_withdrawn_run_is_there_where_it_is_named(snapshot, offered):
-    board = leaderboard(snapshot, RELAY.but(run=offered["relay"].withdrawn), METRICS)
+    board = leaderboard(snapshot, RELAY.replace(run=offered["relay"].withdrawn), METRICS)
     assert [row.model for row in board.rows] == ["gone"]
 
 
@@ -127,7 +127,7 @@ def test_metrics_of_order_are_missing_where_nothing_is_wrong(snapshot):
 
 def test_under_the_share_of_buzzes_calscore2_stays_with_the_share_of_teams(snapshot):
     def found(human):
-        board = leaderboard(snapshot, RELAY.but(conventions=Conventions(human=human)), [CATALOGUE["calscore2"]])
+        board = leaderboard(snapshot, RELAY.replace(conventions=Conventions(human=human)), [CATALOGUE["calscore2"]])
         return [row.metrics["calscore2"].value for row in board.rows]
 
     assert found("buzz_share") == found("team_share") == found(None)
@@ -135,12 +135,12 @@ def test_under_the_share_of_buzzes_calscore2_stays_with_the_share_of_teams(snaps
 
 
 def test_a_question_whose_every_clue_people_know_has_no_normalised_calscore(snapshot, rows):
-    first = RELAY.but(revealed=(0.0, 0.3))
+    first = RELAY.replace(revealed=(0.0, 0.3))
     assert rows["relay"].curves["r03", 0]["buzz_share"] == 1 > rows["relay"].curves["r03", 1]["buzz_share"]
     evidence = gather(snapshot, first, METRICS)
     missing = np.isnan(evidence.per_question(CATALOGUE["calscore_weighted"]))
     assert {*evidence.questions[missing]} == {"r03", "r09", "r10", "r11"} < {*evidence.questions}  # nobody heard the others
-    board = leaderboard(snapshot, first.but(questions=("r03",)), [CATALOGUE["calscore_weighted"], CATALOGUE["calscore"]])
+    board = leaderboard(snapshot, first.replace(questions=("r03",)), [CATALOGUE["calscore_weighted"], CATALOGUE["calscore"]])
     assert board.rows
     for cells in (row.metrics for row in board.rows):
         assert (cells["calscore_weighted"].value, cells["calscore_weighted"].questions) == (None, 0)
@@ -155,7 +155,7 @@ def test_a_run_that_is_always_right_and_sure_of_it(snapshot):
 
 @pytest.mark.parametrize("binning", ["width10", "mass15"])
 def test_an_empty_selection_has_no_rows(snapshot, binning):
-    selection = RELAY.but(q="no such text", conventions=Conventions(binning))
+    selection = RELAY.replace(q="no such text", conventions=Conventions(binning))
     board = leaderboard(snapshot, selection, METRICS)
     assert (board.questions, board.rows) == (0, [])
     evidence = gather(snapshot, selection, METRICS)
@@ -166,7 +166,7 @@ def test_an_empty_selection_has_no_rows(snapshot, binning):
 
 
 def test_the_answer_names_its_selection_and_version(snapshot):
-    board = leaderboard(snapshot, RELAY.but(category=("History", "Science"), revealed=(0.25, 1.0)), [])
+    board = leaderboard(snapshot, RELAY.replace(category=("History", "Science"), revealed=(0.25, 1.0)), [])
     assert board.data_version == snapshot.version
     assert board.selection == {"dataset": ["relay"], "category": ["History", "Science"], "revealed": ["0.25..1"]}
 
@@ -187,7 +187,7 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
 
 
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
-    every_clue = RELAY.but(revealed=(1e-9, 1.0))
+    every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
     assert {*stored.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty"}
     for name, values in stored.sums.items():

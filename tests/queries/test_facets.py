@@ -5,7 +5,8 @@ import pytest
 
 from data.store.generations import open_store
 from queries.datasets import Datasets, datasets
-from queries.selection import BadRequest, facets
+from queries.parameters import BadRequest
+from queries.selection import facets
 from tests.helpers.small_polls import POLLS
 from tests.helpers.small_store import ODD
 

@@ -10,8 +10,9 @@ import pytest
 from queries.buzzing import Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
+from queries.parameters import BadRequest
 from queries.question import Buzzpoint, Question, question
-from queries.selection import BadRequest, Selection
+from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.small_polls import POLLS, YES_NO
 
@@ -23,7 +24,7 @@ HEARD, UNHEARD = NAMES[:9], NAMES[9:]
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
 def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
-    for run in question(snapshot, RELAY.but(conventions=Conventions(human=curve)), name).runs:
+    for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
         contributions = [clue.contribution for clue in run.clues]
         if name in UNHEARD:
             assert set(contributions) == {None}
@@ -35,7 +36,7 @@ def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
 @pytest.mark.parametrize("name", HEARD)
 @pytest.mark.parametrize("curve", HUMAN_CURVES)
 def test_a_contribution_is_the_share_of_its_clue(snapshot, rows, name, curve):
-    for run in question(snapshot, RELAY.but(conventions=Conventions(human=curve)), name).runs:
+    for run in question(snapshot, RELAY.replace(conventions=Conventions(human=curve)), name).runs:
         for clue in run.clues:
             h = rows["relay"].curves[name, clue.clue][curve]
             expected = (1 - h) * (2 * clue.correct - 1) * clue.confidence / len(run.clues)
@@ -53,7 +54,7 @@ def test_buzz_mass_sums_to_1(snapshot, name):
 @pytest.mark.parametrize("dataset, name", [("relay", "r05"), ("relay", "r03"), ("relay", "r10"), ("spans", "s6")])
 def test_its_metrics_are_the_leaderboard_of_that_question(snapshot, conventions, dataset, name):
     selection = Selection(dataset, conventions=conventions)
-    board = leaderboard(snapshot, selection.but(questions=(name,)), METRICS)
+    board = leaderboard(snapshot, selection.replace(questions=(name,)), METRICS)
     asked = question(snapshot, selection, name)
     assert {run.run: run.metrics for run in asked.runs} == {
         row.run: {key: cell.value for key, cell in row.metrics.items()} for row in board.rows
@@ -108,14 +109,16 @@ def test_a_question_that_nobody_heard_has_no_people(snapshot, name):
 
 @pytest.mark.parametrize("conventions, named", [(Conventions(), "buzz_share"), (Conventions(human="survival"), "survival")])
 def test_the_human_curve_in_use_is_named(snapshot, conventions, named):
-    assert question(snapshot, RELAY.but(conventions=conventions), "r05").human_curve == named
+    assert question(snapshot, RELAY.replace(conventions=conventions), "r05").human_curve == named
 
 
 def test_of_a_selection_the_runs_apply_and_the_filters_on_questions_do_not(snapshot):
     plain = question(snapshot, RELAY, "r05")
-    filtered = question(snapshot, RELAY.but(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0)), "r05")
+    filtered = question(
+        snapshot, RELAY.replace(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0)), "r05"
+    )
     assert filtered == plain
-    logit = question(snapshot, RELAY.but(elicitation=("logit",)), "r05")
+    logit = question(snapshot, RELAY.replace(elicitation=("logit",)), "r05")
     assert [run.model for run in logit.runs] == ["plain"]
 
 

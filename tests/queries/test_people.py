@@ -80,7 +80,7 @@ def test_histograms_are_what_slow_code_finds(polled, polled_rows, polled_offered
 
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
 def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
-    selection = POLLS.but(conventions=Conventions(binning))
+    selection = POLLS.replace(conventions=Conventions(binning))
     board = {
         row.run: row.metrics for row in leaderboard(polled, selection, [CATALOGUE["classwise_ece"], CATALOGUE["rank_cs"]]).rows
     }
@@ -107,7 +107,7 @@ def test_what_is_missing_says_why(polled):
     assert {row.model: row.missing for row in people(polled, POLLS).rows} == {
         "list": None, "map": None, "sparse": None, "unsure": None, "plain": "the run gives no whole distribution here",
     }  # fmt: skip
-    unasked = people(polled, POLLS.but(questions=("p07", "p08"), model=("list",)))
+    unasked = people(polled, POLLS.replace(questions=("p07", "p08"), model=("list",)))
     assert [row.missing for row in unasked.rows] == ["nobody voted on these questions"] and unasked.missing is None
     relay = people(polled, Selection("relay"))
     assert relay.missing == "the dataset has no human votes" and relay.classes == []

@@ -5,9 +5,10 @@ import pytest
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.parameters import BadRequest
 from queries.question_order import FACTS, ordered_questions
 from queries.questions import QuestionPage, question_table, questions
-from queries.selection import BadRequest, Selection
+from queries.selection import Selection
 from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as slow
 from tests.helpers.small_store import ODD
@@ -65,9 +66,9 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
 
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3", "mass15"])
 def test_values_are_those_of_the_leaderboard_of_each_question(snapshot, binning):
-    selection = RELAY.but(conventions=Conventions(binning), revealed=(0.3, 1.0))
+    selection = RELAY.replace(conventions=Conventions(binning), revealed=(0.3, 1.0))
     for each in paged(snapshot, selection, "position", 7, METRICS):
-        board = leaderboard(snapshot, selection.but(questions=(each.question_id,)), METRICS)
+        board = leaderboard(snapshot, selection.replace(questions=(each.question_id,)), METRICS)
         expected = {row.run: {key: cell.value for key, cell in row.metrics.items()} for row in board.rows}
         assert each.runs.keys() == expected.keys()
         for run, values in expected.items():
@@ -86,8 +87,9 @@ def test_facts_of_a_question(snapshot, rows):
 
 def test_a_sort_order_holds_within_a_selection_whatever_its_runs(snapshot, offered):
     run = offered["relay"].runs[0][0]
-    among = RELAY.but(model=("sure",), category=("History", ODD))
-    assert ordered_questions(snapshot, among, f"brier:{run}") == ordered_questions(snapshot, among.but(model=()), f"brier:{run}")
+    among = RELAY.replace(model=("sure",), category=("History", ODD))
+    every = among.replace(model=())
+    assert ordered_questions(snapshot, among, f"brier:{run}") == ordered_questions(snapshot, every, f"brier:{run}")
     page = questions(snapshot, among, METRICS, f"-brier:{run}")
     assert all(values.keys() <= {offered["relay"].runs[5][0]} for values in (each.runs for each in page.questions))
 
@@ -98,7 +100,7 @@ def test_a_withdrawn_run_can_be_sorted_by(snapshot, offered):
 
 @pytest.mark.parametrize(
     "selection, cursor",
-    [(RELAY.but(q="no such text"), None), (RELAY, "12"), (RELAY, "999999999")],
+    [(RELAY.replace(q="no such text"), None), (RELAY, "12"), (RELAY, "999999999")],
     ids=["nothing selected", "after the last", "far after the last"],
 )
 def test_an_empty_page(snapshot, selection, cursor):
@@ -107,7 +109,7 @@ def test_an_empty_page(snapshot, selection, cursor):
 
 
 def test_a_page_whose_runs_answered_none_of_it(snapshot, offered):
-    page = questions(snapshot, RELAY.but(run=(offered["relay"].runs[4][0],)), METRICS, limit=3)
+    page = questions(snapshot, RELAY.replace(run=(offered["relay"].runs[4][0],)), METRICS, limit=3)
     assert [each.runs for each in page.questions] == [{}, {}, {}]
     assert page.next == "3"
 
@@ -185,7 +187,7 @@ def run_of(offered, model, elicitation="verbalized"):
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
 @pytest.mark.parametrize("metric", ["brier", "calscore", "overconfidence", "auroc"])
 def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, revealed, sign):
-    selection = RELAY.but(revealed=revealed)
+    selection = RELAY.replace(revealed=revealed)
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
     one, other = (rows["relay"].asked(selection, run) for run in (a, b))
     of = slow.METRICS[metric]
@@ -207,7 +209,7 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
 @pytest.mark.parametrize("human", [None, "buzz_share", "team_share", "survival"])
 @pytest.mark.parametrize("model", ["plain", "partial", "unheard"])
 def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, model, human, revealed, sign):
-    selection = RELAY.but(revealed=revealed, conventions=Conventions(human=human))
+    selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human))
     run = run_of(offered, model)
     values = {}
     for name, asked in rows["relay"].asked(selection, run).items():
@@ -256,7 +258,7 @@ def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
         assert [(each.question_id, each.value) for each in paged(snapshot, RELAY, sort, 5)] == [
             *zip(found.questions, found.values, strict=True)
         ]
-        frame, _ = question_table(snapshot, RELAY.but(run=(b,)), [CATALOGUE["brier"]], sort)
+        frame, _ = question_table(snapshot, RELAY.replace(run=(b,)), [CATALOGUE["brier"]], sort)
         assert frame["question_id"].to_list() == found.questions
         assert frame[sort.removeprefix("-")].to_list() == found.values
     assert all(each.value is None for each in questions(snapshot, RELAY, [], "-difficulty").questions)
@@ -288,7 +290,7 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
 @pytest.mark.parametrize("human", [None, "survival"])
 def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
-    selection = RELAY.but(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
+    selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
     ids = tuple(row["question_id"] for row in rows["relay"].questions)[2:11]
     found = sparklines(snapshot, selection, ids).questions
     assert sorted(found) == sorted(ids)

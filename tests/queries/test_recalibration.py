@@ -277,7 +277,7 @@ def _check_items(run, before, after):
 @pytest.mark.parametrize("revealed", [None, (0.2, 0.9)])
 def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, method, conventions, revealed):
     """A run of random confidences, correct to quarters, which add up exactly: what jumps has nowhere to jump from."""
-    selection = RELAY.but(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
+    selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
     after = slowly(method, rows["relay"].asked(selection, run.run), dict(zip(kept, _folds(len(kept)).tolist(), strict=True)))
@@ -291,7 +291,7 @@ def test_a_fold_is_the_same_for_all_runs(snapshot, method):
     together = recalibration(snapshot, RELAY, method, METRICS).runs
     assert len(together) == 6
     for run in together:
-        (alone,) = recalibration(snapshot, RELAY.but(run=(run.run,)), method, METRICS).runs
+        (alone,) = recalibration(snapshot, RELAY.replace(run=(run.run,)), method, METRICS).runs
         assert (alone.changes, alone.losers) == (run.changes, run.losers)
         for key, change in run.metrics.items():
             for value, other in ((change.before, alone.metrics[key].before), (change.after, alone.metrics[key].after)):
@@ -300,7 +300,7 @@ def test_a_fold_is_the_same_for_all_runs(snapshot, method):
 
 @ANY
 def test_all_correct_and_sure_stays(snapshot, method):
-    (run,) = recalibration(snapshot, RELAY.but(model=("sure",)), method, METRICS).runs
+    (run,) = recalibration(snapshot, RELAY.replace(model=("sure",)), method, METRICS).runs
     assert run.missing is None
     assert run.metrics["accuracy"].before == run.metrics["accuracy"].after == 1
     # Platt's target for n correct items is (n + 1) / (n + 2): the 3, 5 and 1 clues of three questions, each in a fold of its
@@ -315,7 +315,7 @@ def test_all_correct_and_sure_stays(snapshot, method):
 @ANY
 @pytest.mark.parametrize(
     "selection",
-    [RELAY.but(questions=("r05",)), RELAY.but(questions=("r05",), revealed=(0.0, 0.2))],
+    [RELAY.replace(questions=("r05",)), RELAY.replace(questions=("r05",), revealed=(0.0, 0.2))],
 )
 def test_one_question_is_too_few(snapshot, method, selection):
     found = recalibration(snapshot, selection, method, METRICS)
@@ -329,7 +329,7 @@ def test_one_question_is_too_few(snapshot, method, selection):
 
 @ANY
 def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
-    selection = RELAY.but(questions=("r04", "r05"), model=("plain",), elicitation=("verbalized",))
+    selection = RELAY.replace(questions=("r04", "r05"), model=("plain",), elicitation=("verbalized",))
     (run,) = recalibration(snapshot, selection, method, [CATALOGUE["brier"]]).runs
     asked = rows["relay"].asked(selection, run.run)
     after = []
@@ -343,7 +343,7 @@ def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
 @ANY
 def test_where_all_questions_of_a_run_share_a_fold_each_is_its_own(snapshot, rows, method, monkeypatch):
     monkeypatch.setattr(queries.recalibration, "FOLDS", 1)
-    selection = RELAY.but(model=("plain",), elicitation=("logit",))
+    selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     after = slowly(method, rows["relay"].asked(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
     for metric in METRICS:
@@ -352,7 +352,7 @@ def test_where_all_questions_of_a_run_share_a_fold_each_is_its_own(snapshot, row
 
 
 @ANY
-@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
 def test_nothing_selected(snapshot, selection, method):
     assert recalibration(snapshot, selection, method, METRICS).runs == []
 
@@ -367,7 +367,7 @@ def test_nothing_is_left_behind_in_the_store(snapshot):
 
 
 def test_items_are_those_of_the_selection(snapshot, rows):
-    selection = RELAY.but(revealed=(0.2, 0.9), category=("History",))
+    selection = RELAY.replace(revealed=(0.2, 0.9), category=("History",))
     found = {(row["run"], row["question_id"], row["clue"]): row for row in _items(snapshot, selection).to_dicts()}
     low, high = selection.revealed
     runs = {run["run"] for run in rows["relay"].kept_runs(selection)}

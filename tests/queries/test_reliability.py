@@ -100,19 +100,19 @@ def test_confidences_at_edges(snapshot, rows, offered):
     run = offered["relay"].runs[0][0]
     pairs = slow.pairs_of(rows["relay"].asked(RELAY, run).values())
     assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
-    found = reliability(snapshot, RELAY.but(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
+    found = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
     assert len(found) == 11
     assert (found[10].lower, found[10].upper, found[10].mean_confidence) == (1, 1, 1)
     assert found[10].items == sum(c == 1 for c, _ in pairs)
     assert found[3].items == sum(0.3 <= c < 0.4 for c, _ in pairs)
     assert found[9].items == sum(0.9 <= c < 1 for c, _ in pairs)
-    closed = reliability(snapshot, RELAY.but(run=(run,))).runs[0].bins
+    closed = reliability(snapshot, RELAY.replace(run=(run,))).runs[0].bins
     assert (len(closed), closed[9].items) == (10, found[9].items + found[10].items)
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
 def test_bands_are_quantiles_over_the_data_written_out(snapshot, binning):
-    selection = RELAY.but(conventions=Conventions(binning))
+    selection = RELAY.replace(conventions=Conventions(binning))
     evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["auroc"]])
     drawn = resampling_weights(12)
     found = {run.run: [] for run in evidence.runs}
@@ -141,13 +141,13 @@ def test_bands_lie_around_the_accuracy_and_narrow_with_the_questions():
 
 
 def test_over_a_single_question_there_are_no_bands(snapshot):
-    found = reliability(snapshot, RELAY.but(questions=("r05",))).runs
+    found = reliability(snapshot, RELAY.replace(questions=("r05",))).runs
     assert found
     assert all((each.low, each.high) == (None, None) for run in found for each in run.bins)
     assert any(each.low is not None for run in reliability(snapshot, RELAY).runs for each in run.bins)
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
-@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
 def test_nothing_selected(snapshot, selection, binning):
-    assert reliability(snapshot, selection.but(conventions=Conventions(binning))).runs == []
+    assert reliability(snapshot, selection.replace(conventions=Conventions(binning))).runs == []

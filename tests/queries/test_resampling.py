@@ -132,14 +132,14 @@ CONVENTIONS = [
     Conventions("mass15", "buzz_share", 0.5),
     Conventions("mass100"),
 ]
-FEW = {"whole": RELAY, "revealed": RELAY.but(revealed=(0.3, 0.8)), "spans": Selection("spans")}
+FEW = {"whole": RELAY, "revealed": RELAY.replace(revealed=(0.3, 0.8)), "spans": Selection("spans")}
 SOME = (0, 1, 7, 500, 999)
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS, ids=lambda each: f"{each.binning}-{each.human}")
 @pytest.mark.parametrize("selection", FEW)
 def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, conventions):
-    evidence = gather(snapshot, FEW[selection].but(conventions=conventions), METRICS)
+    evidence = gather(snapshot, FEW[selection].replace(conventions=conventions), METRICS)
     drawn = resampling_weights(evidence.selected)
     assert len(evidence.runs) > 1
     for metric in METRICS:
@@ -156,7 +156,7 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS[:3], ids=lambda each: f"{each.binning}-{each.human}")
 def test_a_replicate_is_what_slow_code_finds_in_the_rows_written_out(snapshot, rows, conventions):
-    selection = RELAY.but(conventions=conventions)
+    selection = RELAY.replace(conventions=conventions)
     evidence = gather(snapshot, selection, METRICS)
     drawn = resampling_weights(12)
     asked = {run.run: rows["relay"].asked(selection, run.run) for run in evidence.runs}
@@ -181,7 +181,7 @@ def test_a_replicate_is_what_slow_code_finds_in_the_rows_written_out(snapshot, r
 
 @pytest.mark.parametrize("at_once", [1, 400, 10**9])
 def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatch, at_once):
-    selection = RELAY.but(conventions=Conventions("mass3"), model=("plain", "partial"))
+    selection = RELAY.replace(conventions=Conventions("mass3"), model=("plain", "partial"))
     metrics = [metric for metric in METRICS if metric.pairs or metric.key == "ece"]
     expected = {metric.key: gather(snapshot, selection, metrics).replicates(metric) for metric in metrics}
     monkeypatch.setattr(bootstrap, "AT_ONCE", at_once)
@@ -193,7 +193,7 @@ def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatc
 def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
     everybody = gather(snapshot, RELAY, METRICS)
     for index, (run, *_) in enumerate(offered["relay"].runs):
-        alone = gather(snapshot, RELAY.but(run=(run,)), METRICS)
+        alone = gather(snapshot, RELAY.replace(run=(run,)), METRICS)
         for metric in METRICS:
             expected = everybody.replicates(metric)[:, index]
             assert alone.replicates(metric)[:, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
@@ -201,10 +201,10 @@ def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
 
 def test_what_is_kept_of_evidence_is_what_would_have_been_gathered(snapshot):
     names = ("r01", "r04", "r05", "r10")
-    selection = RELAY.but(conventions=Conventions("mass3"))
+    selection = RELAY.replace(conventions=Conventions("mass3"))
     whole = gather(snapshot, selection, METRICS)
     kept = whole.keep(np.isin(whole.questions.astype(str), names))
-    gathered = gather(snapshot, selection.but(questions=names), METRICS)
+    gathered = gather(snapshot, selection.replace(questions=names), METRICS)
     assert kept.runs == gathered.runs
     assert kept.questions.tolist() == gathered.questions.tolist()
     for metric in METRICS:
@@ -279,7 +279,7 @@ def test_cells_have_intervals_where_there_is_something_to_resample(snapshot, met
 
 @pytest.mark.parametrize("questions", [("r05",), ("r05", "r10")])
 def test_a_single_question_has_no_interval(snapshot, questions):
-    board = leaderboard(snapshot, RELAY.but(questions=questions), METRICS, intervals=True)
+    board = leaderboard(snapshot, RELAY.replace(questions=questions), METRICS, intervals=True)
     found = {
         (row.model, key): cell for row in board.rows for key, cell in row.metrics.items() if cell.questions == 1 and cell.value
     }
@@ -291,9 +291,9 @@ def test_a_single_question_has_no_interval(snapshot, questions):
 
 
 @pytest.mark.parametrize("binning", ["width10", "mass15"])
-@pytest.mark.parametrize("selection", [RELAY.but(q="no such text"), RELAY.but(model=("unheard",), category=("History",))])
+@pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
 def test_where_nothing_was_answered_there_are_no_intervals(snapshot, selection, binning):
-    assert leaderboard(snapshot, selection.but(conventions=Conventions(binning)), METRICS, intervals=True).rows == []
+    assert leaderboard(snapshot, selection.replace(conventions=Conventions(binning)), METRICS, intervals=True).rows == []
 
 
 def test_intervals_have_the_same_digits_in_another_process(snapshot):
@@ -323,7 +323,7 @@ def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ingest, "SAMPLES", ())
         ingest.import_paths(store, [tmp_path / "relay"], ImportOptions())
-    selection = RELAY.but(model=("plain", "twin", "partial", "unheard", "sure"), conventions=Conventions("mass3"))
+    selection = RELAY.replace(model=("plain", "twin", "partial", "unheard", "sure"), conventions=Conventions("mass3"))
     found, expected = (leaderboard(each, selection, METRICS, intervals=True) for each in (store.snapshot(), snapshot))
     assert len(found.rows) == 6
     assert found.rows == expected.rows

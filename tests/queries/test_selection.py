@@ -1,16 +1,19 @@
 """Addresses: what is understood, what is refused and how, and that text is only ever text."""
 
+from typing import Annotated
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Conventions
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import questions
-from queries.selection import KEYS, BadRequest, Facets, Selection, facets, parse
+from queries.selection import Facets, Selection, facets, read_address, read_selection
 from tests.helpers.small_store import ODD
 from tests.helpers.strategies import selections
 
@@ -21,8 +24,16 @@ OFFERED = Facets(
 )  # fmt: skip
 
 
-def read(*pairs, **more):
-    return parse(pairs, lambda dataset: OFFERED, **more)
+KEYS = Selection.kinds()
+
+
+class SortParameters(Parameters, frozen=True):
+    sort: Annotated[str, Text("the order")] = ""
+    metrics: Annotated[tuple, MetricList("which")] = ()
+
+
+def read(*pairs, parameters=NoParameters, **more):
+    return read_address(pairs, lambda dataset: OFFERED, parameters, **more)
 
 
 # -- there and back ----------------------------------------------------------------------------------------------------
@@ -31,18 +42,17 @@ def read(*pairs, **more):
 @settings(max_examples=300, deadline=None)
 @given(selection=selections(OFFERED))
 def test_a_selection_comes_back_from_its_address(selection):
-    again, offered, extra = read(*selection.pairs())
-    assert again == selection
-    assert (offered, extra) == (OFFERED, {})
+    again = read(*selection.pairs())
+    assert again.selection == selection
+    assert (again.facets, again.parameters, again.ignored) == (OFFERED, NoParameters(), ())
 
 
 @settings(max_examples=100, deadline=None)
 @given(numbers=st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))
 def test_whatever_number_is_read_is_written_so_that_it_is_read_again(numbers):
     address = [("difficulty", f"{numbers[0]:.20f}..{numbers[1]:.20f}"), ("beta", f"{numbers[1] + 0.5:.30f}")]
-    first, *_ = read(*address)
-    again, *_ = read(*first.pairs())
-    assert again == first
+    first = read(*address).selection
+    assert read(*first.pairs()).selection == first
 
 
 @pytest.mark.parametrize(
@@ -69,7 +79,7 @@ def test_whatever_number_is_read_is_written_so_that_it_is_read_again(numbers):
     ids=str,
 )
 def test_addresses(pairs, expected):
-    assert read(*pairs)[0] == expected
+    assert read(*pairs).selection == expected
 
 
 @pytest.mark.parametrize(
@@ -90,13 +100,24 @@ def test_an_address_leaves_out_what_is_the_default(selection, pairs):
 
 
 def test_a_page_takes_keys_of_its_own():
-    selection, _, extra = read(("sort", "brier:a1"), ("sort", "x"), ("category", "Arts"), also=("sort", "metric"))
-    assert selection == Selection("relay", category=("Arts",))
-    assert extra == {"sort": ["brier:a1", "x"], "metric": []}
+    request = read(("sort", "brier:a1"), ("category", "Arts"), ("metrics", "ece,brier"), parameters=SortParameters)
+    assert request.selection == Selection("relay", category=("Arts",))
+    assert request.parameters == SortParameters(sort="brier:a1", metrics=(CATALOGUE["ece"], CATALOGUE["brier"]))
+    assert request.parameters.pairs() == [("sort", "brier:a1"), ("metrics", "ece,brier")]
+    with pytest.raises(BadRequest, match="'sort' can be given once"):
+        read(("sort", "brier:a1"), ("sort", "x"), parameters=SortParameters)
+
+
+def test_unknown_keys_can_be_ignored():
+    request = read(("utm_source", "x"), ("category", "Arts"), ("utm_source", "y"), ("fbclid", "z" * 501), ignore_unknown=True)
+    assert request.selection == Selection("relay", category=("Arts",))
+    assert request.ignored == ("utm_source", "fbclid")
+    with pytest.raises(BadRequest):  # unknown values are not
+        read(("category", "Cookery"), ignore_unknown=True)
 
 
 def test_a_path_that_names_the_dataset_may_be_repeated_by_the_query():
-    assert read(("dataset", "relay"), dataset="relay")[0] == read(dataset="relay")[0] == Selection("relay")
+    assert read(("dataset", "relay"), dataset="relay").selection == read(dataset="relay").selection == Selection("relay")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -154,7 +175,7 @@ def test_bad_addresses(pairs, code, field, allowed):
 
 
 def test_the_longest_value_is_taken():
-    assert read(("q", "x" * 500))[0].q == "x" * 500
+    assert read(("q", "x" * 500)).selection.q == "x" * 500
 
 
 def test_a_query_that_names_another_dataset_than_its_path():
@@ -165,7 +186,7 @@ def test_a_query_that_names_another_dataset_than_its_path():
 
 def test_an_unknown_dataset(snapshot):
     with pytest.raises(BadRequest) as caught:
-        parse([("dataset", "nosuch")], lambda dataset: facets(snapshot, dataset))
+        read_selection([("dataset", "nosuch")], lambda dataset: facets(snapshot, dataset))
     assert (caught.value.code, caught.value.field, caught.value.allowed) == ("unknown_value", "dataset", ["relay", "spans"])
 
 
@@ -180,7 +201,7 @@ EVIL = [
 @pytest.mark.parametrize("text", EVIL, ids=repr)
 @pytest.mark.parametrize("key", ["run", "model", "elicitation", "category", "subcategory", "q", "dataset"])
 def test_what_an_analyst_types_never_becomes_sql(snapshot, rows, key, text):
-    selection = Selection("relay").but(**{key: text if key in ("q", "dataset") else (text,)})
+    selection = Selection("relay").replace(**{key: text if key in ("q", "dataset") else (text,)})
     board = leaderboard(snapshot, selection, METRICS)
     listed = ordered_questions(snapshot, selection)
     about_runs = key in ("run", "model", "elicitation")
@@ -205,7 +226,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
 
 
 def test_a_category_with_a_quote_and_a_semicolon_is_one_like_any_other(snapshot, rows):
-    selection, *_ = parse([("category", ODD)], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("category", ODD)], lambda dataset: facets(snapshot, dataset))
     assert ordered_questions(snapshot, selection).questions == ["r02", "r06", "r10"]
     assert leaderboard(snapshot, selection, []).rows[0].questions == 3
 
@@ -232,7 +253,7 @@ def test_a_category_with_a_quote_and_a_semicolon_is_one_like_any_other(snapshot,
     ids=str,
 )
 def test_filters_on_questions(snapshot, changes, expected):
-    assert ordered_questions(snapshot, Selection("relay").but(**changes)).questions == expected
+    assert ordered_questions(snapshot, Selection("relay").replace(**changes)).questions == expected
 
 
 def test_a_range_of_difficulty_leaves_out_questions_without_one(snapshot):

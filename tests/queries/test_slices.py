@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from queries.engine.bootstrap import holm
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.selection import BadRequest, Selection, parse_range
+from queries.parameters import BadRequest, read_range
+from queries.selection import Selection
 from queries.slices import FEWEST_QUESTIONS, slices
 
 SELECTION = {"lifeeval": Selection("lifeeval"), "pyramid": Selection("pyramid")}
@@ -20,8 +21,8 @@ def filtered(selection, filters, run):
     if "radius" in filters:
         changes["radius"] = (int(filters["radius"]),)
     if "difficulty" in filters:
-        changes["difficulty"] = parse_range("difficulty", filters["difficulty"])
-    return selection.but(**changes)
+        changes["difficulty"] = read_range("difficulty", filters["difficulty"])
+    return selection.replace(**changes)
 
 
 @pytest.mark.parametrize(("dataset", "key"), [("lifeeval", "brier"), ("lifeeval", "accuracy"), ("pyramid", "calscore")])

@@ -98,7 +98,7 @@ def test_what_is_missing_says_why_and_what_is_left_out_is_counted(polled):
     counts = {key: cell.questions for key, cell in found["list"].items()}
     # p08 has neither votes nor an answer; p07 an answer and no votes; p06 has eleven votes.
     assert counts == {metric.key: 12 for metric in VOTES} | {"nbr": 13, "kl_ref": 11, "tvd_ref": 11}
-    few = cells(polled, POLLS.but(questions=("p06", "p07")), "dist_ce", "kl_ref", "nbr")["list"]
+    few = cells(polled, POLLS.replace(questions=("p06", "p07")), "dist_ce", "kl_ref", "nbr")["list"]
     assert (few["kl_ref"].value, few["kl_ref"].missing) == (None, CATALOGUE["kl_ref"].undefined)
     assert (few["dist_ce"].questions, few["nbr"].questions) == (1, 2)
     assert few["dist_ce"].missing is few["nbr"].missing is None
@@ -110,7 +110,7 @@ def test_nothing_is_there_for_runs_without_distributions(polled):
 
 
 def test_an_empty_selection(polled):
-    selection = POLLS.but(q="no such text")
+    selection = POLLS.replace(q="no such text")
     evidence = gather(polled, selection, VOTES)
     for metric in VOTES:
         assert (
@@ -121,7 +121,7 @@ def test_an_empty_selection(polled):
 
 def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
     whole = gather(polled, POLLS, VOTES)
-    for selection in (POLLS.but(category=("even",)), POLLS.but(model=("map",)), POLLS.but(q="p1")):
+    for selection in (POLLS.replace(category=("even",)), POLLS.replace(model=("map",)), POLLS.replace(q="p1")):
         part = gather(polled, selection, VOTES)
         for question, bins in zip(part.questions, part.sums["reference_bins"], strict=True):
             if bins.any():

@@ -9,7 +9,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
-from queries.selection import facets, parse
+from queries.selection import facets, read_selection
 
 pytestmark = pytest.mark.real
 
@@ -45,7 +45,7 @@ def imported(store, shared):
 @pytest.fixture(scope="module")
 def board(store, imported):
     snapshot = store.snapshot()
-    selection, _, _ = parse([("binning", "width10+1")], lambda dataset: facets(snapshot, dataset))
+    selection = read_selection([("binning", "width10+1")], lambda dataset: facets(snapshot, dataset))
     return {row.model: row for row in leaderboard(snapshot, selection, METRICS).rows}
 
 

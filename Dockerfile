@@ -17,7 +17,7 @@ COPY requirements.lock ./
 RUN pip install --no-cache-dir --root-user-action=ignore \
         --only-binary :all: --require-hashes -r requirements.lock
 
-COPY LICENSE ./
+COPY LICENSE pyproject.toml ./
 COPY assets assets/
 COPY data data/
 COPY queries queries/

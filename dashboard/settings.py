@@ -1,121 +1,204 @@
-"""Settings, read from environment variables with the prefix ``CLUELINE_``."""
+"""Settings: environment variables with the prefix ``CLUELINE_``. A new setting is one more field of ``Settings``.
+
+``python -m dashboard.settings`` prints docs/settings.md.
+"""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, get_args
 
-from data.store.memory import ROOM
+import msgspec
+from msgspec import Meta
+from msgspec.inspect import IntType, LiteralType, Metadata, VarTupleType, type_info
 
 PREFIX = "CLUELINE_"
-LOG_LEVELS = ("debug", "info", "warning", "error")
-UPLOAD_MODES = ("token", "open", "off")
+HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
 
 class BadSetting(Exception):
-    """A setting has a value that it cannot have; the message says which it may have."""
+    """A setting has a value that it cannot have; the message says which values it can have."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the operator may choose; the README lists each with its default.
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator of a server can choose.
 
-    Attributes:
-        store: folder of the store.
-        host, port: where to listen.
-        workers: gunicorn worker processes.
-        memory_mb: what of the runs' statistics each worker holds in memory at most.
-        cache: ``filesystem`` (a folder in the store) or a ``redis://`` address.
-        uploads: who may upload: ``token``, ``open`` or ``off``.
-        max_upload_mb: largest upload.
-        hosts: names, beside loopback ones, by which the server may be called, separated by commas (``dashboard.uploads.access``).
-        log_level: ``debug``, ``info``, ``warning`` or ``error``.
+    A field's type gives the range of a number and the choices of a ``Literal``. Its ``extra`` says in words what the type
+    cannot: ``expected`` for the error message, ``default`` for a default that depends on the machine.
     """
 
-    store: str = "store"
-    host: str = "127.0.0.1"
-    port: int = 8050
-    workers: int = min(4, os.cpu_count() or 1)
-    memory_mb: int = ROOM // 2**20
-    cache: str = "filesystem"
-    uploads: str = "token"
-    max_upload_mb: int = 1024
-    hosts: str = ""
-    log_level: str = "info"
+    store: Annotated[
+        str,
+        Meta(
+            pattern=r"^(?![a-z][a-z0-9+.-]+:)",
+            description="Folder of the store. It is made at the first import or start.",
+            extra={"expected": "the path of a folder"},
+        ),
+    ] = "store"
+    host: Annotated[
+        str,
+        Meta(
+            description="Address to listen on; `0.0.0.0` for all of this machine's.",
+            extra={"expected": "an IP address or host name"},
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=1, le=65535, description="Port to listen on.")] = 8050
+    workers: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=64,
+            description="Processes that answer requests; they share the store and the cache.",
+            extra={"default": "the number of cores, at most 4"},
+        ),
+    ] = min(4, os.cpu_count() or 1)
+    memory_mb: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Statistics of runs that each worker holds in memory, in MiB. 5 million responses take some 350. The "
+            "least recently used ones are dropped beyond it, and read again when they are needed.",
+        ),
+    ] = 1024
+    cache: Annotated[
+        str,
+        Meta(
+            pattern=r"^(filesystem$|rediss?://)",
+            description="Where results are cached: `filesystem` for a folder in the store, or the address of a Redis server, "
+            "such as `redis://localhost:6379/0`.",
+            extra={"expected": "filesystem or a redis:// address"},
+        ),
+    ] = "filesystem"
+    uploads: Annotated[
+        Literal["token", "open", "off"],
+        Meta(
+            description="Who may upload, withdraw and restore runs over HTTP: holders of a `token`, everybody who reaches the "
+            "server (`open`, for a laptop), or nobody (`off`).",
+        ),
+    ] = "token"
+    max_upload_mb: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000, description="Largest upload, in MiB. A packed file may unpack to ten times as much."),
+    ] = 1024
+    hosts: Annotated[
+        tuple[HostName, ...],
+        Meta(
+            description="Names by which the server may be called, separated by commas, such as `lab.example,10.0.0.5`. A server "
+            "that listens on a loopback address or takes uploads from everybody answers only to loopback names, `CLUELINE_HOST` "
+            "and these. Behind a proxy that passes its own name on, list that name.",
+            extra={
+                "expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5",
+                "default": "none",
+            },
+        ),
+    ] = ()
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="What the server logs: messages of this level and above."),
+    ] = "info"
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
-
-    return read
+FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
 
 
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.lower() not in allowed:
-            raise ValueError(f"one of {', '.join(allowed)}")
-        return text.lower()
-
-    return read
+def variable(name: str) -> str:
+    """The environment variable of a setting: ``CLUELINE_PORT`` for ``port``."""
+    return PREFIX + name.upper()
 
 
-def _store(text: str) -> str:
-    if re.match(r"[a-z][a-z0-9+.-]+:", text):
-        raise ValueError("the path of a folder")
-    return text
+def read_setting(name: str, text: str) -> Any:
+    """One value from its text.
 
+    Raises:
+        ValueError: the setting cannot have this value; the message says what is expected.
 
-def _cache(text: str) -> str:
-    if text != "filesystem" and not text.startswith("redis://"):
-        raise ValueError("filesystem or a redis:// address")
-    return text
-
-
-def _hosts(text: str) -> str:
-    names = [name.strip().lower() for name in text.split(",") if name.strip()]
-    if not all(re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", name) for name in names):
-        raise ValueError("host names without scheme and port, separated by commas, such as lab.example,10.0.0.5")
-    return ",".join(names)
-
-
-READERS: dict[str, Callable[[str], str | int]] = {
-    "store": _store,
-    "host": str,
-    "port": _whole(1, 65535),
-    "workers": _whole(1, 64),
-    "memory_mb": _whole(1, 1_000_000),
-    "cache": _cache,
-    "uploads": _one_of(*UPLOAD_MODES),
-    "max_upload_mb": _whole(1, 1_000_000),
-    "hosts": _hosts,
-    "log_level": _one_of(*LOG_LEVELS),
-}
-
-
-def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Variables with our prefix that are none of ours: most likely misspelt."""
-    known = {PREFIX + field.name.upper() for field in fields(Settings)} | {f"{PREFIX}CHROMIUM"}  # the tests' browser
-    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+    >>> read_setting("port", "8051")
+    8051
+    >>> read_setting("hosts", "Lab.example, 10.0.0.5")
+    ('lab.example', '10.0.0.5')
+    """
+    kind = _metadata(name).type
+    value: str | list[str] = text
+    if isinstance(kind, IntType) and not text.isdecimal():  # msgspec takes 1e3, too
+        raise ValueError(_expected(name))
+    if isinstance(kind, LiteralType):
+        value = text.lower()
+    elif isinstance(kind, VarTupleType):
+        value = [part.strip().lower() for part in text.split(",") if part.strip()]
+    try:
+        return msgspec.convert(value, FIELDS[name].type, strict=False)
+    except msgspec.ValidationError:
+        raise ValueError(_expected(name)) from None
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from the environment; blank ones are as if absent.
+    """Settings from environment variables; a blank one counts as absent.
 
     Raises:
-        BadSetting: for a value that a setting cannot have.
+        BadSetting: a variable has a value that its setting cannot have.
     """
-    found: dict[str, str | int] = {}
-    for field in fields(Settings):
-        name = PREFIX + field.name.upper()
-        text = environment.get(name, "").strip()
+    values: dict[str, Any] = {}
+    for name in FIELDS:
+        text = environment.get(variable(name), "").strip()
         if text:
             try:
-                found[field.name] = READERS[field.name](text)
-            except ValueError as reason:
-                raise BadSetting(f"{name} must be {reason}, not {text!r}") from None
-    return Settings(**found)  # type: ignore[arg-type]
+                values[name] = read_setting(name, text)
+            except ValueError as expected:
+                raise BadSetting(f"{variable(name)} must be {expected}, not {text!r}") from None
+    return Settings(**values)
+
+
+def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """A warning for each variable with our prefix that is no setting, and so most likely misspelt."""
+    warnings = []
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in map(variable, FIELDS):
+            close = get_close_matches(name.removeprefix(PREFIX).lower(), FIELDS, n=1)
+            hint = f"did you mean {variable(close[0])}?" if close else "docs/settings.md lists them"
+            warnings.append(f"there is no setting {name}; {hint}")
+    return warnings
+
+
+def documentation() -> str:
+    """The text of docs/settings.md."""
+    rows = ["| variable | default | must be | |", "|---|---|---|---|"]
+    for name, field in FIELDS.items():
+        default = _extra(name).get("default") or f"`{field.default}`"
+        description = (_metadata(name).extra_json_schema or {})["description"]
+        rows.append(f"| `{variable(name)}` | {default} | {_expected(name)} | {description} |")
+    return (
+        "# Settings\n\n"
+        "Settings are environment variables. A value that a setting cannot have ends the command with exit code 2; a\n"
+        f"variable with the prefix `{PREFIX}` that is no setting is warned of.\n"
+        "`python -m dashboard serve` takes `--host` and `--port`, too.\n\n"
+        + "\n".join(rows)
+        + "\n\nThis page is written by `python -m dashboard.settings > docs/settings.md`.\n"
+    )
+
+
+def _metadata(name: str) -> Metadata:
+    info = type_info(FIELDS[name].type)
+    if not isinstance(info, Metadata):
+        raise TypeError(f"the setting {name!r} has no description")
+    return info
+
+
+def _extra(name: str) -> dict[str, str]:
+    return _metadata(name).extra or {}
+
+
+def _expected(name: str) -> str:
+    """What values a setting can have, in words."""
+    kind = _metadata(name).type
+    if isinstance(kind, IntType):
+        return f"a whole number from {kind.ge} to {kind.le}"
+    if isinstance(kind, LiteralType):
+        return f"one of {', '.join(get_args(get_args(FIELDS[name].type)[0]))}"
+    return _extra(name).get("expected", "a text")
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")

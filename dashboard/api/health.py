@@ -7,13 +7,14 @@ from flask import Response
 from dashboard.api.blueprint import api, document
 from dashboard.api.responses import json_response
 from dashboard.service import service
+from dashboard.version import VERSION
 from queries.parameters import NoParameters
 
 
 @api.get("/healthz")
 def healthz() -> Response:
-    """alive"""
-    return json_response({"status": "ok"})
+    """alive, with the version of Clueline"""
+    return json_response({"status": "ok", "version": VERSION})
 
 
 @api.get("/readyz")

@@ -37,7 +37,7 @@ class Access:
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self.mode = settings.uploads
         self.tokens = tokens
-        self._host_names = {settings.host.lower(), *filter(None, settings.hosts.split(","))}
+        self._host_names = {settings.host.lower(), *settings.hosts}
         # A server that listens beyond this machine goes by names we cannot know, unless the settings list them.
         self._any_host = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
 

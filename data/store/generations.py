@@ -279,6 +279,30 @@ class GenerationStore:
         except OSError as error:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
 
+    def adopt(self, path: Path) -> None:
+        """Put a copy of another store's generation in force; no file is deleted.
+
+        Args:
+            path: of a whole generation.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._locked():
+                known = self.generations()
+                number = _number(known[-1]) + 1 if known else 1
+                if not known and not (self.folder / "CURRENT").exists():
+                    self._point(NO_GENERATION)  # should this process be killed, the file below is no sign of a lost pointer
+                fresh = self.folder / f"gen-{number:06d}.duckdb"
+                try:
+                    shutil.copyfile(path, fresh)
+                    _sync(fresh)
+                    self._point(fresh.name)
+                except BaseException:
+                    _remove(fresh)
+                    raise
+        except OSError as error:
+            raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
+
     def _clean(self, upcoming: int) -> None:
         """Remove generations too old to be opened by a reader, and what killed writers left from ``upcoming`` on."""
         for path in self.generations():

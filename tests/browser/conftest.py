@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items):
 def browser():
     path = chromium()
     if path is None:
-        pytest.skip(f"no Chromium: set CLUELINE_CHROMIUM to the path of one, or put {', '.join(BROWSERS)} on the PATH")
+        pytest.skip(f"no Chromium: set CHROMIUM_PATH to the path of one, or put {', '.join(BROWSERS)} on the PATH")
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         launched = driver.chromium.launch(executable_path=path, args=FLAGS)

@@ -148,7 +148,7 @@ def test_loopback_names_are_right(standing, host):
 
 
 def test_hosts_can_be_named(copied):
-    upload = upload_client(copied, host="0.0.0.0", hosts="lab.example")
+    upload = upload_client(copied, host="0.0.0.0", hosts=("lab.example",))
     status = {
         host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in ("lab.example:80", "other.example")
     }

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.version import VERSION
+from tests.helpers.serving import start_server
+
 HEADER = "question_id,clue,guess,confidence,model,elicitation"
 RELEASED = [(sex, age, radius) for sex in ("man", "woman") for age in range(101) for radius in (1, 5, 10, 20)]
 
@@ -170,11 +173,28 @@ def test_a_bad_setting_exits_2_and_is_named(cli, settings):
     assert f"CLUELINE_{name.upper()}" in done.stderr
 
 
-@pytest.mark.parametrize("command", [[], ["serve"], ["import"], ["datasets"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["serve"],
+        ["import"],
+        ["score"],
+        ["export"],
+        ["export", "dataset"],
+        ["export", "run"],
+        ["datasets"],
+        ["backup"],
+        ["restore"],
+        ["repair"],
+        ["token"],
+        ["token", "create"],
+    ],
+)
 def test_help(cli, command):
     done = cli(*command, "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("Usage: python -m dashboard")
+    assert done.stdout.startswith(f"Usage: python -m dashboard{''.join(f' {part}' for part in command)} ")
 
 
 def test_datasets_of_an_empty_store(cli, tmp_path):
@@ -236,6 +256,40 @@ def test_a_taken_port_is_said_in_one_line(cli, copied):
     assert "CLUELINE_PORT" in done.stderr
 
 
+def test_the_port_can_be_an_option(cli, copied):
+    """It is checked as the setting is, and wins over it."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = cli("serve", "--port", port, store=copied, port=1)
+    assert done.returncode == 1 and f"port {port}" in done.stderr
+    done = cli("serve", "--port", "x", store=copied)
+    assert done.returncode == 2
+    assert "--port" in done.stderr and "must be a whole number from 1 to 65535, not 'x'" in done.stderr
+
+
+def test_a_server_listens_where_the_options_say(copied, tmp_path):
+    served = start_server(copied, tmp_path / "log", workers=1, as_options=True)
+    try:
+        with urllib.request.urlopen(f"{served.address}/healthz") as answer:
+            assert json.load(answer) == {"status": "ok", "version": VERSION}
+    finally:
+        served.stop()
+
+
+def test_the_version_is_that_of_pyproject(cli):
+    done = cli("--version")
+    assert (done.returncode, done.stdout) == (0, f"Clueline {VERSION}\n")
+    assert f'\nversion = "{VERSION}"\n' in (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_a_misspelt_setting_is_warned_of(cli, copied):
+    done = cli("datasets", store=copied, prot=8051)
+    assert done.returncode == 0
+    assert done.stderr == "warning: there is no setting CLUELINE_PROT; did you mean CLUELINE_PORT?\n"
+
+
 @pytest.mark.parametrize("ended_by", ["ctrl-c", "term"])
 def test_a_server_ends_at_once_and_quietly(served, ended_by):
     """Ctrl-C reaches the whole process group; a supervisor's SIGTERM only the first process."""
@@ -286,28 +340,3 @@ def test_tokens_are_made_listed_and_revoked(cli, tmp_path):
     assert unknown.returncode == 1 and "there is no token 'bob'" in unknown.stderr
     assert cli("token", "create", "a b", store=store).returncode == 1
     assert cli("token", "create", store=store).returncode == 2
-
-
-def test_a_lost_pointer_costs_no_data(cli, copied):
-    before = listed(cli, copied)
-    (copied / "CURRENT").unlink()
-    left = content(copied)
-    for command in (("serve",), ("datasets",), ("import", Path(__file__).parents[2] / "data" / "sample" / "tone")):
-        done = cli(*command, store=copied, port=1)
-        assert done.returncode == 1
-        assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
-        assert content(copied) == left
-    asked = cli("repair", store=copied)  # nobody answers
-    assert asked.returncode == 1 and "gen-000001.duckdb" in asked.stdout and "whole: 3 datasets" in asked.stdout
-    assert content(copied) == left
-    done = cli("repair", "--yes", store=copied)
-    assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout
-    assert listed(cli, copied) == before
-    assert "nothing to repair" in cli("repair", store=copied).stdout
-
-
-def test_a_store_without_a_whole_version_is_left_as_it_is(cli, copied):
-    (copied / "gen-000001.duckdb").write_bytes(b"x" * 9000)
-    done = cli("repair", "--yes", store=copied)
-    assert done.returncode == 1 and "No whole version is left" in done.stderr
-    assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000

@@ -1,8 +1,12 @@
-"""Settings from the environment."""
+"""Settings from the environment, and the page that documents them."""
+
+from pathlib import Path
 
 import pytest
 
-from dashboard.settings import BadSetting, Settings, read_settings, unknown_settings
+from dashboard.settings import FIELDS, BadSetting, Settings, documentation, read_settings, unknown_settings
+
+ROOT = Path(__file__).parents[2]
 
 GOOD = [
     ("STORE", "/srv/clueline", "store", "/srv/clueline"),
@@ -21,7 +25,7 @@ GOOD = [
     ("UPLOADS", "off", "uploads", "off"),
     ("MAX_UPLOAD_MB", "1", "max_upload_mb", 1),
     ("MEMORY_MB", "64", "memory_mb", 64),
-    ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", "lab.example,10.0.0.5,[::1]"),
+    ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", ("lab.example", "10.0.0.5", "[::1]")),
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
 ]
@@ -33,6 +37,7 @@ BAD = [
     ("PORT", "-1"),
     ("PORT", "80.5"),
     ("PORT", "http"),
+    ("PORT", "80.0"),
     ("PORT", "٨٠٥٠"),
     ("WORKERS", "0"),
     ("WORKERS", "65"),
@@ -63,7 +68,7 @@ def test_a_bad_value_is_refused_by_name(name, text):
     assert repr(text) in str(refused.value)
 
 
-@pytest.mark.parametrize("field", list(Settings.__dataclass_fields__))
+@pytest.mark.parametrize("field", list(FIELDS))
 def test_absent_and_blank_mean_the_default(field):
     assert read_settings({}) == Settings()
     assert getattr(read_settings({f"CLUELINE_{field.upper()}": "  "}), field) == getattr(Settings(), field)
@@ -74,7 +79,38 @@ def test_the_defaults_are_those_documented():
     assert (settings.host, settings.port, settings.cache, settings.uploads) == ("127.0.0.1", 8050, "filesystem", "token")
 
 
-def test_an_unknown_variable_with_our_prefix_is_noticed():
-    assert unknown_settings({"CLUELINE_PROT": "8051", "CLUELINE_PORT": "8051", "PATH": "", "CLUELINE_CHROMIUM": ""}) == [
-        "CLUELINE_PROT"
-    ]
+MESSAGES = [
+    ("PORT", "x", "CLUELINE_PORT must be a whole number from 1 to 65535, not 'x'"),
+    ("UPLOADS", "yes", "CLUELINE_UPLOADS must be one of token, open, off, not 'yes'"),
+    ("STORE", "s3://b", "CLUELINE_STORE must be the path of a folder, not 's3://b'"),
+    ("CACHE", "memcached", "CLUELINE_CACHE must be filesystem or a redis:// address, not 'memcached'"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), MESSAGES)
+def test_the_error_says_what_is_expected(name, text, message):
+    with pytest.raises(BadSetting) as refused:
+        read_settings({f"CLUELINE_{name}": text})
+    assert str(refused.value) == message
+
+
+def test_an_unknown_variable_is_warned_of():
+    environment = {"CLUELINE_PROT": "8051", "CLUELINE_PORT": "8051", "PATH": "", "CLUELINE_XYZZY": ""}
+    misspelt, strange = unknown_settings(environment)
+    assert "CLUELINE_PROT" in misspelt and "did you mean CLUELINE_PORT?" in misspelt
+    assert "CLUELINE_XYZZY" in strange and "docs/settings.md" in strange
+
+
+def test_the_documentation_is_generated():
+    assert (ROOT / "docs" / "settings.md").read_text(encoding="utf-8") == documentation()
+
+
+@pytest.mark.parametrize("name", list(FIELDS))
+def test_every_setting_has_a_row(name):
+    (row,) = [line for line in documentation().splitlines() if line.startswith(f"| `CLUELINE_{name.upper()}` |")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert len(cells) == 4 and all(cells) and cells[3].endswith(".")
+
+
+def test_the_readme_leads_to_the_settings():
+    assert "(docs/settings.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -36,14 +36,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_server(store, log, workers=2):
-    """Serve a store; its process group is ended by ``stop``."""
+def start_server(store, log, workers=2, as_options=False):
+    """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``."""
     port = free_port()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dashboard", "serve"],
+            [sys.executable, "-m", "dashboard", "serve", *(["--port", str(port)] if as_options else [])],
             cwd=ROOT,
-            env=environment(store=store, port=port, workers=workers, log_level="warning"),
+            env=environment(store=store, workers=workers, log_level="warning", **({} if as_options else {"port": port})),
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -79,5 +79,5 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 def chromium():
     """Path of a Chromium, or None."""
-    named = os.environ.get("CLUELINE_CHROMIUM")
+    named = os.environ.get("CHROMIUM_PATH")
     return shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), None)

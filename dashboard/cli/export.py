@@ -1,0 +1,114 @@
+"""``python -m dashboard export``: datasets and runs as files that import again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+import click
+
+from dashboard.cli.output import Refusal
+from dashboard.settings import Settings
+from data.store.export import Form, exporter
+from data.store.generations import StoreError, open_store
+from queries.bundle import bundle
+from queries.parameters import BadRequest
+from queries.runs import responses
+
+FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")
+
+
+@click.group("export")
+def export_group() -> None:
+    """Write a dataset or a run to files that import again."""
+
+
+@export_group.command("dataset")
+@click.argument("dataset")
+@click.argument("dest", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(FORMS), default="csv", show_default=True, help="Format of the tables.")
+@click.pass_obj
+def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> None:
+    """Write DATASET to a new folder or zip file.
+
+    DEST is a zip file if its name ends in .zip. It holds the questions, what people did and every run that is not withdrawn;
+    importing it into an empty store gives the same run ids and metrics. When and by whom a run was imported is not part of
+    it: `backup` keeps everything.
+    """
+    _check_new(dest)
+    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=_parent(dest)))
+    try:
+        with exporter(open_store(settings.store)) as opened:
+            parts = bundle(opened.snapshot, dataset, form)
+            folder = draft / dataset
+            (folder / "responses").mkdir(parents=True)
+            (folder / "dataset.json").write_text(json.dumps(parts.facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            for name, table in parts.tables.items():
+                opened.write(table, form, folder / f"{name}.{form}")
+        if dest.suffix.lower() == ".zip":
+            _zip(folder, draft / "zip")
+            (draft / "zip").replace(dest)
+        else:
+            folder.replace(dest)
+    except BadRequest as error:
+        raise _unknown(error) from error
+    except OSError as error:
+        raise StoreError(f"{dest} cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    withdrawn = f"; {parts.withdrawn:,} withdrawn left out" if parts.withdrawn else ""
+    click.echo(f"{dest}: dataset {dataset}, {parts.runs:,} {'run' if parts.runs == 1 else 'runs'}{withdrawn}")
+
+
+@export_group.command("run")
+@click.argument("run")
+@click.argument("dest", type=click.Path(path_type=Path))
+@click.pass_obj
+def export_run(settings: Settings, run: str, dest: Path) -> None:
+    """Write the responses of RUN to a new file.
+
+    The ending of DEST says the format: .csv, .jsonl or .parquet.
+    """
+    form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
+    if form is None:
+        raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
+    _check_new(dest)
+    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=_parent(dest)))
+    try:
+        with exporter(open_store(settings.store)) as opened:
+            opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
+        (draft / "responses").replace(dest)
+    except BadRequest as error:
+        raise _unknown(error) from error
+    except OSError as error:
+        raise StoreError(f"{dest} cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    click.echo(f"{dest}: responses of run {run}")
+
+
+def _check_new(dest: Path) -> None:
+    if dest.exists():
+        raise Refusal(f"{dest} exists; give another name")
+
+
+def _parent(dest: Path) -> Path:
+    """The folder in which DEST appears, complete or not at all."""
+    parent = dest.absolute().parent
+    if not parent.is_dir():
+        raise Refusal(f"{parent} is no folder")
+    return parent
+
+
+def _zip(folder: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            archive.write(path, path.relative_to(folder.parent))
+
+
+def _unknown(error: BadRequest) -> Refusal:
+    allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
+    return Refusal(error.message + allowed)

@@ -1,0 +1,63 @@
+"""Arguments of the commands that read files of runs: ``import`` and ``score``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict
+
+import click
+
+from data.importing.staging import ImportOptions
+from data.readers import readers
+
+
+class FileOptions(TypedDict):
+    """What the options say beside the files; None where they say nothing."""
+
+    form: str | None
+    model: str | None
+    elicitation: str | None
+    classes: str | None
+    confidence_scale: str
+
+
+def file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the paths, and the options of ``FileOptions``, to a command."""
+    for decorate in (
+        click.option(
+            "--confidence-scale",
+            type=click.Choice(["unit", "percent"]),
+            default="unit",
+            show_default=True,
+            help="Scale of the confidences: 0 to 1, or 0 to 100.",
+        ),
+        click.option("--classes", metavar="A,B,C", help="Order of the classes: of a new dataset, or of ChaosNLI predictions."),
+        click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
+        click.option("--model", help="The model, if the file does not say."),
+        click.option("--as", "form", metavar="FORMAT", callback=_check_form, help="Format; by default, it is recognised."),
+        click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def import_options(
+    options: FileOptions, *, dataset: str | None, title: str | None = None, replace: bool = False
+) -> ImportOptions:
+    """The options of an import from those of the command line."""
+    return ImportOptions(
+        dataset=dataset,
+        title=title,
+        model=options["model"],
+        elicitation=options["elicitation"],
+        percent=options["confidence_scale"] == "percent",
+        classes=tuple(options["classes"].split(",")) if options["classes"] else (),
+        replace=replace,
+    )
+
+
+def _check_form(context: click.Context, parameter: click.Parameter, form: str | None) -> str | None:
+    if form is not None and form not in readers():
+        raise click.BadParameter(f"this version reads: {', '.join(sorted(readers()))}")
+    return form

@@ -1,0 +1,67 @@
+"""What commands print: progress, warnings, and the report of files that were refused."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import click
+
+from data.importing.ingest import Progress
+from data.importing.report import Refused
+
+MAX_ROWS = 200  # bad rows on standard error; the rest go to a file
+
+
+class Refusal(click.ClickException):
+    """Ends the command with exit code 1."""
+
+    exit_code = 1
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """A progress bar on a terminal, nothing elsewhere. What the context gives is called with each step."""
+    if not sys.stderr.isatty():
+        yield lambda label, done, total: None
+        return
+    with click.progressbar(length=1, label=title, file=sys.stderr, show_eta=False, item_show_func=str, width=30) as bar:
+
+        def step(label: str, done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos, label)
+
+        yield step
+
+
+def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str]) -> None:
+    """Print what an import repaired, and its warnings on standard error."""
+    for defect, count in sorted(repaired.items()):
+        click.echo(f"repaired: {count:,} {defect}")
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def refusal(refused: Refused, done: str) -> Refusal:
+    """The report of files that were refused: the bad rows and, if there are very many, the file that holds the rest.
+
+    Args:
+        refused: the problems.
+        done: what was not done with the files, as a participle.
+    """
+    problems = refused.problems
+    lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}"]
+    lines += map(str, problems[:MAX_ROWS])
+    if len(problems) > MAX_ROWS:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="clueline-report-", suffix=".csv", delete=False, encoding="utf-8", newline=""
+        ) as file:
+            writer = csv.writer(file)
+            writer.writerow(["file", "line", "column", "value", "reason"])
+            writer.writerows((p.file, p.line, p.column, p.value, p.reason) for p in problems)
+        extent = "all of them" if len(problems) == refused.total else f"the first {len(problems):,}"
+        lines.append(f"... and {refused.total - MAX_ROWS:,} more; {extent}: {file.name}")
+    return Refusal("\n".join(lines))

@@ -1,0 +1,128 @@
+"""``python -m dashboard score``: the metrics of a file that is not stored, as JSON or as a table to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Unpack
+
+import click
+import msgspec
+
+from dashboard.cli.file_options import FileOptions, file_options, import_options
+from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal
+from dashboard.parameters import MetricsParameters
+from dashboard.settings import Settings
+from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
+from data.importing.dry_run import DryRun, open_dry_run
+from data.importing.report import Refused
+from data.store.generations import open_store
+from queries.leaderboard import Leaderboard, leaderboard
+from queries.metrics import CATALOGUE, Metric
+from queries.parameters import BadRequest
+from queries.selection import facets, read_address, read_selection
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class Score(msgspec.Struct):
+    """The leaderboard of the runs in a file, among themselves, and what importing it would report."""
+
+    leaderboard: Leaderboard
+    runs: list[IncomingRun]
+    warnings: list[str]
+    repaired: dict[str, int]
+
+    def json(self) -> bytes:
+        """The answer of ``/api/v1/leaderboard`` with the report beside it."""
+        report = {"runs": self.runs, "warnings": self.warnings, "repaired": self.repaired}
+        return msgspec.json.encode(msgspec.structs.asdict(self.leaderboard) | report)
+
+
+@click.command("score")
+@file_options
+@click.option("--dataset", metavar="ID", help="Dataset of the store that the files answer.")
+@click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
+@click.option("--binning", metavar="NAME", help="width10 (the default), width10+1 or massB: B bins of equal size.")
+@click.option("--human", metavar="NAME", help="Human curve: buzz_share, team_share or survival; by default, each metric's own.")
+@click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
+@click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")
+@click.pass_obj
+def score_command(
+    settings: Settings,
+    paths: Sequence[Path],
+    dataset: str | None,
+    metrics: str | None,
+    as_json: bool,
+    binning: str | None,
+    human: str | None,
+    beta: str | None,
+    **options: Unpack[FileOptions],
+) -> None:
+    """Compute the metrics of files of runs, without storing anything."""
+    conventions = [(key, value) for key, value in (("binning", binning), ("human", human), ("beta", beta)) if value is not None]
+    store = open_store(settings.store)
+    try:
+        # A mistake in the options is reported before a large file is read.
+        named = [] if metrics is None else [("metrics", metrics)]
+        request = read_address([*conventions, *named], lambda name: facets(store.snapshot(), name), MetricsParameters)
+        with (
+            progress_bar("Scoring") as progress,
+            open_dry_run(
+                store, paths, import_options(options, dataset=dataset), form=options["form"], progress=progress
+            ) as dry_run,
+        ):
+            result = score(dry_run, conventions, request.parameters.metrics)
+    except BadRequest as error:
+        if error.code == "empty_store":
+            raise Refusal(error.message) from error
+        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
+        raise click.BadParameter(error.message + allowed, param_hint=f"--{error.field}") from error
+    except Refused as refused:
+        raise refusal(refused, "scored") from refused
+    if as_json:
+        click.echo(result.json())
+        return
+    for line in score_lines(result):
+        click.echo(line)
+    print_remarks(result.repaired, result.warnings)
+
+
+def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score:
+    """Compute metrics of the runs of a dry run.
+
+    Args:
+        dry_run: an import that is not stored.
+        conventions: keys of a selection and their values, such as ``("binning", "mass15")``.
+        metrics: which ones.
+
+    Raises:
+        BadRequest: a convention has a value that it cannot have.
+    """
+    snapshot, report = dry_run.snapshot, dry_run.report
+    pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]
+    selection = read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+    runs = incoming_runs(snapshot, report.runs, dry_run.stored)
+    return Score(leaderboard(snapshot, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
+
+
+def score_lines(score: Score) -> Iterator[str]:
+    """A score as text: a line per run, and below it a line per metric with its value or the reason why it has none."""
+    facts = {run.run: run for run in score.runs}
+    for row in score.leaderboard.rows:
+        run = facts[row.run]
+        line = f"{row.model} ({row.elicitation}): {run.items:,} items of {run.questions:,} questions"
+        line += f"; {run.missing_questions:,} questions not answered" if run.missing_questions else ""
+        line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(run.skipped.items()))
+        yield line + (f"; in the store as run {run.run}" if run.stored else "")
+        width = max(map(len, row.metrics), default=0)
+        for key, cell in row.metrics.items():
+            if cell.value is None:
+                yield f"  {key:<{width}}  {'-':>10}  {cell.missing}"
+                continue
+            line = f"  {key:<{width}}  {cell.value:>10.6f}"
+            if cell.low is not None and cell.high is not None:
+                line += f"  [{cell.low:.6f}, {cell.high:.6f}]"
+            if CATALOGUE[key].level == "question" and cell.questions < row.questions:
+                line += f"  over {cell.questions:,} questions"
+            yield line

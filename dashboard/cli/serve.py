@@ -1,0 +1,65 @@
+"""``python -m dashboard serve``."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from dashboard.cli.output import Refusal, progress_bar
+from dashboard.settings import Settings, read_setting, variable
+from data.importing.ingest import seed
+from data.importing.report import Refused
+from data.store.generations import open_store
+
+
+class _SettingType(click.ParamType):
+    """The value of a setting, checked as its environment variable is."""
+
+    def __init__(self, setting: str) -> None:
+        self.name = setting
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return read_setting(self.name, str(value))
+        except ValueError as expected:
+            self.fail(f"must be {expected}, not {value!r}", param, ctx)
+
+
+@click.command()
+@click.option("--host", type=_SettingType("host"), help="Address to listen on, in place of CLUELINE_HOST.")
+@click.option("--port", type=_SettingType("port"), help="Port to listen on, in place of CLUELINE_PORT.")
+@click.pass_obj
+def serve(settings: Settings, **overrides: Any) -> None:
+    """Serve the dashboard and its JSON addresses. An empty store first gets the bundled datasets."""
+    chosen = {name: value for name, value in overrides.items() if value is not None}
+    settings = msgspec.structs.replace(settings, **chosen)
+    _check_port(settings)
+    try:
+        if open_store(settings.store).version() == "0":
+            with progress_bar("Preparing the bundled datasets") as progress:
+                seed(open_store(settings.store), progress)
+    except Refused as error:
+        raise Refusal(str(error)) from error
+    # gunicorn forks its workers, and a process that has imported DuckDB can be forked but does not end cleanly.
+    os.environ.update({variable(name): str(value) for name, value in chosen.items()})
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "dashboard.server"])
+
+
+def _check_port(settings: Settings) -> None:
+    """Report in one line that the address is taken; gunicorn would try five times."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise Refusal(
+                f"cannot listen on {settings.host}, port {settings.port}: {error.strerror}. Is Clueline running already? "
+                "Choose another port with --port 8051 or CLUELINE_PORT=8051"
+            ) from error

@@ -1,0 +1,102 @@
+"""Backups: a consistent copy of the store, in a folder that is a store itself."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from data.store.generations import GenerationStore, StoreError, open_store
+from data.store.repair import VersionOnDisk, inspect_version
+
+TOKENS = "tokens.json"
+
+
+def back_up(store: GenerationStore, target: Path) -> VersionOnDisk:
+    """Copy the version in force and the tokens to a new folder, while others may read and write the store.
+
+    A version in force is never changed, so the copy is consistent without a lock. It is read again and compared with its
+    checksums before the folder gets its name.
+
+    Args:
+        store: what to copy.
+        target: a folder that does not exist yet or is empty.
+
+    Returns:
+        The version in the copy.
+
+    Raises:
+        StoreError: the store is empty or damaged, or the copy cannot be written.
+    """
+    target = target.expanduser().absolute()
+    draft = target.with_name(f"{target.name}.part")
+    try:
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise StoreError(f"{target} holds something already; give a new folder")
+        shutil.rmtree(draft, ignore_errors=True)  # what a killed backup left
+        try:
+            copy = open_store(draft)
+            _copy_in_force(store, copy)
+            if (store.folder / TOKENS).exists():
+                shutil.copy2(store.folder / TOKENS, draft / TOKENS)
+            version = whole_version(copy)
+            draft.replace(target)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    except OSError as error:
+        raise StoreError(f"the backup cannot be written: {error}") from error
+    return version
+
+
+def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
+    """Put the content of a backup in force, in the place of whatever the store holds; readers see it at once.
+
+    Tokens are restored only where the store has none, so that a token revoked since stays revoked.
+
+    Args:
+        store: where to.
+        source: folder of a backup.
+
+    Returns:
+        The version that was restored.
+
+    Raises:
+        StoreError: the folder holds no whole backup, or the store cannot be written.
+    """
+    backup = open_store(source)
+    version = whole_version(backup)
+    store.adopt(backup.folder / version.name)
+    if (backup.folder / TOKENS).exists() and not (store.folder / TOKENS).exists():
+        try:
+            shutil.copy2(backup.folder / TOKENS, store.folder / TOKENS)
+        except OSError as error:
+            raise StoreError(f"the data is restored, but the tokens cannot be written: {error}") from error
+    return version
+
+
+def whole_version(store: GenerationStore) -> VersionOnDisk:
+    """The version in force, every block of it read and compared with its checksum.
+
+    Raises:
+        StoreError: there is none, or it is damaged.
+    """
+    generation = store.generation()
+    if generation is None:
+        raise StoreError(f"there is no store in {store.folder}")
+    version = inspect_version(store, generation)
+    if version.damage is not None:
+        raise StoreError(f"{generation} is damaged: {version.damage}")
+    return version
+
+
+def _copy_in_force(store: GenerationStore, target: GenerationStore) -> None:
+    while True:
+        generation = store.generation()
+        if generation is None:
+            raise StoreError(f"the store in {store.folder} is empty")
+        try:
+            target.adopt(generation)
+            return
+        except StoreError:
+            if store.generation() == generation:
+                raise
+            # Writers have moved on so far that the version we began with is gone.

@@ -1,0 +1,81 @@
+"""A dataset as a bundle: the tables that, imported again, give the same questions, people and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from data.store.export import Form, Table
+from data.store.generations import Snapshot
+from queries.parameters import BadRequest
+from queries.runs import responses
+
+# The answer that the importer derives from votes (the most frequent class, the earlier one if tied) is not stated again.
+QUESTIONS = """
+    with most as (
+        select question_id, first(class order by votes desc, coalesce(list_position(classes, class), 0), class) as answer
+        from votes join datasets using (dataset) where dataset = $dataset and votes > 0 group by all
+    )
+    select q.question_id, q.text, case when q.answer is distinct from most.answer then q.answer end as answer, q.category,
+        q.subcategory, q.given_difficulty as difficulty, q.sex, q.minimum_age, q.radius
+    from questions q left join most using (question_id) where q.dataset = $dataset order by q.position"""
+CLUES = """
+    select c.question_id, c.clue, c.text, c.word_end from clues c join questions q using (dataset, question_id)
+    where c.dataset = $dataset order by q.position, c.clue"""
+EXPOSURES = """
+    select question_id, match_id, team, team_kind, heard_words, ended_by from exposures where dataset = $dataset
+    order by question_id, match_id, team"""
+BUZZES = """
+    select question_id, match_id, team, word, correct, guess from buzzes where dataset = $dataset
+    order by question_id, match_id, team"""
+VOTES = """
+    select v.question_id, v.class, v.votes from votes v join questions q using (dataset, question_id)
+    where v.dataset = $dataset order by q.position, v.class"""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The parts of a bundle.
+
+    Attributes:
+        facts: the content of dataset.json.
+        tables: path in the bundle, without an ending -> rows.
+        runs: number of runs among the tables.
+        withdrawn: number of runs that are left out because they are withdrawn.
+    """
+
+    facts: Mapping[str, object]
+    tables: Mapping[str, Table]
+    runs: int
+    withdrawn: int
+
+
+def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
+    """The bundle of a dataset.
+
+    Importing it into an empty store gives the same run ids and metrics. The provenance of runs is not part of it.
+
+    Args:
+        snapshot: of the store.
+        dataset: its id.
+        form: of the tables: CSV takes no lists, so that they are JSON text there.
+
+    Raises:
+        BadRequest: there is no such dataset.
+    """
+    rows = snapshot.frame(
+        "select dataset, title, kind, licence, source, simulated, note, classes from datasets where dataset = $d", {"d": dataset}
+    ).to_dicts()
+    if not rows:
+        raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", list(snapshot.states))
+    parameters = {"dataset": dataset}
+    tables = {"questions": Table(QUESTIONS, parameters), "clues": Table(CLUES, parameters)}
+    for name, sql in (("exposures", EXPOSURES), ("buzzes", BUZZES), ("votes", VOTES)):
+        if snapshot.rows(f"select 1 from {name} where dataset = $d limit 1", {"d": dataset}):
+            tables[name] = Table(sql, parameters)
+    runs = snapshot.rows("select run, withdrawn_at is null from runs where dataset = $d order by position", {"d": dataset})
+    kept = [run for run, counts in runs if counts]
+    for number, run in enumerate(kept, start=1):  # files are imported in the order of their names, which fixes the runs' colours
+        tables[f"responses/{number:04d}-{run}"] = responses(snapshot, run, form)
+    facts = {key: value for key, value in rows[0].items() if value is not None}
+    return Bundle(facts, tables, len(kept), len(runs) - len(kept))

@@ -1,0 +1,179 @@
+"""``python -m dashboard export``: what is written imports again, to the same run ids and the same metrics."""
+
+import csv
+import json
+import zipfile
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store.generations import open_store
+from data.store.withdrawal import withdraw
+
+
+def client_of(store):
+    return create_app(Settings(store=str(store), workers=1)).test_client()
+
+
+def everything(store, dataset):
+    """What pages show of a dataset: runs, metrics with their intervals, questions and people."""
+    client = client_of(store)
+
+    def get(path):
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    board = get(f"/api/v1/leaderboard?dataset={dataset}&intervals=1")
+    board.pop("data_version")
+    questions = get(f"/api/v1/questions?dataset={dataset}&limit=1000&metrics=brier,accuracy")
+    questions.pop("data_version", None)
+    (facts,) = [row for row in get("/api/v1/datasets")["datasets"] if row["dataset"] == dataset]
+    return {"leaderboard": board, "questions": questions, "facts": facts}
+
+
+def close(before, after, where=""):
+    """Equal, up to 1e-12 in numbers."""
+    if isinstance(before, dict):
+        assert set(before) == set(after), where
+        for key in before:
+            close(before[key], after[key], f"{where}/{key}")
+    elif isinstance(before, list):
+        assert len(before) == len(after), where
+        for index, pair in enumerate(zip(before, after, strict=True)):
+            close(*pair, f"{where}/{index}")
+    elif isinstance(before, float) and isinstance(after, float):
+        assert after == pytest.approx(before, rel=1e-12, abs=1e-12), where
+    else:
+        assert before == after, where
+
+
+def emptied(store):
+    """A store without datasets: the bundled ones would come first otherwise."""
+    opened = open_store(store)
+    opened.write(lambda connection: None)
+    return opened
+
+
+CASES = [
+    ("pyramid", "csv", ".zip"),
+    ("tone", "csv", ""),
+    ("lifeeval", "csv", ""),
+    ("pyramid", "parquet", ""),
+    ("tone", "jsonl", ".zip"),
+]
+
+
+@pytest.mark.parametrize(("dataset", "form", "ending"), CASES)
+def test_a_dataset_imports_again(cli, copied, tmp_path, dataset, form, ending):
+    bundle = tmp_path / f"bundle{ending}"
+    done = cli("export", "dataset", dataset, bundle, "--format", form, store=copied)
+    assert done.returncode == 0, done.stderr
+    assert f"dataset {dataset}" in done.stdout
+    fresh = emptied(tmp_path / "fresh")
+    report = import_paths(fresh, [bundle], ImportOptions())
+    assert report.warnings == []
+    close(everything(copied, dataset), everything(tmp_path / "fresh", dataset))
+    # In the store that it comes from, it is nothing new.
+    store = open_store(copied)
+    version = store.version()
+    import_paths(store, [bundle], ImportOptions())
+    assert store.version() == version
+
+
+def test_a_withdrawn_run_is_left_out(cli, copied, tmp_path):
+    store = open_store(copied)
+    runs = [row[0] for row in store.snapshot().rows("select run from runs where dataset = 'tone' order by position")]
+    withdraw(store, runs[0], "ann")
+    done = cli("export", "dataset", "tone", tmp_path / "tone", store=copied)
+    assert "5 runs; 1 withdrawn left out" in done.stdout
+    names = sorted(path.name for path in (tmp_path / "tone" / "responses").iterdir())
+    assert [name.split("-")[1].removesuffix(".csv") for name in names] == runs[1:]
+
+
+def test_texts_come_out_as_they_went_in(cli, tmp_path):
+    bundle = tmp_path / "odd"
+    (bundle / "responses").mkdir(parents=True)
+    facts = {"dataset": "odd", "title": 'A "title", ünï', "kind": "single", "note": "two\nlines", "licence": "MIT"}
+    (bundle / "dataset.json").write_text(json.dumps(facts), encoding="utf-8")
+    rows = [
+        ["q,1", 'He said "no",\nand left', "=1+1", "A|B"],
+        ["q2", "🙂 emoji", "'; drop table runs; --", ""],
+        ["null", "null", "NULL", "null"],
+    ]
+    with (bundle / "questions.csv").open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out).writerows([["question_id", "text", "answer", "category"], *rows])
+    with (bundle / "responses" / "a.csv").open("w", encoding="utf-8", newline="") as out:
+        table = [["question_id", "guess", "confidence", "model", "elicitation"]]
+        table += [[row[0], row[2], "0.1", 'm "x"', "said, twice"] for row in rows]
+        csv.writer(out).writerows(table)
+    store = emptied(tmp_path / "store")
+    import_paths(store, [bundle], ImportOptions())
+    for form in ("csv", "jsonl", "parquet"):
+        again = tmp_path / f"again-{form}"
+        assert cli("export", "dataset", "odd", again, "--format", form, store=tmp_path / "store").returncode == 0
+        assert json.loads((again / "dataset.json").read_text(encoding="utf-8")) == facts | {"simulated": False}
+        fresh = emptied(tmp_path / f"fresh-{form}")
+        import_paths(fresh, [again], ImportOptions())
+        tables = ("select * exclude content from datasets", "select * from questions order by position", "select * from clues",
+                  "select run, model, elicitation, sha256 from runs", "select * from responses order by question_id")  # fmt: skip
+        for sql in tables:
+            assert fresh.snapshot().rows(sql) == store.snapshot().rows(sql)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_run_imports_again(cli, copied, tmp_path, form):
+    runs = open_store(copied).snapshot().rows("select run, dataset, model from runs order by position")
+    for run, dataset, _ in (runs[0], runs[-1]):
+        path = tmp_path / f"{run}.{form}"
+        done = cli("export", "run", run, path, store=copied)
+        assert done.returncode == 0, done.stderr
+        again = cli("import", path, "--dataset", dataset, store=copied)
+        assert again.returncode == 0 and run in again.stdout, again.stderr
+    assert open_store(copied).snapshot().rows("select run, dataset, model from runs order by position") == runs
+
+
+def test_what_is_there_is_not_overwritten(cli, copied, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("x")
+    (tmp_path / "mine.csv").write_text("x")
+    for arguments in (("dataset", "tone", "notes"), ("run", "0123456789abcdef", "mine.csv")):
+        done = cli("export", *arguments[:2], tmp_path / arguments[2], store=copied)
+        assert done.returncode == 1 and "exists" in done.stderr
+    assert (tmp_path / "notes" / "mine.txt").read_text() == (tmp_path / "mine.csv").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("dataset", "tony", "out"), 1, "There are: lifeeval, pyramid, tone."),
+        (("run", "0123456789abcdef", "out.csv"), 1, "There is no run"),
+        (("run", "0123456789abcdef", "out.xlsx"), 2, ".csv, .jsonl, .parquet"),
+        (("dataset", "tone", "nowhere/out"), 1, "no folder"),
+        (("dataset", "tone"), 2, "Missing argument"),
+    ],
+)
+def test_a_mistake_is_named_and_leaves_nothing(cli, copied, tmp_path, arguments, code, message):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    command, name, *dest = arguments
+    done = cli("export", command, name, *(folder / part for part in dest), store=copied)
+    assert done.returncode == code and message in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_an_empty_store_exports_nothing(cli, tmp_path):
+    done = cli("export", "dataset", "tone", tmp_path / "out", store=tmp_path / "store")
+    assert done.returncode == 1 and "is empty" in done.stderr
+    assert not (tmp_path / "store").exists() and not (tmp_path / "out").exists()
+
+
+def test_a_zip_holds_one_folder(cli, copied, tmp_path):
+    assert cli("export", "dataset", "tone", tmp_path / "tone.zip", store=copied).returncode == 0
+    with zipfile.ZipFile(tmp_path / "tone.zip") as archive:
+        names = archive.namelist()
+    assert {"tone/dataset.json", "tone/questions.csv", "tone/votes.csv"} < set(names)
+    assert len([name for name in names if name.startswith("tone/responses/")]) == 6

@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns, mean, mean_over_questions
-from queries.metrics.kernels import arrays, questions, twofold
+from queries.metrics.kernels import arrays, questions
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
-ONE = (np.ones(()), np.zeros(()))  # as a twofold number
 CALSCORE_CURVE = "buzz_share"  # unless the analyst chooses another
 
 
@@ -44,24 +43,16 @@ def _overconfidence_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
     return {"questions": known, "x": x, "y": y, "xx": x * x, "xy": x * y}
 
 
-def _in_three_parts(sums: Sums, conventions: Conventions) -> Sums:
-    """What the standard error needs: each sum as sums of leading parts, of what they leave, and of what is left of that. The
-    first two add up without rounding, in whatever order."""
-    known, *points = _points(sums)
-    x, y = (twofold.parts(values) for values in points)
-    found = {"questions": known}
-    for name, p, q in (("x", x, ONE), ("y", y, ONE), ("xx", x, x), ("xy", x, y), ("yy", y, y)):
-        left = [twofold.finer(twofold.times(a, b)) for a, b in ((p[0], q[1]), (p[1], q[0]), (p[1], q[1]))]
-        rest, least = np.sum(left, axis=0)
-        found |= {name: p[0] * q[0], f"{name}_rest": rest, f"{name}_least": least}
-    return found
+def _residuals_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
+    known, difficulty, gap = _points(sums)
+    rows = known > 0
+    x, y = np.zeros_like(difficulty), np.zeros_like(gap)
+    x[rows], y[rows] = questions.detrended(difficulty[rows], gap[rows])
+    return {"questions": known, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y, "raw_xx": difficulty * difficulty}
 
 
 def _slope_error(totals: Sums, conventions: Conventions) -> Floats:
-    return questions.slope_error(
-        totals["questions"],
-        *((totals[name], totals[f"{name}_rest"], totals[f"{name}_least"]) for name in ("x", "y", "xx", "xy", "yy")),
-    )
+    return questions.slope_error(totals["questions"], *(totals[name] for name in ("x", "y", "xx", "xy", "yy")), totals["raw_xx"])
 
 
 QUESTIONS = (
@@ -195,7 +186,7 @@ QUESTIONS = (
         source="LifeEval (arXiv 2605.23909); ordinary least squares",
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
-        contributions=_in_three_parts,
+        contributions=_residuals_on_difficulty,
         value=_slope_error,
         level="question",
         single=False,

@@ -6,9 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from queries.metrics.kernels.arrays import FLAT, Floats, ratio
-from queries.metrics.kernels.twofold import multiply, plus, subtract
-
-Parts = tuple[Floats, Floats, Floats]
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
@@ -57,26 +54,41 @@ def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
     return np.where(flat, np.nan, ratio(xy - ratio(x * y, n), np.where(flat, 0.0, spread)))
 
 
-def slope_error(n: Floats, x: Parts, y: Parts, xx: Parts, xy: Parts, yy: Parts) -> Floats:
-    """Standard error of the least-squares slope, sqrt(RSS / (n - 2) / S_xx); NaN for n < 3 or where x does not vary. At least 0.
+def detrended(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Points with x centred and the least-squares line taken off y, so that sums of their products do not cancel.
 
-    With A = n xx - x^2 and B, C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. In plain floats A C - B^2 would cancel to
-    1e-16 of A C where the points lie on a line, and its root to 1e-8: hence two floats for each sum.
+    Residuals, and with them ``slope_error``, are the same for any line taken off. A subset of the points keeps that property.
+
+    Args:
+        x, y: shape (n,), finite.
+
+    Returns:
+        x and y, shape (n,) each.
+    """
+    if not len(x):
+        return x, y
+    x = x - x.mean()
+    y = y - y.mean()
+    spread = x @ x
+    return x, y - (x @ y / spread) * x if spread > 0 else y
+
+
+def slope_error(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats, yy: Floats, raw_xx: Floats) -> Floats:
+    """Standard error of the least-squares slope of y on x: sqrt(RSS / (n - 2) / S_xx). At least 0.
+
+    With A = n xx - x^2 and B, C likewise for xy and yy, RSS / S_xx = (A C - B^2) / A^2. Pass sums of ``detrended`` points:
+    those of raw points cancel where the points are close to a line.
 
     Args:
         n: number of points.
-        x, y, xx, xy, yy: sums of x, y, x^2, x y, y^2, each as the sums of three parts, each far smaller than the one before.
+        x, y, xx, xy, yy: sums of x, y, x^2, x y and y^2.
+        raw_xx: sum of x^2 before it was centred. A spread that is rounding beside it counts as none.
+
+    Returns:
+        The error, of the arguments' shape; NaN for n < 3 or where x does not vary.
     """
-    count = np.asarray(n, float)
-    sums = []
-    for leading, rest, least in (x, y, xx, xy, yy):
-        high, low = plus(leading, rest)
-        sums.append(plus(high, low + least))
-    s_x, s_y, s_xx, s_xy, s_yy = sums
-    one = (count, np.zeros_like(count))
-    a, b, c = (
-        subtract(multiply(one, both), multiply(p, q)) for both, p, q in ((s_xx, s_x, s_x), (s_xy, s_x, s_y), (s_yy, s_y, s_y))
-    )
-    unexplained = np.maximum(subtract(multiply(a, c), multiply(b, b))[0], 0.0)
-    flat = (a[0] <= FLAT * np.abs(count * s_xx[0])) | (count < 3)
-    return np.sqrt(ratio(unexplained, np.where(flat, 0.0, a[0] ** 2 * (count - 2))))
+    a, b, c = n * xx - x * x, n * xy - x * y, n * yy - y * y
+    unexplained = a * c - b * b
+    unexplained = np.where(unexplained > FLAT * a * n * yy, unexplained, 0.0)
+    flat = (a <= FLAT * n * raw_xx) | (n < 3)
+    return np.sqrt(ratio(unexplained, np.where(flat, 0.0, a**2 * (n - 2))))

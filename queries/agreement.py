@@ -10,7 +10,7 @@ import numpy as np
 
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
-from queries.leaderboard import ranks
+from queries.engine.ranking import ranks
 from queries.metrics import Metric
 from queries.metrics.kernels.agreement import tau_b
 from queries.metrics.kernels.arrays import Floats

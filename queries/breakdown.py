@@ -11,7 +11,7 @@ import polars as pl
 from data.statistics import bin_of
 from data.store.generations import Snapshot
 from queries.engine.evidence import gather
-from queries.leaderboard import RunRow, run_rows
+from queries.engine.ranking import RunRow, run_rows
 from queries.metrics import Metric
 from queries.parameters import format_range
 from queries.selection import Selection, selection_keys

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
 from queries.engine.bootstrap import TIED, holm, p_value, percentile_interval
-from queries.engine.evidence import Evidence, gather
+from queries.engine.evidence import gather
+from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_runs, pair_runs
 from queries.metrics import Metric
-from queries.metrics.metric import Floats
-from queries.parameters import BadRequest
+from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, number, selection_keys
-
-
-class RunName(msgspec.Struct):
-    """A run, by what it is called."""
-
-    run: str
-    model: str
-    elicitation: str
 
 
 class Difference(msgspec.Struct):
@@ -86,163 +76,87 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    names, couple = measured_pair(snapshot, selection, a, b, metrics)
+    runs = known_runs(snapshot, selection, a=a, b=b)
+    pair = pair_runs(measure_runs(snapshot, selection, (a, b), metrics), a, b)
     return DetailedComparison(
-        **msgspec.structs.asdict(_comparison(names[a], names[b], couple, metrics)),
+        **msgspec.structs.asdict(_comparison(runs[a], runs[b], pair, metrics)),
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        pairs=_questions(couple, metrics) if couple else [],
+        pairs=_questions(pair, metrics) if pair else [],
     )
 
 
 def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
-    """The same without the questions."""
-    names, couple = measured_pair(snapshot, selection, a, b, metrics)
-    return _comparison(names[a], names[b], couple, metrics)
-
-
-def measured_pair(
-    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]
-) -> tuple[dict[str, RunName], RunPair | None]:
-    """The runs of the dataset by name, and two of them on the questions of a selection that both answered, None without any.
+    """``compare`` without the questions.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
-    names = _names(snapshot, selection, {"a": a, "b": b})
-    measured = MeasuredRuns(gather(snapshot, selection.replace(run=(a, b), model=(), elicitation=()), metrics))
-    return names, _couple(measured, a, b)
+    runs = known_runs(snapshot, selection, a=a, b=b)
+    pair = pair_runs(measure_runs(snapshot, selection, (a, b), metrics), a, b)
+    return _comparison(runs[a], runs[b], pair, metrics)
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
-    """Compare run ``a`` with every other run of the selection or, where it is None, every two runs, with Holm's adjustment.
+    """Compare run ``a`` with every other run of the selection or, if it is None, every two runs, with Holm's adjustment.
 
     Raises:
         BadRequest: there is no such run in the dataset.
     """
-    names = _names(snapshot, selection, {"a": a})
-    runs = [run.run for run in gather(snapshot, selection, []).runs]
-    couples = [*combinations(runs, 2)] if a is None else [(a, run) for run in runs if run != a]
-    # Whatever the selection's filters on runs say, a is one of them.
-    named = tuple({run: None for couple in couples for run in couple})
-    measured = MeasuredRuns(gather(snapshot, selection.replace(run=named, model=(), elicitation=()), metrics))
-    found = [_comparison(names[one], names[other], _couple(measured, one, other), metrics) for one, other in couples]
+    names = known_runs(snapshot, selection, a=a)
+    selected = [run.run for run in gather(snapshot, selection, []).runs]
+    pairs = [*combinations(selected, 2)] if a is None else [(a, run) for run in selected if run != a]
+    # Run a is measured even if the selection's filters on runs leave it out.
+    compared = dict.fromkeys(run for pair in pairs for run in pair)
+    measured = measure_runs(snapshot, selection, tuple(compared), metrics)
+    results = [_comparison(names[first], names[second], pair_runs(measured, first, second), metrics) for first, second in pairs]
     for metric in metrics:
-        _adjust([comparison.metrics[metric.key] for comparison in found])
-    return Comparisons(snapshot.version, selection_keys(selection), found)
+        _adjust([result.metrics[metric.key] for result in results])
+    return Comparisons(snapshot.version, selection_keys(selection), results)
 
 
-class MeasuredRuns:
-    """Metrics of every run of some evidence, each computed once for however many comparisons."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self._values: dict[str, Floats] = {}
-        self._replicates: dict[str, Floats] = {}
-        self._questions: dict[str, NDArray[np.int64]] = {}
-
-    def values(self, metric: Metric) -> Floats:
-        """As ``Evidence.values``."""
-        if metric.key not in self._values:
-            self._values[metric.key] = self.evidence.values(metric)
-        return self._values[metric.key]
-
-    def replicates(self, metric: Metric) -> Floats:
-        """As ``Evidence.replicates``."""
-        if metric.key not in self._replicates:
-            self._replicates[metric.key] = self.evidence.replicates(metric)
-        return self._replicates[metric.key]
-
-    def questions(self, metric: Metric) -> NDArray[np.int64]:
-        """As ``Evidence.questions_with``."""
-        if metric.key not in self._questions:
-            self._questions[metric.key] = self.evidence.questions_with(metric)
-        return self._questions[metric.key]
-
-
-class RunPair(NamedTuple):
-    """Two runs that answered the same questions in what was measured, as indices of its runs."""
-
-    measured: MeasuredRuns
-    a: int
-    b: int
-    questions: int
-
-
-def _names(snapshot: Snapshot, selection: Selection, named: dict[str, str | None]) -> dict[str, RunName]:
-    """The runs of the dataset; refuses those that it does not have."""
-    rows = snapshot.rows(
-        "select run, model, elicitation from runs where dataset = $d order by position", {"d": selection.dataset}
-    )
-    known = {row[0]: RunName(*row) for row in rows}
-    for key, run in named.items():
-        if run is not None and run not in known:
-            raise BadRequest("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*known])
-    if len(set(named.values())) < len(named):
-        raise BadRequest("bad_value", "A run cannot be compared with itself: name another as b.", "b", [*known])
-    return known
-
-
-def _couple(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
-    """Two runs on their common questions, None where there are none.
-
-    Where both answered the same questions, as runs mostly do, they share with all others what was measured.
-    """
-    evidence = measured.evidence
-    index = {run.run: place for place, run in enumerate(evidence.runs)}
-    if a not in index or b not in index:
-        return None
-    rows = {run: np.arange(evidence.starts[index[run]], evidence.ends[index[run]]) for run in (a, b)}
-    of_a, of_b = (evidence.places[rows[run]] for run in (a, b))
-    if np.array_equal(of_a, of_b):
-        return RunPair(measured, index[a], index[b], len(of_a))
-    kept = np.zeros(len(evidence.questions), dtype=bool)
-    kept[rows[a]], kept[rows[b]] = np.isin(of_a, of_b), np.isin(of_b, of_a)
-    common = evidence.keep(kept)  # in the order of import: a need not come first
-    sides = [run.run for run in common.runs]
-    return RunPair(MeasuredRuns(common), sides.index(a), sides.index(b), len(common.questions) // 2) if sides else None
-
-
-def _comparison(a: RunName, b: RunName, couple: RunPair | None, metrics: Sequence[Metric]) -> Comparison:
-    if couple is None:
+def _comparison(a: RunName, b: RunName, pair: RunPair | None, metrics: Sequence[Metric]) -> Comparison:
+    if pair is None:
         missing = Difference(None, None, None, "no question of the selection was answered by both")
         return Comparison(a, b, 0, {metric.key: msgspec.structs.replace(missing) for metric in metrics})
-    return Comparison(a, b, couple.questions, {metric.key: _difference(couple, metric, a.run, b.run) for metric in metrics})
+    return Comparison(a, b, pair.questions, {metric.key: _difference(pair, metric, a.run, b.run) for metric in metrics})
 
 
-def _difference(couple: RunPair, metric: Metric, a: str, b: str) -> Difference:
-    values = couple.measured.values(metric)[[couple.a, couple.b]]
-    found = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
-    if found.difference is None:
-        found.missing = metric.undefined
-        return found
-    ahead = metric.loss(values)[1] - metric.loss(values)[0]
-    if abs(ahead) > TIED:
-        found.better = a if ahead > 0 else b
-    if couple.measured.questions(metric)[[couple.a, couple.b]].min() > 1:
-        replicates = couple.measured.replicates(metric)
-        differences: Floats = (replicates[:, couple.a] - replicates[:, couple.b])[:, None]
+def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
+    values = pair.measured.values(metric)[[pair.a, pair.b]]
+    result = Difference(number(values[0]), number(values[1]), number(values[0] - values[1]), None)
+    if result.difference is None:
+        result.missing = metric.undefined
+        return result
+    loss_a, loss_b = metric.loss(values)
+    if abs(loss_b - loss_a) > TIED:
+        result.better = a if loss_a < loss_b else b
+    if pair.measured.questions(metric)[[pair.a, pair.b]].min() > 1:
+        replicates = pair.measured.replicates(metric)
+        differences: Floats = (replicates[:, pair.a] - replicates[:, pair.b])[:, None]
         (low,), (high,), (count,) = percentile_interval(differences)
-        found.low, found.high, found.replicates = number(low), number(high), int(count)
-        found.p_value = found.p_holm = number(p_value(differences)[0])  # of a family of one, so far
-    return found
+        result.low, result.high, result.replicates = number(low), number(high), int(count)
+        result.p_value = result.p_holm = number(p_value(differences)[0])  # as if it were the only comparison
+    return result
 
 
 def _adjust(family: list[Difference]) -> None:
     """Set the adjusted p-values of the comparisons of one metric."""
-    p_values = np.array([np.nan if one.p_value is None else one.p_value for one in family])
-    for one, adjusted in zip(family, holm(p_values), strict=True):
-        one.p_holm = number(adjusted)
+    p_values = np.array([np.nan if difference.p_value is None else difference.p_value for difference in family])
+    for difference, adjusted in zip(family, holm(p_values), strict=True):
+        difference.p_holm = number(adjusted)
 
 
-def _questions(couple: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:
-    """Both runs question by question: each has the same questions, in the same order."""
-    evidence = couple.measured.evidence
+def _questions(pair: RunPair, metrics: Sequence[Metric]) -> list[QuestionPair]:
+    """Both runs question by question. Their rows are about the same questions, in the same order."""
+    evidence = pair.measured.evidence
     columns = {metric.key: evidence.per_question(metric) for metric in metrics if metric.single}
-    firsts = evidence.starts[couple.a], evidence.starts[couple.b]
+    first_a, first_b = evidence.starts[pair.a], evidence.starts[pair.b]
 
     def cells(row: int) -> dict[str, float | None]:
         return {key: number(values[row]) for key, values in columns.items()}
 
-    of_a, of_b = (range(first, first + couple.questions) for first in firsts)
-    return [QuestionPair(str(evidence.questions[row]), cells(row), cells(other)) for row, other in zip(of_a, of_b, strict=True)]
+    return [
+        QuestionPair(str(evidence.questions[first_a + index]), cells(first_a + index), cells(first_b + index))
+        for index in range(pair.questions)
+    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 
 import msgspec
 
 from queries.metrics import FAMILIES, NOTES, AnalysisMetric, Counterexample, Metric
 from queries.metrics.axioms import AXIOMS, READING, value_of_items
+from queries.metrics.metric import MetricFacts
 from queries.selection import number
 
 
@@ -93,34 +95,42 @@ def metric_definitions() -> MetricDefinitions:
     """Every metric with its facts."""
     return MetricDefinitions(
         families=[MetricFamily(key, title, words) for key, (title, words, _) in FAMILIES.items()],
-        metrics=[_entry(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],
+        metrics=[_definition(entry, family) for family, (_, _, entries) in FAMILIES.items() for entry in entries],
         axioms={axiom: words for axiom, words in AXIOMS.items()},
         axioms_reading=READING,
         notes=[SourceNote(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
     )
 
 
-def _entry(entry: Metric | AnalysisMetric, family: str) -> MetricDefinition:
-    ranked = entry if isinstance(entry, Metric) else None
-    apart = entry if isinstance(entry, AnalysisMetric) else None
+SHARED_FACTS = {field.name for field in fields(MetricFacts)} - {"low", "high", "needs"}
+
+
+def _definition(entry: MetricFacts, family: str) -> MetricDefinition:
+    metric = entry if isinstance(entry, Metric) else None
+    analysis = entry if isinstance(entry, AnalysisMetric) else None
     return MetricDefinition(
-        key=entry.key, family=family, name=entry.name, label=entry.label, symbol=entry.symbol, direction=entry.direction,
-        low=number(entry.low), high=number(entry.high), formula=entry.formula, words=entry.words, source=entry.source,
-        needs=list(entry.needs), level=entry.level, human=ranked.human if ranked else None,
-        binned=ranked.binned if ranked else False, axioms=_axioms(ranked) if ranked else None, undefined=entry.undefined,
-        caveat=entry.caveat, notes=[note.key for note in NOTES if entry.key in note.metrics],
-        address=apart.address if apart else None, fields=list(apart.fields) if apart else [],
-    )  # fmt: skip
+        **{name: getattr(entry, name) for name in SHARED_FACTS},
+        family=family,
+        low=number(entry.low),
+        high=number(entry.high),
+        needs=list(entry.needs),
+        human=metric.human if metric else None,
+        binned=metric.binned if metric else False,
+        axioms=_axioms(metric) if metric else None,
+        notes=[note.key for note in NOTES if entry.key in note.metrics],
+        address=analysis.address if analysis else None,
+        fields=list(analysis.fields) if analysis else [],
+    )
 
 
 def _axioms(metric: Metric) -> MetricAxioms | None:
     if metric.axioms is None or not metric.judges_confidence:
         return None
     return MetricAxioms(
-        list(metric.axioms), metric.axioms_where or None, [_refuted(metric, one) for one in metric.counterexamples]
+        list(metric.axioms), metric.axioms_where or None, [_refuted(metric, example) for example in metric.counterexamples]
     )
 
 
-def _refuted(metric: Metric, one: Counterexample) -> RefutedAxiom:
-    values = (value_of_items(metric, one.items), value_of_items(metric, one.after))
-    return RefutedAxiom(one.axiom, list(one.items), one.item, one.to, *values)
+def _refuted(metric: Metric, counterexample: Counterexample) -> RefutedAxiom:
+    values = (value_of_items(metric, counterexample.items), value_of_items(metric, counterexample.after))
+    return RefutedAxiom(counterexample.axiom, list(counterexample.items), counterexample.item, counterexample.to, *values)

@@ -142,7 +142,7 @@ def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
     In [0, 1]. Nobody knew what no human team was asked: h is 0 there, as before the first buzz.
     """
-    curve = early_curve(selection)
+    curve = selection.conventions.early_curve
     with_clauses, parameters = chosen(selection)
     return snapshot.frame(
         f"""{with_clauses}
@@ -150,8 +150,3 @@ def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
         from ({kept_responses(selection, parameters)}) p left join curves h using (dataset, question_id, clue) group by 1""",
         parameters,
     )
-
-
-def early_curve(selection: Selection) -> str:
-    """The human curve by which people knew or did not."""
-    return selection.conventions.human or "buzz_share"

@@ -11,11 +11,11 @@ import polars as pl
 from data.store.generations import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.evidence import Run, gather
+from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.select import Responses, chosen, kept_responses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
-from queries.reliability import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, number, selection_keys
 
 FOLDS = 5

@@ -1,81 +1,13 @@
-"""Reliability diagrams: accuracy against confidence, bin by bin, and the isotonic (CORP) curve that needs no bins."""
+"""Reliability diagrams of the runs of a selection."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import Any
-
 import msgspec
-import numpy as np
 
-from data.statistics import ROUNDING
 from data.store.generations import Snapshot
-from queries.engine.bootstrap import SEED, percentile_interval
-from queries.engine.evidence import Evidence, gather
-from queries.metrics import CATALOGUE
-from queries.metrics.catalogue.bins import binned
-from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.pairs import confidence_levels, consistency_band, corp_curve
-from queries.selection import Selection, number, selection_keys
-
-# What bins hold, as metrics of sums, so that they are added up and resampled as any other.
-BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
-BIN_ACCURACY = replace(CATALOGUE["ece"], value=binned(lambda items, confidence, correct: ratio(correct, items)))
-
-
-class ReliabilityBin(msgspec.Struct):
-    """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None where it is empty.
-
-    ``low`` and ``high``: 95 % interval of the accuracy (bootstrap over questions), None where it is empty or over one question.
-    Bins of equal mass have the lowest and highest confidence in them as ends, and intervals of the bin with the same number in
-    each replicate, whose ends move.
-    """
-
-    lower: float | None
-    upper: float | None
-    items: int
-    mean_confidence: float | None
-    accuracy: float | None
-    low: float | None
-    high: float | None
-
-
-class IsotonicBlock(msgspec.Struct):
-    """Stated confidences from ``lower`` to ``upper`` in whose place isotonic regression puts one accuracy, ``calibrated``."""
-
-    lower: float
-    upper: float
-    calibrated: float
-    items: int
-    mean_confidence: float
-
-
-class ConsistencyBand(msgspec.Struct):
-    """Where the isotonic curve of a calibrated run with the same confidences would lie: 5 % to 95 % of simulated ones."""
-
-    confidence: list[float]
-    low: list[float]
-    high: list[float]
-
-
-class ReliabilityDiagram(msgspec.Struct):
-    """The reliability diagram of one run.
-
-    ``histogram`` counts items by stated confidence rounded to 0, 1, ... 100 %; ``rounded`` those of them that are a multiple of
-    5 %. ``band`` is None where correctness is a probability, to which no binomial noise belongs.
-    """
-
-    run: str
-    model: str
-    elicitation: str
-    questions: int
-    items: int
-    bins: list[ReliabilityBin]
-    corp: list[IsotonicBlock]
-    band: ConsistencyBand | None
-    histogram: list[int]
-    rounded: list[int]
+from queries.engine.evidence import gather
+from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
+from queries.selection import Selection, selection_keys
 
 
 class Reliability(msgspec.Struct):
@@ -87,9 +19,6 @@ class Reliability(msgspec.Struct):
     runs: list[ReliabilityDiagram]
 
 
-DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
-
-
 def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
     """The reliability diagram of every run of a selection, under its binning."""
     evidence = gather(snapshot, selection, DIAGRAM_METRICS)
@@ -99,74 +28,3 @@ def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
         binning=selection.conventions.binning,
         runs=reliability_diagrams(evidence),
     )
-
-
-def reliability_diagrams(evidence: Evidence, uncertain: bool = True) -> list[ReliabilityDiagram]:
-    """The reliability diagram of each run, with intervals and bands if ``uncertain``."""
-    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
-    totals = evidence.values(BIN_TOTALS)
-    ends = _intervals(evidence, totals.shape[1:2], uncertain)
-    return [
-        ReliabilityDiagram(
-            run=run.run,
-            model=run.model,
-            elicitation=run.elicitation,
-            questions=int(answered["questions"][index]),
-            items=int(answered["items"][index]),
-            bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
-            **_curve(*evidence.items_of(index), uncertain),
-        )
-        for index, run in enumerate(evidence.runs)
-    ]
-
-
-def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, Any]:
-    """What of a diagram needs no bins."""
-    stated, items, right = confidence_levels(confidence, correct)
-    percent = np.round(stated * 100).astype(np.int64)
-    rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
-    graded = bool(((correct == 0) | (correct == 1)).all())
-    band = consistency_band(stated, items, SEED) if uncertain and graded and len(stated) else None
-    return {
-        "corp": [IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
-        "band": ConsistencyBand(*(part.tolist() for part in band)) if band else None,
-        "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
-        "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
-    }
-
-
-def _intervals(evidence: Evidence, bins: tuple[int, ...], uncertain: bool) -> Floats:
-    """Ends of the interval of each bin's accuracy, shape (2, runs, bins)."""
-    shape = (2, len(evidence.runs), *bins)
-    if not uncertain or evidence.selected < 2 or not evidence.runs:
-        return np.full(shape, np.nan)
-    replicates = evidence.replicates(BIN_ACCURACY)
-    return np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
-
-
-def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
-    """Lower and upper end of each bin."""
-    count = evidence.conventions.mass_bins
-    if count is None:
-        edges = [edge / 10 for edge in range(11)]
-        return [*pairwise(edges), *([(1.0, 1.0)] if evidence.conventions.binning == "width10+1" else [])]
-    ascending = np.sort(evidence.items_of(run)[0])
-    return [(part[0], part[-1]) if len(part) else (np.nan, np.nan) for part in np.array_split(ascending, count)]
-
-
-def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[ReliabilityBin]:
-    found = []
-    for (items, confidence, correct), (lower, upper), (low, high) in zip(totals, edges, ends.T, strict=True):
-        filled = items > 0
-        found.append(
-            ReliabilityBin(
-                lower=number(lower),
-                upper=number(upper),
-                items=int(items),
-                mean_confidence=number(confidence / items) if filled else None,
-                accuracy=number(correct / items) if filled else None,
-                low=number(low) if filled else None,
-                high=number(high) if filled else None,
-            )
-        )
-    return found

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from data.store.generations import Snapshot
-from queries.compare import measured_pair
+from queries.engine.run_pairs import known_runs, measure_runs, pair_runs
 from queries.metrics import Metric
+from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection
 
 BINS = 41  # of the differences; odd, so that one is about 0
@@ -56,37 +58,38 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     assert metric.single and metric.direction != "none"
-    _, couple = measured_pair(snapshot, selection, a, b, [metric])
-    if couple is None:
+    known_runs(snapshot, selection, a=a, b=b)
+    pair = pair_runs(measure_runs(snapshot, selection, (a, b), [metric]), a, b)
+    if pair is None:
         return SideBySide(0, [], SMALLEST_SPAN, [0] * BINS, [])
-    evidence = couple.measured.evidence
+    evidence = pair.measured.evidence
     values = evidence.per_question(metric)
-    of_a, of_b = (values[evidence.starts[run] :][: couple.questions] for run in (couple.a, couple.b))
-    questions = evidence.questions[evidence.starts[couple.a] :][: couple.questions]
-    both = np.isfinite(of_a) & np.isfinite(of_b)
-    of_a, of_b, questions = of_a[both], of_b[both], questions[both]
-    widest = float(np.abs(of_a - of_b).max(initial=SMALLEST_SPAN))
+    values_a, values_b = (values[evidence.starts[run] :][: pair.questions] for run in (pair.a, pair.b))
+    questions = evidence.questions[evidence.starts[pair.a] :][: pair.questions]
+    defined = np.isfinite(values_a) & np.isfinite(values_b)
+    values_a, values_b, questions = values_a[defined], values_b[defined], questions[defined]
+    widest = float(np.abs(values_a - values_b).max(initial=SMALLEST_SPAN))
     shown = slice(None, None, max(1, -(-len(questions) // MOST_DOTS)))
-    dots = zip(questions[shown].tolist(), of_a[shown].tolist(), of_b[shown].tolist(), strict=True)
+    dots = zip(questions[shown].tolist(), values_a[shown].tolist(), values_b[shown].tolist(), strict=True)
     return SideBySide(
         questions=len(questions),
         dots=[QuestionDot(*dot) for dot in dots],
         widest=widest,
-        differences=np.histogram(of_a - of_b, BINS, (-widest, widest))[0].tolist(),
-        wins=_wins(snapshot, selection, questions, metric.loss(of_b) - metric.loss(of_a)),
+        differences=np.histogram(values_a - values_b, BINS, (-widest, widest))[0].tolist(),
+        wins=_wins(snapshot, selection, questions, metric.loss(values_b) - metric.loss(values_a)),
     )
 
 
-def _wins(snapshot: Snapshot, selection: Selection, questions: np.ndarray, ahead: np.ndarray) -> list[CategoryWins]:
-    """``ahead``: how much better ``a`` is on each question."""
-    facts = snapshot.frame(
+def _wins(snapshot: Snapshot, selection: Selection, questions: NDArray[np.object_], advantage: Floats) -> list[CategoryWins]:
+    """Wins by category; ``advantage`` says how much better ``a`` is on each question."""
+    rows = snapshot.frame(
         "select question_id, category from questions where dataset = $dataset order by position", {"dataset": selection.dataset}
     )
-    of = dict(facts.iter_rows())
-    category = np.array([of[question] or "" for question in questions.tolist()], dtype=object)
+    category_of = dict(rows.iter_rows())
+    category = np.array([category_of[question] or "" for question in questions.tolist()], dtype=object)
     names, place = np.unique(category, return_inverse=True)
-    counts = np.bincount(place * 3 + np.sign(ahead).astype(np.int64) + 1, minlength=3 * len(names)).reshape(-1, 3)
-    found = [
+    counts = np.bincount(place * 3 + np.sign(advantage).astype(np.int64) + 1, minlength=3 * len(names)).reshape(-1, 3)
+    wins = [
         CategoryWins(name or None, int(a), int(b), int(ties)) for name, (b, ties, a) in zip(names.tolist(), counts, strict=True)
     ]
-    return sorted(found, key=lambda wins: (wins.category is None, wins.category))
+    return sorted(wins, key=lambda row: (row.category is None, row.category))

@@ -8,7 +8,6 @@ import msgspec
 
 from data.store.generations import Snapshot
 from queries.engine.select import chosen, kept_responses
-from queries.question_order import early_curve
 from queries.selection import Selection
 
 
@@ -64,8 +63,9 @@ def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> d
     """The human curve of each question, None where nobody heard it."""
     low, high = selection.revealed or (0.0, 1.0)
     parameters: dict[str, Any] = {"dataset": selection.dataset, "ids": list(ids), "low": low, "high": high}
+    curve = selection.conventions.early_curve
     rows = snapshot.rows(
-        f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{early_curve(selection)}, 0) order by h.clue)
+        f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{curve}, 0) order by h.clue)
         from curves h join clues k using (dataset, question_id, clue)
         where h.dataset = $dataset and list_contains($ids::varchar[], h.question_id) and k.revealed between $low and $high
         group by 1""",

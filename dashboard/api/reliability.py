@@ -7,8 +7,9 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
+from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.parameters import NoParameters
-from queries.reliability import Reliability, ReliabilityBin, reliability
+from queries.reliability import Reliability, reliability
 from queries.selection import Request
 
 

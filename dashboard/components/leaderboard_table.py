@@ -11,7 +11,8 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
-from queries.leaderboard import Leaderboard, MetricCell
+from queries.engine.ranking import MetricCell
+from queries.leaderboard import Leaderboard
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 

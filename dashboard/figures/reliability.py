@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
-from queries.reliability import ReliabilityDiagram
+from queries.engine.reliability_diagrams import ReliabilityDiagram
 
 FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
 

@@ -26,7 +26,8 @@ from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, page, register
 from queries.agreement import rank_correlations
-from queries.leaderboard import Leaderboard, RunRow, leaderboard
+from queries.engine.ranking import RunRow
+from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import Choice, Kind, MetricList, allowed
 from queries.published import published as published_values

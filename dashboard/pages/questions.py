@@ -27,7 +27,7 @@ from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, page, question_path, read_page, register
 from queries.metrics import Metric
 from queries.parameters import BadRequest, MetricChoice
-from queries.question_order import QUESTION_METRICS, Sort, early_curve, read_sort
+from queries.question_order import QUESTION_METRICS, Sort, read_sort
 from queries.questions import QuestionRow
 from queries.sparklines import sparklines
 
@@ -145,7 +145,9 @@ def _own_column(request: PageRequest[QuestionsPage], sort: Sort) -> dict[str, An
     )
     tip = _said(request, sort)
     if sort.by == "wrong":
-        tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[early_curve(request.selection)]}"
+        tip += (
+            f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[request.selection.conventions.early_curve]}"
+        )
         tip += "" if request.facets.human_teams else ", 0 without human data"
     return {
         "field": "own", "colId": sort.key, "headerName": title or tip, "headerTooltip": tip, "sortingOrder": ["desc", "asc"],
@@ -234,7 +236,7 @@ def _legend(request: PageRequest[QuestionsPage]) -> Component | None:
     lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
     parts = [lines if _coloured(request) else "with at most 8 runs chosen, a line for each"]
     if request.facets.human_teams:
-        parts.append(f"steps: {CURVE_NAMES[early_curve(request.selection)]}")
+        parts.append(f"steps: {CURVE_NAMES[request.selection.conventions.early_curve]}")
     return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
 
 

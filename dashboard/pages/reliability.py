@@ -20,13 +20,14 @@ from dashboard.figures.reliability import reliability_figure
 from dashboard.parameters import Confidence
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from queries.engine.reliability_diagrams import ReliabilityDiagram
 from queries.items import Item, Items, items
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.parameters import BadRequest, Choice
 from queries.recalibration import Recalibration, recalibration
-from queries.reliability import ReliabilityDiagram, reliability
+from queries.reliability import reliability
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40

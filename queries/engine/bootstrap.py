@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from queries.engine.run_columns import Sparse, added
 from queries.metrics.kernels.arrays import ratio
-from queries.metrics.metric import Floats, Metric, Pairs
+from queries.metrics.metric import Floats, ItemKernel, Metric
 
 REPLICATES = 1000
 LEVEL = 0.95
@@ -208,6 +208,6 @@ def _spread(cluster: NDArray[np.int64], drawn_from: int) -> Iterator[NDArray[np.
     return (drawn[start : start + rows, cluster] for start in range(0, len(drawn), rows))
 
 
-def _kernel(metric: Metric) -> Pairs:
+def _kernel(metric: Metric) -> ItemKernel:
     assert metric.pairs is not None
     return metric.pairs

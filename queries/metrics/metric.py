@@ -39,10 +39,15 @@ class Conventions:
         """B of an equal-mass binning, None for one of equal width."""
         return int(self.binning[4:]) if self.binning.startswith("mass") else None
 
+    @property
+    def early_curve(self) -> str:
+        """The human curve by which questions are judged where people may not know yet."""
+        return self.human or "buzz_share"
+
 
 Contributions = Callable[[Sums, Conventions], Sums]
 Value = Callable[[Sums, Conventions], Floats]
-Pairs = Callable[[Floats, Floats, Floats], Floats]
+ItemKernel = Callable[[Floats, Floats, Floats], Floats]
 Reads = Callable[[Conventions], tuple[str, ...]]
 
 
@@ -76,42 +81,9 @@ class Counterexample:
         return tuple((self.to if index == self.item else c, y) for index, (c, y) in enumerate(self.items))
 
 
-@dataclass(frozen=True)
-class AnalysisMetric:
-    """An entry of the catalogue that is no function of sums over questions: an analysis of its own computes it.
-
-    Attributes:
-        key, name, label, symbol, direction, low, high, formula, words, source: as of a ``Metric``.
-        needs, caveat, undefined, level: as of a ``Metric``.
-        fields: where the answer of ``address`` has it, in dots: a list stands for each of its elements.
-        address: of the JSON that gives it.
-    """
-
-    key: str
-    name: str
-    label: str
-    symbol: str
-    direction: Direction
-    low: float
-    high: float
-    formula: str
-    words: str
-    source: str
-    needs: tuple[Need, ...]
-    fields: tuple[str, ...]
-    address: str
-    caveat: str
-    undefined: str
-    level: Literal["item", "question"] = "question"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One entry of the catalogue.
-
-    A metric is additive: ``contributions`` turns the per-question statistics, arrays of shape (questions,) or (questions, bins),
-    into columns that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins), into the metric, NaN
-    where it is undefined. So the same two functions serve one selection and a thousand bootstrap replicates of it.
+@dataclass(frozen=True, kw_only=True)
+class MetricFacts:
+    """What every entry of the catalogue states.
 
     Attributes:
         key: name in addresses and files.
@@ -124,20 +96,9 @@ class Metric:
         words: the formula in a sentence.
         source: paper and equation.
         needs: what the data must have.
-        reads: statistics that it is computed from, under given conventions.
         caveat: what a reader must know before trusting it.
-        undefined: the reason shown where the value is NaN.
+        undefined: the reason shown where there is no value.
         level: ``item`` pools all items, ``question`` averages over questions.
-        human: its default human curve, None where no human curve enters.
-        binned: computed from bins, so that the binning matters.
-        pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
-            confidence; then ``value`` is not asked.
-        ordered: it depends on the order of items of equal confidence, that of questions and clues.
-        monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
-        single: whether one question by itself can have it; False for what compares questions.
-        axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
-        axioms_where: under which condition it satisfies them, where there is one.
-        counterexamples: one for each of U and O that it does not satisfy, under the default conventions.
     """
 
     key: str
@@ -151,15 +112,55 @@ class Metric:
     words: str
     source: str
     needs: tuple[Need, ...]
-    reads: Reads
-    value: Value
-    contributions: Contributions = unchanged_sums
     caveat: str = ""
     undefined: str = "no items are selected"
     level: Literal["item", "question"] = "item"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisMetric(MetricFacts):
+    """A metric that an analysis of its own computes, because it is no function of sums over questions.
+
+    Attributes:
+        fields: where the answer of ``address`` has it, in dots: a list stands for each of its elements.
+        address: of the JSON that gives it.
+    """
+
+    fields: tuple[str, ...]
+    address: str
+    level: Literal["item", "question"] = "question"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(MetricFacts):
+    """A metric that is computed from the statistics of questions.
+
+    A metric is additive: ``contributions`` turns the per-question statistics, arrays of shape (questions,) or (questions, bins),
+    into columns that are summed over questions; ``value`` turns the totals, of shape (...,) or (..., bins), into the metric, NaN
+    where it is undefined. So the same two functions serve one selection and a thousand bootstrap replicates of it.
+
+    Attributes:
+        reads: statistics that it is computed from, under given conventions.
+        value: the metric, from totals.
+        contributions: the columns to be summed, from statistics.
+        human: its default human curve, None where no human curve enters.
+        binned: computed from bins, so that the binning matters.
+        pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
+            confidence. ``value`` is then not called.
+        ordered: it depends on the order of items of equal confidence, that of questions and clues.
+        monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
+        single: whether a single question can have it; False for what compares questions.
+        axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
+        axioms_where: under which condition it satisfies them, where there is one.
+        counterexamples: one for each of U and O that it does not satisfy, under the default conventions.
+    """
+
+    reads: Reads
+    value: Value
+    contributions: Contributions = unchanged_sums
     human: str | None = None
     binned: bool = False
-    pairs: Pairs | None = None
+    pairs: ItemKernel | None = None
     ordered: bool = False
     monotone: bool = False
     single: bool = True

@@ -16,7 +16,7 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from data import statistics
 from data.human_curves import CURVES
 from data.statistics import BIN_COLUMNS, bin_of, pooled
-from queries.leaderboard import ranks
+from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs

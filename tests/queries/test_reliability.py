@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from queries.engine.bootstrap import percentile_interval, resampling_weights
 from queries.engine.evidence import gather
+from queries.engine.reliability_diagrams import BIN_ACCURACY, BIN_TOTALS
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.reliability import BIN_ACCURACY, BIN_TOTALS, reliability
+from queries.reliability import reliability
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.simulated import evidence_of, repeated, simulated

@@ -20,7 +20,8 @@ from data.store.generations import open_store
 from queries.engine import bootstrap
 from queries.engine.bootstrap import clusters, differs_from_zero, holm, p_value, percentile_interval, resampling_weights
 from queries.engine.evidence import gather
-from queries.leaderboard import leaderboard, metric_cells, ranks, tied_groups
+from queries.engine.ranking import metric_cells, ranks, tied_groups
+from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow

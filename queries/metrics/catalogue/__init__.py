@@ -11,12 +11,12 @@ from queries.metrics.catalogue.notes import NOTES, Note
 from queries.metrics.catalogue.pairs import PAIRS
 from queries.metrics.catalogue.questions import QUESTIONS
 from queries.metrics.catalogue.votes import VOTES
-from queries.metrics.metric import AnalysisMetric, Metric
+from queries.metrics.metric import Metric, MetricFacts
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VOTES", "Note"]
 
 # Every family with what its metrics are computed from, in the order in which they are shown.
-FAMILIES: dict[str, tuple[str, str, tuple[Metric | AnalysisMetric, ...]]] = {
+FAMILIES: dict[str, tuple[str, str, tuple[MetricFacts, ...]]] = {
     "items": ("Items", "From sums over all items", ITEMS),
     "bins": ("Bins", "From items in bins of confidence", BINS),
     "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),

@@ -51,8 +51,8 @@ def _residuals_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
     return {"questions": known, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y, "raw_xx": difficulty * difficulty}
 
 
-def _slope_error(totals: Sums, conventions: Conventions) -> Floats:
-    return questions.slope_error(totals["questions"], *(totals[name] for name in ("x", "y", "xx", "xy", "yy")), totals["raw_xx"])
+def _slope_error(t: Sums, conventions: Conventions) -> Floats:
+    return questions.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
 QUESTIONS = (

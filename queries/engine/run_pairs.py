@@ -1,0 +1,116 @@
+"""Two runs of a dataset on the questions that both answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from data.store.generations import Snapshot
+from queries.engine.evidence import Evidence, gather
+from queries.metrics import Metric
+from queries.metrics.kernels.arrays import Floats, Ints
+from queries.selection import BadRequest, Selection
+
+
+class RunName(msgspec.Struct):
+    """A run, and the model and elicitation that it is shown as."""
+
+    run: str
+    model: str
+    elicitation: str
+
+
+class MeasuredRuns:
+    """Metrics of every run of some evidence. Each is computed once, for any number of comparisons."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self._values: dict[str, Floats] = {}
+        self._replicates: dict[str, Floats] = {}
+        self._questions: dict[str, Ints] = {}
+
+    def values(self, metric: Metric) -> Floats:
+        """As ``Evidence.values``."""
+        if metric.key not in self._values:
+            self._values[metric.key] = self.evidence.values(metric)
+        return self._values[metric.key]
+
+    def replicates(self, metric: Metric) -> Floats:
+        """As ``Evidence.replicates``."""
+        if metric.key not in self._replicates:
+            self._replicates[metric.key] = self.evidence.replicates(metric)
+        return self._replicates[metric.key]
+
+    def questions(self, metric: Metric) -> Ints:
+        """As ``Evidence.questions_with``."""
+        if metric.key not in self._questions:
+            self._questions[metric.key] = self.evidence.questions_with(metric)
+        return self._questions[metric.key]
+
+
+class RunPair(NamedTuple):
+    """Two measured runs that answered the same questions.
+
+    Attributes:
+        measured: the runs, these two among them.
+        a, b: their indices.
+        questions: number of questions that both answered.
+    """
+
+    measured: MeasuredRuns
+    a: int
+    b: int
+    questions: int
+
+
+def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None) -> dict[str, RunName]:
+    """The runs of the selection's dataset by their ids.
+
+    Args:
+        snapshot: of the store.
+        selection: names the dataset.
+        compared: the runs to be compared, by the key of the address that names each; None for a key that is left out.
+
+    Raises:
+        BadRequest: the dataset has no such run, or a run is compared with itself.
+    """
+    rows = snapshot.rows(
+        "select run, model, elicitation from runs where dataset = $d order by position", {"d": selection.dataset}
+    )
+    runs = {row[0]: RunName(*row) for row in rows}
+    for key, run in compared.items():
+        if run is not None and run not in runs:
+            raise BadRequest("unknown_value", f"Dataset {selection.dataset!r} has no run {run!r}.", key, [*runs])
+    if len(set(compared.values())) < len(compared):
+        raise BadRequest("bad_value", "A run cannot be compared with itself: name another as b.", "b", [*runs])
+    return runs
+
+
+def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
+    """Some runs on the questions and clues of a selection, whatever its filters on runs."""
+    return MeasuredRuns(gather(snapshot, selection.replace(run=tuple(runs), model=(), elicitation=()), metrics))
+
+
+def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
+    """Two of the measured runs on their common questions; None if they have none.
+
+    Runs that answered the same questions, as most do, share what was measured. Others are measured again.
+    """
+    evidence = measured.evidence
+    index = {run.run: place for place, run in enumerate(evidence.runs)}
+    if a not in index or b not in index:
+        return None
+    rows_a, rows_b = (np.arange(evidence.starts[index[run]], evidence.ends[index[run]]) for run in (a, b))
+    places_a, places_b = evidence.places[rows_a], evidence.places[rows_b]
+    if np.array_equal(places_a, places_b):
+        return RunPair(measured, index[a], index[b], len(places_a))
+    in_common = np.zeros(len(evidence.questions), dtype=bool)
+    in_common[rows_a], in_common[rows_b] = np.isin(places_a, places_b), np.isin(places_b, places_a)
+    common = evidence.keep(in_common)  # runs are in order of import, so that b may come first
+    names = [run.run for run in common.runs]
+    if not names:
+        return None
+    return RunPair(MeasuredRuns(common), names.index(a), names.index(b), len(common.questions) // 2)

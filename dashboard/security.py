@@ -1,4 +1,4 @@
-"""What holds for every request and every answer: size, time, the name that the server is called by, headers for browsers."""
+"""Limits on every request (host name, size, time) and security headers on every response."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dashboard.api.blueprint import denied
 from dashboard.service import service
 from dashboard.settings import Settings
 from dashboard.uploads.access import Denied
-from dashboard.uploads.body import patient
+from dashboard.uploads.body import time_limit
 
-LARGEST_BODY = 8 * 2**20  # bytes, of every request but an upload
-LONGEST_QUERY = 8000  # characters
-PATIENCE = 30.0  # seconds for such a body
-STREAMED = "api.post_runs"  # the endpoint that reads its body itself
+MAX_BODY = 8 * 2**20  # bytes, of every request but an upload
+MAX_QUERY = 8000  # characters
+BODY_TIMEOUT = 30.0  # seconds for such a body
+STREAMED = "api.post_runs"  # the endpoint that reads its own body
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -28,14 +28,14 @@ HEADERS = {
 
 
 def install(server: Flask, app: Dash, settings: Settings) -> None:
-    """Put a guard before the requests of a server and headers on its answers."""
-    server.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
-    server.before_request(_guard)
+    """Check every request to a server before it is handled, and add headers to every response."""
+    server.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    server.before_request(_check_request)
     server.register_error_handler(Denied, denied)
     policy: list[str] = []
 
     def with_headers(response: Response) -> Response:
-        if not policy:  # the scripts that Dash puts into its page are known once every page is registered
+        if not policy:  # Dash knows its inline scripts only when every page is registered
             policy.append(content_security_policy(app))
         response.headers["Content-Security-Policy"] = policy[0]
         for name, value in HEADERS.items():
@@ -46,9 +46,9 @@ def install(server: Flask, app: Dash, settings: Settings) -> None:
 
 
 def content_security_policy(app: Dash) -> str:
-    """Only what this server sends is run, shown or asked; Dash's own inline scripts are named by their hashes.
+    """The header that lets pages run, show and request only what this server sends.
 
-    Styles may stand in elements: Plotly and ag-grid set them.
+    Dash's own inline scripts are allowed by their hashes. Inline styles are allowed: Plotly and ag-grid set them.
     """
     return "; ".join((
         "default-src 'self'",
@@ -63,12 +63,12 @@ def content_security_policy(app: Dash) -> str:
     ))  # fmt: skip
 
 
-def _guard() -> None:
-    """Refuse what no request of ours is; take its body in, unless it is an upload."""
+def _check_request() -> None:
+    """Refuse a request with an unknown host or too long a query; read its body, unless it is an upload."""
     service().access.check_host()
-    if len(request.query_string) > LONGEST_QUERY:
-        raise Denied(414, "too_long", f"The query string is longer than {LONGEST_QUERY:,} characters.")
+    if len(request.query_string) > MAX_QUERY:
+        raise Denied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.endpoint != STREAMED and (request.content_length or "Transfer-Encoding" in request.headers):
-        until = time.monotonic() + PATIENCE
-        with patient(lambda: until):
+        deadline = time.monotonic() + BODY_TIMEOUT
+        with time_limit(lambda: deadline):
             request.get_data()

@@ -17,7 +17,7 @@ from data.importing.report import Refused
 from data.store.generations import open_store
 
 
-class _SettingType(click.ParamType):
+class _SettingType(click.ParamType[Any]):
     """The value of a setting, checked as its environment variable is."""
 
     def __init__(self, setting: str) -> None:

@@ -1,4 +1,4 @@
-"""The body of an upload, on its way to the disk: never whole in memory, never more than allowed, never for ever."""
+"""Receives the body of an upload into a file: in small pieces, up to a size, within a time limit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import socket
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from flask import request
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge
@@ -20,12 +20,12 @@ from werkzeug.formparser import MultiPartParser
 from dashboard.uploads.access import Denied
 from data.store.generations import StoreError
 
-CHUNK = 64 * 1024  # bytes; each such piece must come within PATIENCE
-PATIENCE = 60.0  # seconds
-FIELDS_SIZE = 8 * 2**20  # bytes of the fields of a form beside the file
-PARTS = 40
-LONGEST_NAME = 200  # characters
-# What a body may be called. Browsers and curl call a CSV many things; what is in it decides how it is read.
+CHUNK = 64 * 1024  # bytes
+CHUNK_TIMEOUT = 60.0  # seconds in which each chunk must arrive
+MAX_FIELDS = 8 * 2**20  # bytes of the fields of a form beside the file
+MAX_PARTS = 40  # of a form
+MAX_NAME = 200  # characters
+# Content types that are accepted. Browsers and curl name a CSV in many ways; the content decides how a file is read.
 TYPES = frozenset({
     "", "text/csv", "text/x-csv", "application/csv", "application/vnd.ms-excel", "text/plain", "text/tab-separated-values",
     "application/json", "application/jsonl", "application/x-jsonlines", "application/x-ndjson", "application/ndjson",
@@ -33,12 +33,18 @@ TYPES = frozenset({
     "application/gzip", "application/x-gzip", "application/zstd", "application/zip", "application/x-zip-compressed",
     "application/x-www-form-urlencoded", "multipart/form-data",
 })  # fmt: skip
-ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # packed bodies are told by their content
+ENCODINGS = ("", "identity", "gzip", "x-gzip", "zstd")  # compressed bodies are recognised by their content
 
 
 @dataclass
 class Received:
-    """A file on disk, what it is called where it comes from, and the fields beside it."""
+    """A received file.
+
+    Attributes:
+        path: where it is.
+        name: what the sender calls it, cleaned; None if the sender does not say.
+        fields: keys and values of the form around it.
+    """
 
     path: Path
     name: str | None
@@ -46,7 +52,11 @@ class Received:
 
 
 def check_type() -> None:
-    """Refuse a body that is called what no file of runs is."""
+    """Refuse a body whose content type no file of runs has.
+
+    Raises:
+        Denied: with status 415.
+    """
     if request.mimetype not in TYPES:
         raise Denied(
             415, "unsupported_type", f"A body of type {request.mimetype[:100]!r} is not taken; send the file as text/csv, "
@@ -56,121 +66,140 @@ def check_type() -> None:
         raise Denied(415, "unsupported_encoding", "Content-Encoding can be gzip or zstd.")
 
 
-def receive(folder: Path, most: int) -> Received:
-    """Stream the body of this request into a file in ``folder``.
+def receive(folder: Path, max_bytes: int) -> Received:
+    """Stream the body of this request into a file.
 
     Args:
-        folder: an empty one.
-        most: bytes that the file may have.
+        folder: an empty folder for the file.
+        max_bytes: size that the file may have.
 
     Raises:
-        Denied: it is too large, too slow, empty, broken off, or holds no file.
+        Denied: the body is too large, too slow, empty, incomplete, or a form without a file.
+        StoreError: the file cannot be written.
     """
-    request.max_content_length = most + (FIELDS_SIZE + PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0)
-    with closing(_Spool(folder / "file", most)) as spool:
+    request.max_content_length = max_bytes + (MAX_FIELDS + MAX_PARTS * CHUNK if request.mimetype == "multipart/form-data" else 0)
+    with closing(LimitedFile(folder / "file", max_bytes)) as target:
         try:
-            with _watched() as stream:
-                found = _multipart(stream, spool) if request.mimetype == "multipart/form-data" else _raw(stream, spool)
+            with _timed_stream() as stream:
+                received = _multipart(stream, target) if request.mimetype == "multipart/form-data" else _raw(stream, target)
                 if request.content_length is not None and stream.count < request.content_length:
-                    raise ClientDisconnected  # servers differ in whether they say so
+                    raise ClientDisconnected  # not every server raises this itself
         except RequestEntityTooLarge as error:
-            raise too_large(most) from error
+            raise too_large(max_bytes) from error
         except (HTTPException, OSError) as error:
             raise Denied(400, "broken_off", "The body ended before it was complete; send it again.") from error
-    if not spool.written:
+    if not target.written:
         raise Denied(400, "empty_file", "The file is empty.", "file")
-    return found
+    return received
 
 
-def too_large(most: int) -> Denied:
+def too_large(max_bytes: int) -> Denied:
     """The refusal of a body that is too large."""
-    said = f"The file is larger than {most // 2**20:,} MiB, the most that this server takes (CLUELINE_MAX_UPLOAD_MB). "
-    return Denied(413, "too_large", said + "Pack it, write it as Parquet, or have it imported on the command line.")
+    limit = f"The file is larger than {max_bytes // 2**20:,} MiB, the most that this server takes (CLUELINE_MAX_UPLOAD_MB). "
+    return Denied(413, "too_large", limit + "Pack it, write it as Parquet, or have it imported on the command line.")
 
 
-def _raw(stream: IO[bytes], spool: _Spool) -> Received:
+def _raw(stream: PacedStream, target: LimitedFile) -> Received:
     while chunk := stream.read(CHUNK):
-        spool.write(chunk)
-    return Received(spool.path, None)
+        target.write(chunk)
+    return Received(target.path, None)
 
 
-def _multipart(stream: IO[bytes], spool: _Spool) -> Received:
+def _multipart(stream: PacedStream, target: LimitedFile) -> Received:
     boundary = request.mimetype_params.get("boundary", "")
     if not boundary or not boundary.isascii() or len(boundary) > 200:
         raise Denied(400, "bad_form", "The form states no boundary between its parts.")
-    opened: list[str | None] = []
+    names: list[str | None] = []
 
-    def one_file(**of: Any) -> Any:  # werkzeug names what it says of a part
-        opened.append(of["filename"])
-        if len(opened) > 1:
+    def open_file(**part: Any) -> LimitedFile:
+        names.append(part["filename"])
+        if len(names) > 1:
             raise Denied(400, "several_files", "One file at a time.", "file")
-        return spool
+        return target
 
     parser = MultiPartParser(
-        one_file,  # type: ignore[arg-type]
-        max_form_memory_size=FIELDS_SIZE,
+        open_file,  # type: ignore[arg-type]
+        max_form_memory_size=MAX_FIELDS,
         buffer_size=CHUNK,
-        max_form_parts=PARTS,
+        max_form_parts=MAX_PARTS,
     )
     try:
-        form, files = parser.parse(stream, boundary.encode("ascii"), request.content_length)
+        form, files = parser.parse(cast("IO[bytes]", stream), boundary.encode("ascii"), request.content_length)
     except ValueError as error:
         raise Denied(400, "bad_form", f"The form cannot be read: {error}") from error
-    strange = [name for name in files if name != "file"]
-    if "file" not in files or strange:
-        what = f"the field {strange[0][:100]!r}" if strange else "no field"
-        raise Denied(400, "no_file", f"The file belongs into the field `file`; {what} has one (curl: -F file=@FILE).", "file")
-    return Received(spool.path, clean_name(opened[0]), list(form.items(multi=True)))
+    others = [name for name in files if name != "file"]
+    if "file" not in files or others:
+        where = f"the field {others[0][:100]!r}" if others else "no field"
+        raise Denied(400, "no_file", f"The file belongs into the field `file`; {where} has one (curl: -F file=@FILE).", "file")
+    return Received(target.path, clean_name(names[0]), list(form.items(multi=True)))
 
 
 def clean_name(name: str | None) -> str | None:
-    """What a file is called, without folders and without what no name should have: it is shown, never opened."""
+    """A file name to show, without folders and control characters; None if nothing is left. It is never opened.
+
+    >>> clean_name("../../answers.csv")
+    'answers.csv'
+    """
     last = re.split(r"[/\\]", name or "")[-1]
-    shown = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip()
-    return shown[-LONGEST_NAME:] or None
+    printable = "".join(c for c in last if unicodedata.category(c)[0] != "C").strip()
+    return printable[-MAX_NAME:] or None
 
 
-class _Spool:
-    """A file that refuses to grow beyond a size."""
+class LimitedFile:
+    """A new file that refuses to grow beyond a size.
 
-    def __init__(self, path: Path, most: int) -> None:
+    Attributes:
+        written: bytes so far.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
         self.written = 0
-        self._most = most
+        self._max_bytes = max_bytes
         self._file = path.open("wb")
 
     def write(self, chunk: bytes) -> int:
-        """Append."""
+        """Append a chunk.
+
+        Raises:
+            RequestEntityTooLarge: the file would be too large.
+            StoreError: the disk refuses it.
+        """
         self.written += len(chunk)
-        if self.written > self._most:
+        if self.written > self._max_bytes:
             raise RequestEntityTooLarge
         try:
             return self._file.write(chunk)
         except OSError as error:
             raise StoreError(f"the upload cannot be written to {self.path.parent}: {error}") from error
 
-    def seek(self, place: int) -> int:
-        """Werkzeug rewinds what it has written; nobody reads this one."""
-        return place
+    def seek(self, position: int) -> int:
+        """Do nothing: werkzeug rewinds a file for its reader, and nobody reads this object."""
+        return position
 
     def close(self) -> None:
-        """Write it out."""
+        """Flush the file to the disk. Raises ``StoreError``."""
         try:
             self._file.close()
         except OSError as error:
             raise StoreError(f"the upload cannot be written to {self.path.parent}: {error}") from error
 
 
-class _Paced:
-    """A stream that remembers when it last gave something; small pieces, for a large one blocks until it is full."""
+class PacedStream:
+    """A stream that is read in small chunks, since a large read blocks until all of it is there.
+
+    Attributes:
+        count: bytes read.
+        last: when the last read ended.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self.count = 0  # bytes
+        self.count = 0
         self.last = time.monotonic()
 
     def read(self, size: int = CHUNK) -> bytes:
-        """At most CHUNK bytes."""
+        """Read at most ``CHUNK`` bytes."""
         chunk = self._stream.read(min(size, CHUNK) if size > 0 else CHUNK)
         self.last = time.monotonic()
         self.count += len(chunk)
@@ -178,39 +207,46 @@ class _Paced:
 
 
 @contextmanager
-def _watched() -> Iterator[Any]:
-    """The body of this request; whoever sends it too slowly is cut off."""
-    paced = _Paced(request.stream)
-    with patient(lambda: paced.last + PATIENCE) as late:
+def _timed_stream() -> Iterator[PacedStream]:
+    """The body of this request. A client that sends it too slowly is cut off."""
+    stream = PacedStream(request.stream)
+    with time_limit(lambda: stream.last + CHUNK_TIMEOUT) as expired:
         try:
-            yield paced
+            yield stream
         except (HTTPException, OSError, Denied):
-            if late.is_set():
-                raise Denied(408, "too_slow", f"Less than {CHUNK:,} bytes came within {PATIENCE:g} seconds.") from None
+            if expired.is_set():
+                raise Denied(408, "too_slow", f"Less than {CHUNK:,} bytes came within {CHUNK_TIMEOUT:g} seconds.") from None
             raise
 
 
 @contextmanager
-def patient(until: Any) -> Iterator[threading.Event]:
-    """Stop listening to the client of this request at the time that ``until`` gives, which may move; the event: we did."""
+def time_limit(deadline: Callable[[], float]) -> Iterator[threading.Event]:
+    """Stop reading from the client of this request when a deadline passes.
+
+    Args:
+        deadline: gives the time of ``time.monotonic`` at which to stop; it may move.
+
+    Yields:
+        An event that is set when the deadline has passed.
+    """
     connection: socket.socket | None = request.environ.get("gunicorn.socket")
-    late, done = threading.Event(), threading.Event()
+    expired, done = threading.Event(), threading.Event()
     if connection is None:  # a test client, which has no network to wait for
-        yield late
+        yield expired
         return
 
     def watch() -> None:
         while not done.wait(1.0):
-            if time.monotonic() > until():
-                late.set()
-                # What waits for the rest then finds the end of the body; the answer still goes out.
+            if time.monotonic() > deadline():
+                expired.set()
+                # The reading thread then finds the end of the body; the answer can still be sent.
                 connection.shutdown(socket.SHUT_RD)
                 return
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield late
+        yield expired
     finally:
         done.set()
         watcher.join()

@@ -222,7 +222,8 @@ def run_in_subprocess(job: ImportJob, folder: Path) -> ImportOutcome:
             raise
     if process.returncode != 0:
         raise ChildProcessError(process.returncode)
-    return msgspec.json.decode(output, type=ImportOutcome)
+    outcome: ImportOutcome = msgspec.json.decode(output, type=ImportOutcome)
+    return outcome
 
 
 def _lower_priority() -> None:

@@ -212,7 +212,7 @@ def write_released(path):
     return path
 
 
-def test_an_import_into_an_empty_store_brings_the_bundled_datasets(cli, tmp_path):
+def test_an_empty_store_gets_the_bundled_datasets_first(cli, tmp_path):
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), "--dataset", "released", "--title", "Released", store=store)
     assert done.returncode == 0, done.stderr
@@ -225,7 +225,7 @@ def test_an_import_into_an_empty_store_brings_the_bundled_datasets(cli, tmp_path
     ]
 
 
-def test_questions_of_the_lifeeval_release_go_into_an_empty_store_as_they_are(cli, tmp_path):
+def test_lifeeval_as_released_goes_into_an_empty_store(cli, tmp_path):
     """Their own dataset is the bundled one, whose wording is not theirs: this must be said or done, and not leave half of it."""
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), store=store)

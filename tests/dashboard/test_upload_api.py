@@ -345,7 +345,7 @@ def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
 
 def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
     monkeypatch.setattr(
-        body._Spool, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
+        body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
     )
     assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
 

@@ -125,7 +125,7 @@ def test_a_scratch_disk_that_is_full(disk, copied, tmp_path, monkeypatch):
 
 
 @pytest.mark.soak
-def test_a_server_whose_disk_is_full_says_so_and_answers_readers(disk, seeded, tmp_path):
+def test_a_server_with_a_full_disk_still_answers_readers(disk, seeded, tmp_path):
     store = shutil.copytree(seeded, disk / "store")
     token = run_cli("token", "create", "lab", store=store).stdout.strip()
     served = start_server(store, tmp_path / "log", workers=1)

@@ -79,7 +79,7 @@ def test_several_runs_and_files_stand_side_by_side(cli, copied, answers):
     assert [row["metrics"]["brier"]["rank"] for row in said["rows"]] == [1.5, 1.5, 3]
 
 
-def test_another_format_with_rows_that_the_model_failed_to_answer(cli, copied, answers):
+def test_skipped_rows_of_another_format_are_counted(cli, copied, answers):
     path = answers("80,0.5,1", "none,0.5,2", "70,2,3", header="Answer,Confidence,Question ID")
     said = scored(cli, copied, path, "--model", "m")
     (one,) = said["runs"]

@@ -53,8 +53,8 @@ def test_without_a_right_token_nobody_writes(standing, method, path):
     answer = attempt(standing, method, path, 401)
     assert answer.headers["WWW-Authenticate"].startswith("Bearer") and answer.json["error"]["code"] == "no_token"
     wrong = ["Bearer x", "Bearer", "Bearer  ", right[:-1], right + "x", right.replace("Bearer", "Basic"), "x"]
-    for said in wrong:
-        answer = attempt(standing, method, path, 401, {"Authorization": said})
+    for header in wrong:
+        answer = attempt(standing, method, path, 401, {"Authorization": header})
         assert answer.headers["WWW-Authenticate"].startswith("Bearer") and answer.json["error"]["code"] == "wrong_token"
     answer = attempt(standing, method, path, 403, {"Authorization": f"Bearer {revoked}"})
     assert answer.json["error"]["code"] == "revoked_token"
@@ -108,8 +108,8 @@ def test_without_tokens_pages_of_other_sites_may_not_write(open_client, method, 
 def test_without_tokens_our_own_pages_and_programs_may(open_client):
     for name, headers in {"curl": {}, "page": {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}}.items():
         open_client.auth = {}
-        said = post(open_client, ROW, 201, f"dataset=pyramid&model={name}", headers=headers)
-        assert open_client.client.get(f"{ADDRESS}/{said['runs'][0]['run']}").json["imported_by"] == "open"
+        result = post(open_client, ROW, 201, f"dataset=pyramid&model={name}", headers=headers)
+        assert open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["imported_by"] == "open"
 
 
 HOSTS = [
@@ -173,8 +173,8 @@ def test_a_file_name_is_only_a_name(open_client):
     before = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
     for index, name in enumerate(NAMES):
         form = {"file": (io.BytesIO(ROW), name), "dataset": "pyramid", "model": f"n{index}"}
-        said = post(open_client, form, 201, "")
-        kept = open_client.client.get(f"{ADDRESS}/{said['runs'][0]['run']}").json["file_name"]
+        result = post(open_client, form, 201, "")
+        kept = open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["file_name"]
         assert "/" not in kept and "\\" not in kept and "\x00" not in kept and len(kept) <= 200 and kept.isprintable()
     after = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
     assert {path.name for path in after - before if not re.match(r"gen-|incoming|LOCK|CURRENT", path.name)} == set()
@@ -213,10 +213,10 @@ def test_a_hostile_file_is_refused_with_a_reason(copied, case):
     upload = upload_client(copied, max_upload_mb=1)
     content, reason = FILES[case]
     version = upload.service.store.version()
-    said = post(upload, content[: 2**20], 422)["error"]
+    result = post(upload, content[: 2**20], 422)["error"]
     assert upload.service.store.version() == version
-    assert any(reason in row["reason"] for row in said["rows"]), said
-    assert not any(str(copied) in row["reason"] or "clueline-scratch" in row["reason"] for row in said["rows"])
+    assert any(reason in row["reason"] for row in result["rows"]), result
+    assert not any(str(copied) in row["reason"] or "clueline-scratch" in row["reason"] for row in result["rows"])
 
 
 def test_what_looks_like_a_page_goes_out_as_a_file(open_client):
@@ -226,20 +226,20 @@ def test_what_looks_like_a_page_goes_out_as_a_file(open_client):
     rows += [{"question_id": "lit-02", "clue": clue, "guess": guess, "confidence": 0.5} for clue, guess in enumerate(guesses[5:])]
     open_client.auth = {}
     content = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    said = post(open_client, content, 201, "dataset=pyramid&model=<b>page</b>&filename=<img src=x>.jsonl".replace(" ", "%20"))
-    run = said["runs"][0]["run"]
+    result = post(open_client, content, 201, "dataset=pyramid&model=<b>page</b>&filename=<img src=x>.jsonl".replace(" ", "%20"))
+    run = result["runs"][0]["run"]
     for form, kind in (("csv", "text/csv"), ("jsonl", "application/x-ndjson"), ("parquet", "application/")):
         answer = open_client.client.get(f"{ADDRESS}/{run}/responses.{form}")
         assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
         assert not set(answer.headers["Content-Disposition"]) & set("<>\r\n/")
         assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.mimetype.startswith(kind)
         if form == "csv":
-            found = [row["guess"] for row in csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))]
+            texts = [row["guess"] for row in csv.DictReader(io.StringIO(answer.get_data(as_text=True), newline=""))]
         elif form == "jsonl":
-            found = [json.loads(line)["guess"] for line in answer.get_data(as_text=True).splitlines()]
+            texts = [json.loads(line)["guess"] for line in answer.get_data(as_text=True).splitlines()]
         else:
-            found = pl.read_parquet(io.BytesIO(answer.data))["guess"].to_list()
-        assert found == guesses
+            texts = pl.read_parquet(io.BytesIO(answer.data))["guess"].to_list()
+        assert texts == guesses
     for path in (f"{ADDRESS}/{run}", ADDRESS, "/api/v1/questions/pyramid/lit-01"):
         answer = open_client.client.get(path)
         assert answer.mimetype == "application/json" and answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -314,9 +314,9 @@ def test_oversized_headers_are_refused(network):
 def test_a_refused_body_does_not_hold_anybody_up(network):
     """A large body without a token: the answer comes, and others are answered meanwhile."""
     place = urlsplit(network.address)
-    with socket.create_connection((place.hostname, place.port), timeout=60) as held:
-        held.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nquestion_id")
-        assert held.recv(100).startswith(b"HTTP/1.1 401")
+    with socket.create_connection((place.hostname, place.port), timeout=60) as sock:
+        sock.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nquestion_id")
+        assert sock.recv(100).startswith(b"HTTP/1.1 401")
         connection = connect(network)
         connection.request("GET", "/healthz")
         assert connection.getresponse().status == 200
@@ -329,10 +329,10 @@ def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
         "POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {network.token}\r\nContent-Length: 1000\r\n\r\n"
     ).encode() + ROW
-    held = [socket.create_connection((place.hostname, place.port), timeout=60) for _ in range(10)]
+    sockets = [socket.create_connection((place.hostname, place.port), timeout=60) for _ in range(10)]
     try:
-        for one in held:
-            one.sendall(start)
+        for sock in sockets:
+            sock.sendall(start)
         time.sleep(1)
         began = time.monotonic()
         connection = connect(network)
@@ -340,19 +340,19 @@ def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
         runs = json.load(connection.getresponse())["runs"]
         assert time.monotonic() - began < 20 and not [run for run in runs if run["model"] == "slow"]
         busy = 0
-        for one in held:
-            one.settimeout(1)
+        for sock in sockets:
+            sock.settimeout(1)
             try:
-                busy += one.recv(100).startswith(b"HTTP/1.1 503")
+                busy += sock.recv(100).startswith(b"HTTP/1.1 503")
             except TimeoutError:
                 continue
         assert busy >= 4  # two workers take three each
-        for one in held:
-            one.shutdown(socket.SHUT_WR)  # and then breaks off
+        for sock in sockets:
+            sock.shutdown(socket.SHUT_WR)  # and then breaks off
         time.sleep(2)
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     connection = connect(network)
     connection.request("GET", "/api/v1/runs")
     assert not [run for run in json.load(connection.getresponse())["runs"] if run["model"] == "slow"]

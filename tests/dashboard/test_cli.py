@@ -82,12 +82,12 @@ def test_a_bad_file_is_refused_with_every_bad_row(cli, copied, responses):
     assert done.returncode == 1
     assert done.stdout == ""
     assert "nothing was imported" in done.stderr
-    said = done.stderr.splitlines()
+    lines = done.stderr.splitlines()
     missing = []
     for line, (_, column, value) in enumerate(BAD_ROWS, start=3):
         place = f"answers.csv, line {line}, column {column}" + (f", value {value!r}" if value else "")
-        told = [one for one in said if one.startswith(place)]
-        if not any(one.removeprefix(place).strip(": ") for one in told):
+        matches = [text for text in lines if text.startswith(place)]
+        if not any(text.removeprefix(place).strip(": ") for text in matches):
             missing.append(place)
     assert not missing, done.stderr
     assert content(copied) == before
@@ -126,7 +126,7 @@ def test_several_files_are_imported_together_or_not_at_all(cli, copied, response
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda path: None, "missing.csv"),
         (lambda path: path.write_bytes(b""), "empty"),
@@ -137,12 +137,12 @@ def test_several_files_are_imported_together_or_not_at_all(cli, copied, response
         (lambda path: path.write_bytes(b"PK\x03\x04garbage"), "zip"),
     ],
 )
-def test_a_hopeless_file_is_refused_in_words(cli, copied, tmp_path, make, said):
+def test_a_hopeless_file_is_refused_in_words(cli, copied, tmp_path, make, message):
     path = tmp_path / "missing.csv"
     make(path)
     done = cli("import", path, store=copied)
     assert done.returncode == 1
-    assert "missing.csv" in done.stderr and said in done.stderr
+    assert "missing.csv" in done.stderr and message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -302,8 +302,8 @@ def test_a_server_ends_at_once_and_quietly(served, ended_by):
         os.kill(served.process.pid, signal.SIGTERM)
     served.process.wait(30)
     took = time.monotonic() - start
-    said = served.log.read_text()
-    assert "SIG" not in said and "terminate called" not in said and "Traceback" not in said, said
+    log = served.log.read_text()
+    assert "SIG" not in log and "terminate called" not in log and "Traceback" not in log, log
     assert took < 8
 
 

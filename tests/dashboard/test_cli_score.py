@@ -35,29 +35,29 @@ def scored(cli, store, *arguments):
 def test_it_says_what_the_leaderboard_will_say(cli, copied, answers):
     path = answers(*ROWS)
     before = content(copied)
-    said = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2")
+    result = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2")
     assert content(copied) == before
-    assert not misshapen(said, LEADERBOARD)
-    (one,) = said["runs"]
+    assert not misshapen(result, LEADERBOARD)
+    (run,) = result["runs"]
     assert cli("import", path, *WHERE, store=copied).returncode == 0
     client = create_app(Settings(store=str(copied), workers=1)).test_client()
-    query = f"dataset=pyramid&run={one['run']}&binning=mass2&human=survival&beta=2"
+    query = f"dataset=pyramid&run={run['run']}&binning=mass2&human=survival&beta=2"
     board = client.get(f"/api/v1/leaderboard?{query}").json
-    assert {key: said[key] for key in board} == board | {"data_version": said["data_version"]}
-    assert set(said) == {*board, "runs", "warnings", "repaired"}
-    assert said["data_version"] != board["data_version"]
-    facts = client.get(f"/api/v1/runs/{one['run']}").json
-    assert {key: one[key] for key in one if key != "stored"} == {key: facts[key] for key in one if key != "stored"}
-    assert (one["items"], one["questions"], one["missing_questions"], one["stored"]) == (4, 2, 58, False)
+    assert {key: result[key] for key in board} == board | {"data_version": result["data_version"]}
+    assert set(result) == {*board, "runs", "warnings", "repaired"}
+    assert result["data_version"] != board["data_version"]
+    facts = client.get(f"/api/v1/runs/{run['run']}").json
+    assert {key: run[key] for key in run if key != "stored"} == {key: facts[key] for key in run if key != "stored"}
+    assert (run["items"], run["questions"], run["missing_questions"], run["stored"]) == (4, 2, 58, False)
     again = scored(cli, copied, path, *WHERE)
-    assert again["runs"] == [one | {"stored": True}]
-    assert again["rows"] == client.get(f"/api/v1/leaderboard?dataset=pyramid&run={one['run']}").json["rows"]
+    assert again["runs"] == [run | {"stored": True}]
+    assert again["rows"] == client.get(f"/api/v1/leaderboard?dataset=pyramid&run={run['run']}").json["rows"]
 
 
 def test_a_figure_by_hand(cli, copied, answers):
     """Wrong at 0.25, right at 0.75 and 1, no answer at 0."""
-    said = scored(cli, copied, answers(*ROWS), *WHERE, "--metrics", "brier,accuracy,mean_confidence,macro_ce")
-    (row,) = said["rows"]
+    result = scored(cli, copied, answers(*ROWS), *WHERE, "--metrics", "brier,accuracy,mean_confidence,macro_ce")
+    (row,) = result["rows"]
     values = {key: cell["value"] for key, cell in row["metrics"].items()}
     assert list(values) == ["brier", "accuracy", "mean_confidence", "macro_ce"]
     assert values["brier"] == pytest.approx((0.25**2 + 0.25**2 + 0 + 0) / 4, abs=1e-15)
@@ -73,28 +73,28 @@ def test_a_figure_by_hand(cli, copied, answers):
 def test_several_runs_and_files_stand_side_by_side(cli, copied, answers):
     header = f"{HEADER},model,elicitation"
     two = answers(*(f"{row},{model},v" for model in "AB" for row in ROWS), header=header, name="two.csv")
-    one = answers(*(f"{row.replace('0.75', '0.1')},C,v" for row in ROWS), header=header, name="one.csv")
-    said = scored(cli, copied, two, one, "--dataset", "pyramid", "--metrics", "brier")
-    assert [row["model"] for row in said["rows"]] == [run["model"] for run in said["runs"]] == ["A", "B", "C"]
-    assert [row["metrics"]["brier"]["rank"] for row in said["rows"]] == [1.5, 1.5, 3]
+    single = answers(*(f"{row.replace('0.75', '0.1')},C,v" for row in ROWS), header=header, name="one.csv")
+    result = scored(cli, copied, two, single, "--dataset", "pyramid", "--metrics", "brier")
+    assert [row["model"] for row in result["rows"]] == [run["model"] for run in result["runs"]] == ["A", "B", "C"]
+    assert [row["metrics"]["brier"]["rank"] for row in result["rows"]] == [1.5, 1.5, 3]
 
 
 def test_skipped_rows_of_another_format_are_counted(cli, copied, answers):
     path = answers("80,0.5,1", "none,0.5,2", "70,2,3", header="Answer,Confidence,Question ID")
-    said = scored(cli, copied, path, "--model", "m")
-    (one,) = said["runs"]
-    assert one["skipped"] == {"answer is not a number": 1, "confidence outside [0, 1]": 1}
-    assert (one["items"], one["missing_questions"]) == (1, 807)
-    assert said["selection"]["dataset"] == ["lifeeval"]
-    calscore = said["rows"][0]["metrics"]["calscore"]
+    result = scored(cli, copied, path, "--model", "m")
+    (run,) = result["runs"]
+    assert run["skipped"] == {"answer is not a number": 1, "confidence outside [0, 1]": 1}
+    assert (run["items"], run["missing_questions"]) == (1, 807)
+    assert result["selection"]["dataset"] == ["lifeeval"]
+    calscore = result["rows"][0]["metrics"]["calscore"]
     assert calscore["value"] is None and "human" in calscore["missing"]
 
 
 def test_percent_and_warnings(cli, copied, answers):
     path = answers('lit-01,0,x,"{""x"": 3, ""y"": 1}",', "lit-01,1,y,,75", header="question_id,clue,guess,options,confidence")
-    said = scored(cli, copied, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
-    assert said["rows"][0]["metrics"]["mean_confidence"]["value"] == 0.75
-    assert said["warnings"] == ["1 distributions in `options` did not sum to 1 and were normalised"]
+    result = scored(cli, copied, path, *WHERE, "--confidence-scale", "percent", "--metrics", "mean_confidence")
+    assert result["rows"][0]["metrics"]["mean_confidence"]["value"] == 0.75
+    assert result["warnings"] == ["1 distributions in `options` did not sum to 1 and were normalised"]
 
 
 def test_a_table_to_read(cli, copied, answers):
@@ -118,21 +118,21 @@ def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--model", "m"], "--dataset"),
         (["--dataset", "pyramid"], "--model"),
         (["--dataset", "nowhere", "--model", "m"], "there is no dataset 'nowhere'"),
     ],
 )
-def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, said):
+def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, message):
     done = cli("score", answers(*ROWS), *arguments, "--json", store=copied)
     assert (done.returncode, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--metrics", "beauty"], "There is no metric 'beauty'"),
         (["--binning", "width7"], "There is no binning 'width7'"),
@@ -143,10 +143,10 @@ def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, said):
         (["--replace"], "No such option"),
     ],
 )
-def test_usage_errors_exit_2(cli, copied, answers, arguments, said):
+def test_usage_errors_exit_2(cli, copied, answers, arguments, message):
     done = cli("score", answers(*ROWS), *WHERE, *arguments, store=copied)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr and "Usage:" in done.stderr
+    assert message in done.stderr and "Usage:" in done.stderr
 
 
 def test_no_files_is_a_usage_error(cli, copied):

@@ -53,8 +53,8 @@ def test_a_restored_store_is_as_it_was(cli, copied, tmp_path):
     assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
     add_run(store, tmp_path, "later")
     assert len(app.test_client().get("/api/v1/leaderboard?dataset=pyramid").json["rows"]) == len(board["rows"]) + 1
-    asked = cli("restore", tmp_path / "saved", store=copied)  # nobody answers
-    assert asked.returncode == 1 and "holds 3 datasets, 20 runs" in asked.stdout
+    prompted = cli("restore", tmp_path / "saved", store=copied)  # nobody answers
+    assert prompted.returncode == 1 and "holds 3 datasets, 20 runs" in prompted.stdout
     assert len(store.snapshot().rows("select 1 from runs")) == 20
     done = cli("restore", tmp_path / "saved", "--yes", store=copied)
     assert done.returncode == 0, done.stderr
@@ -174,8 +174,8 @@ def test_a_lost_pointer_costs_no_data(cli, copied):
         assert done.returncode == 1
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
         assert content(copied) == left
-    asked = cli("repair", store=copied)  # nobody answers
-    assert asked.returncode == 1 and "gen-000001.duckdb" in asked.stdout and "whole: 3 datasets" in asked.stdout
+    prompted = cli("repair", store=copied)  # nobody answers
+    assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
     assert content(copied) == left
     done = cli("repair", "--yes", store=copied)
     assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout

@@ -149,7 +149,7 @@ def of_selection(snapshot: Snapshot, selection: Selection) -> Counted:
 
 def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
     """A run of the dataset Pyramid leaves answers about the others as they are, and true of the new version."""
-    names = [one.dataset for one in fresh.service.datasets()]
+    names = [row.dataset for row in fresh.service.datasets()]
     assert names == ["lifeeval", "pyramid", "tone"]
     chosen = {name: read_selection([("dataset", name)], fresh.service.facets) for name in names}
     for name in names:
@@ -168,7 +168,7 @@ def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
         after = fresh.client.get(f"/api/v1/leaderboard?dataset={name}").json
         assert after.pop("data_version") == version != board[name].pop("data_version")
         assert (after == board[name]) == (name != "pyramid")
-    assert [one.runs for one in fresh.service.datasets()] == [len(board[name]["rows"]) + (name == "pyramid") for name in names]
+    assert [row.runs for row in fresh.service.datasets()] == [len(board[name]["rows"]) + (name == "pyramid") for name in names]
 
 
 def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
@@ -182,7 +182,7 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
         client, mine = fresh.app.test_client(), []
         while not done.is_set():
             version = client.get("/readyz").json["data_version"]
-            names = [one["dataset"] for one in client.get("/api/v1/datasets").json["datasets"]]
+            names = [row["dataset"] for row in client.get("/api/v1/datasets").json["datasets"]]
             mine.append((version, "late" in names, client.get("/api/v1/leaderboard?dataset=late").status_code))
         seen.append(mine)
 
@@ -195,7 +195,7 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
         # Acknowledged: from here on, nobody may get the old answers.
         after = fresh.service.store.version()
         assert after != before
-        assert "late" in [one["dataset"] for one in fresh.client.get("/api/v1/datasets").json["datasets"]]
+        assert "late" in [row["dataset"] for row in fresh.client.get("/api/v1/datasets").json["datasets"]]
         assert fresh.client.get("/api/v1/leaderboard?dataset=late").json["data_version"] == after
         time.sleep(0.3)
     finally:

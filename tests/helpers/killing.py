@@ -37,22 +37,22 @@ def rows(name):
 
 def descendants(pid):
     """Processes below one, nearest first."""
-    found = []
+    pids = []
     for thread in Path(f"/proc/{pid}/task").glob("*"):  # a child is listed with the thread that made it
         with suppress(OSError):
             for child in (thread / "children").read_text().split():
-                found += [int(child), *descendants(int(child))]
-    return found
+                pids += [int(child), *descendants(int(child))]
+    return pids
 
 
 def importers(pid):
     """Processes below one that read uploads."""
-    found = []
+    pids = []
     for child in descendants(pid):
         with suppress(OSError):
             if b"dashboard.uploads.import_process" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-    return found
+                pids.append(child)
+    return pids
 
 
 def kill(*pids):
@@ -63,7 +63,7 @@ def kill(*pids):
 
 @dataclass
 class Siege:
-    """One store, who writes to it, and what they were told."""
+    """One store, who writes to it, and what was acknowledged."""
 
     store: Path
     folder: Path  # for logs and files
@@ -71,7 +71,7 @@ class Siege:
     token: str = ""
     served: object = None
     sent: list = field(default_factory=list)  # names of all runs that were sent
-    told: dict = field(default_factory=dict)  # name -> run id, of those that were acknowledged
+    acknowledged: dict = field(default_factory=dict)  # name -> run id, of those that were acknowledged
     kills: Counter = field(default_factory=Counter)
     slowest: float = 0.0  # seconds in which the store opened
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -116,7 +116,7 @@ class Siege:
             request = urllib.request.Request(address, content(name).encode(), {"Authorization": f"Bearer {self.token}"})
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
-                    self.told[name] = json.load(answer)["runs"][0]["run"]
+                    self.acknowledged[name] = json.load(answer)["runs"][0]["run"]
             except (OSError, urllib.error.HTTPError, json.JSONDecodeError, ValueError):
                 self._stop.wait(0.05)
 
@@ -134,12 +134,12 @@ class Siege:
     def kill_importer(self):
         """The process that reads an upload, at some point of its life."""
         until = time.monotonic() + 5
-        while not (found := importers(self.served.process.pid)) and time.monotonic() < until:
+        while not (pids := importers(self.served.process.pid)) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(self.chance.uniform(0.0, 1.2))
-        found = importers(self.served.process.pid) or found
-        if found:
-            kill(self.chance.choice(found))
+        pids = importers(self.served.process.pid) or pids
+        if pids:
+            kill(self.chance.choice(pids))
             self.kills["the process of an upload"] += 1
 
     def kill_server(self):
@@ -180,27 +180,27 @@ class Siege:
         said = process.communicate()[0].decode()
         self.kills["the import command"] += 1
         if process.returncode == 0:
-            self.told[name] = re.search(r"run ([0-9a-f]{16})", said)[1]
+            self.acknowledged[name] = re.search(r"run ([0-9a-f]{16})", said)[1]
 
     # -- what must be true
 
     def check(self):
         """The store opens at once; what was acknowledged is there, and whatever is there is whole."""
-        told = dict(self.told)
+        acknowledged = dict(self.acknowledged)
         began = time.monotonic()
         store = open_store(self.store, threads=1)
         snapshot = store.snapshot()
         stored = dict(snapshot.rows("select model, run from runs where model like 'run %'"))
         self.slowest = max(self.slowest, time.monotonic() - began)
         assert self.slowest < OPENS
-        assert {name: run for name, run in told.items() if stored.get(name) != run} == {}, "acknowledged runs are lost"
+        assert {name: run for name, run in acknowledged.items() if stored.get(name) != run} == {}, "acknowledged runs are lost"
         assert set(stored) <= set(self.sent)
-        found = {}
+        answers = {}
         for name, *answer in snapshot.rows(
             "select model, clue, guess, confidence from responses join runs using (run) where model like 'run %' order by 1, 2"
         ):
-            found.setdefault(name, []).append(tuple(answer))
-        broken = {name for name in set(stored) | set(found) if found.get(name) != rows(name)}
+            answers.setdefault(name, []).append(tuple(answer))
+        broken = {name for name in set(stored) | set(answers) if answers.get(name) != rows(name)}
         assert broken == set(), "runs that are not whole"
         assert snapshot.rows("select count(*) from responses where run not in (select run from runs)") == [(0,)]
         store.close()
@@ -210,10 +210,10 @@ class Siege:
         """The next upload and the next import work, and nothing is left of those that were killed."""
         time.sleep(scratch_folders.GRACE + 1)
         self.start(senders=1)
-        until, before = time.monotonic() + 60, len(self.told)
-        while len(self.told) == before and time.monotonic() < until:
+        until, before = time.monotonic() + 60, len(self.acknowledged)
+        while len(self.acknowledged) == before and time.monotonic() < until:
             time.sleep(0.1)
-        assert len(self.told) > before, "no upload came through any more"
+        assert len(self.acknowledged) > before, "no upload came through any more"
         self.stop()
         name = self._name()
         path = self.folder / "last.csv"
@@ -228,7 +228,7 @@ class Siege:
             timeout=120,
         )
         assert done.returncode == 0, done.stderr
-        self.told[name] = re.search(r"run ([0-9a-f]{16})", done.stdout)[1]
+        self.acknowledged[name] = re.search(r"run ([0-9a-f]{16})", done.stdout)[1]
         whole = self.check()
         assert list(self.temporary.iterdir()) == []
         assert list((self.store / "incoming").iterdir()) == []

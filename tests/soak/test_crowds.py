@@ -30,7 +30,7 @@ def network(seeded, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def sockets():
+def open_files():
     """As many open files as this takes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MANY + 500
@@ -59,12 +59,12 @@ def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None, pat
 
 def test_a_thousand_connections_that_say_nothing(network):
     """They hold no thread: gunicorn waits for all of them at once."""
-    held = [socket.create_connection(place(network), timeout=60) for _ in range(MANY)]
+    sockets = [socket.create_connection(place(network), timeout=60) for _ in range(MANY)]
     try:
         meanwhile = [ask(network) for _ in range(5)]
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     after = ask(network)
     assert [status for status, _ in [*meanwhile, after]] == [200] * 6
     slowest = max(seconds for _, seconds in meanwhile)
@@ -94,15 +94,15 @@ def test_a_thousand_readers_at_once(network):
 @pytest.mark.soak
 def test_headers_that_do_not_end_hold_nobody_up_for_long(network):
     """More of them than there are threads."""
-    held = [socket.create_connection(place(network), timeout=60) for _ in range(30)]
+    sockets = [socket.create_connection(place(network), timeout=60) for _ in range(30)]
     try:
-        for one in held:
-            one.sendall(b"GET / HTTP/1.1\r\nX-")
+        for sock in sockets:
+            sock.sendall(b"GET / HTTP/1.1\r\nX-")
         time.sleep(0.5)
         status, seconds = ask(network, patience=60)
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     assert status == 200 and seconds < 40
     note("headers", [("an answer while 30 connections do not end their headers", f"{seconds:.1f} s")])
 
@@ -110,17 +110,17 @@ def test_headers_that_do_not_end_hold_nobody_up_for_long(network):
 def test_a_thousand_connections_each_with_a_request(network):
     """All sent before one is read, and none closed by us before all are answered."""
     request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    held = [socket.create_connection(place(network), timeout=120) for _ in range(MANY)]
+    sockets = [socket.create_connection(place(network), timeout=120) for _ in range(MANY)]
     try:
         began = time.monotonic()
-        for one in held:
-            one.sendall(request)
+        for sock in sockets:
+            sock.sendall(request)
         status, seconds = ask(network)
-        statuses = [one.recv(200)[9:12] for one in held]
+        statuses = [sock.recv(200)[9:12] for sock in sockets]
         lasted = time.monotonic() - began
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     assert status == 200 and statuses == [b"200"] * MANY
     note("crowd", [(f"{MANY:,} connections with a request each, until all are answered", f"{lasted:.1f} s"),
                    ("somebody else's answer meanwhile", f"{seconds:.2f} s")])  # fmt: skip
@@ -139,27 +139,27 @@ def test_readers_who_do_not_read_are_cut_off(network):
     runs.request("GET", "/api/v1/runs?dataset=pyramid")
     (run,) = (run["run"] for run in json.loads(runs.getresponse().read())["runs"] if run["model"] == "long")
     runs.close()
-    held = []
+    sockets = []
     try:
         # Two workers have eight threads each, but connections are not shared out evenly: until others wait, this shows nothing.
         since = time.monotonic()
-        while len(held) < 20 or not waits(network):
-            assert len(held) < 60, "nobody waits"
-            one = socket.socket()
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            one.settimeout(60)
-            one.connect(place(network))
-            one.sendall(f"GET /api/v1/runs/{run}/responses.csv HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            held.append(one)
+        while len(sockets) < 20 or not waits(network):
+            assert len(sockets) < 60, "nobody waits"
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(60)
+            sock.connect(place(network))
+            sock.sendall(f"GET /api/v1/runs/{run}/responses.csv HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            sockets.append(sock)
             since = time.monotonic()
         status, _ = ask(network, patience=300)
         seconds = time.monotonic() - since
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     assert status == 200
-    assert seconds < 30 * (-(-len(held) // 8) + 1)  # at worst, all of them lie before it in one worker, eight at a time
-    note("unread", [(f"an answer while {len(held)} connections do not read theirs", f"{seconds:.0f} s")])
+    assert seconds < 30 * (-(-len(sockets) // 8) + 1)  # at worst, all of them lie before it in one worker, eight at a time
+    note("unread", [(f"an answer while {len(sockets)} connections do not read theirs", f"{seconds:.0f} s")])
 
 
 def waits(network):
@@ -178,28 +178,28 @@ def test_bodies_that_trickle_are_cut_off(network):
     upload = f"POST /api/v1/runs?dataset=pyramid&model=slow HTTP/1.1\r\nHost: localhost\r\n{bearer}Content-Length: 100000\r\n\r\n"
     kind = "Content-Type: application/json\r\n"
     page = f"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: 9999\r\n\r\n"
-    held = [socket.create_connection(place(network), timeout=120) for _ in range(6)]
+    sockets = [socket.create_connection(place(network), timeout=120) for _ in range(6)]
     began = time.monotonic()
     ended: dict[int, tuple[float, bytes]] = {}
     slowest = 0.0
     try:
-        for index, one in enumerate(held):
-            one.sendall((upload if index < 4 else page).encode())
-            one.setblocking(False)
-        while len(ended) < len(held) and time.monotonic() - began < 150:
-            for index, one in enumerate(held):
+        for index, sock in enumerate(sockets):
+            sock.sendall((upload if index < 4 else page).encode())
+            sock.setblocking(False)
+        while len(ended) < len(sockets) and time.monotonic() - began < 150:
+            for index, sock in enumerate(sockets):
                 if index in ended:
                     continue
                 try:
-                    if said := one.recv(300):
-                        ended[index] = (time.monotonic() - began, said)
+                    if data := sock.recv(300):
+                        ended[index] = (time.monotonic() - began, data)
                         continue
                     ended[index] = (time.monotonic() - began, b"")
                     continue
                 except BlockingIOError:
                     pass
                 try:
-                    one.sendall(b"{")
+                    sock.sendall(b"{")
                 except OSError:
                     ended[index] = (time.monotonic() - began, b"")
             status, seconds = ask(network, "/healthz")
@@ -207,10 +207,10 @@ def test_bodies_that_trickle_are_cut_off(network):
             slowest = max(slowest, seconds)
             time.sleep(1)
     finally:
-        for one in held:
-            one.close()
+        for sock in sockets:
+            sock.close()
     assert slowest < PATIENT
-    assert len(ended) == len(held), "a trickle is waited for without end"
+    assert len(ended) == len(sockets), "a trickle is waited for without end"
     assert max(seconds for seconds, _ in ended.values()) < 120
     assert ask(network, "/api/v1/runs?dataset=pyramid&model=after", "POST", content("after").encode(),
                {"Authorization": f"Bearer {network.token}"})[0] == 201  # fmt: skip

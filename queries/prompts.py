@@ -19,15 +19,13 @@ def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
     clues have no texts of their own, the question's text comes with its last clue.
     """
     condition, parameters = selection.question_filter()
-    kept = "true"
-    if selection.revealed:
-        kept = "revealed between $s_from and $s_to"
-        parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
+    kept, values = selection.clue_filter("shown")
+    parameters |= values
     last = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})[0][0]
     for first in range(0, last + 1, AT_ONCE):
         yield snapshot.frame(
             f"""with shown as (
-                select q.position, q.question_id, c.clue, c.revealed,
+                select q.dataset, q.position, q.question_id, c.clue, c.revealed,
                     coalesce(string_agg(c.text, ' ') over (partition by q.question_id order by c.clue),
                         case when c.clue = q.clues - 1 then q.text end) as text
                 from questions q join clues c using (dataset, question_id)

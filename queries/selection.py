@@ -8,32 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic
 
 import msgspec
 
 from data.store.generations import Snapshot
+from queries.filters import ColumnFilter, Condition, Convention, Filter, Narrows, RangeFilter, RunFilter, SearchFilter
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameters import (
-    BadRequest,
-    Choice,
-    Fractions,
-    Group,
-    Kind,
-    NoParameters,
-    Number,
-    P,
-    Parameters,
-    Range,
-    Text,
-    allowed,
-    collect,
-    decode,
-)
-
-BINNINGS = ("width10", "width10+1", "mass15")
+from queries.parameters import BadRequest, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
 
 
 class Facets(msgspec.Struct, frozen=True):
@@ -47,9 +31,7 @@ class Facets(msgspec.Struct, frozen=True):
     questions: int
     human_teams: int
     longest: int  # clues of its longest question
-    categories: tuple[str, ...]
-    subcategories: tuple[str, ...]
-    radii: tuple[int, ...]
+    values: dict[str, tuple[str | int, ...]]  # of each column that a filter chooses from, by its key
     difficulty: tuple[float, float] | None  # least and greatest
     difficulty_source: str | None
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
@@ -63,117 +45,131 @@ class Facets(msgspec.Struct, frozen=True):
     @property
     def models(self) -> tuple[str, ...]:
         """Models in order of import."""
-        return tuple(dict.fromkeys(model for _, model, _ in self.runs))
+        return self._texts("model")
 
     @property
     def elicitations(self) -> tuple[str, ...]:
         """Elicitations in order of import."""
-        return tuple(dict.fromkeys(elicitation for _, _, elicitation in self.runs))
+        return self._texts("elicitation")
 
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Categories in ascending order."""
+        return self._texts("category")
 
-@dataclass(frozen=True)
-class Values(Kind[tuple[Any, ...]]):
-    """Several of the values of a column.
+    @property
+    def subcategories(self) -> tuple[str, ...]:
+        """Subcategories in ascending order."""
+        return self._texts("subcategory")
 
-    Attributes:
-        options: the values, given what the dataset offers.
-    """
+    @property
+    def radii(self) -> tuple[int, ...]:
+        """Radii in ascending order."""
+        return tuple(value for value in self.values.get("radius", ()) if isinstance(value, int))
 
-    options: Callable[[Facets], Sequence[Any]]
-    repeatable = True
-
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Any, ...]:
-        """See ``Kind``."""
-        known = {str(option): option for option in self.options(facets)}
-        names = [allowed(key, text, [*known], facets, "Dataset {dataset!r} has no {key} {value!r}.") for text in texts]
-        return tuple(known[name] for name in dict.fromkeys(names))
-
-    def write(self, value: tuple[Any, ...]) -> list[str]:
-        """See ``Kind``."""
-        return [str(each) for each in value]
-
-
-@dataclass(frozen=True)
-class Binning(Kind[str]):
-    """How confidences are put into bins."""
-
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
-        """See ``Kind``."""
-        if texts[0] not in BINNINGS and not re.fullmatch(r"mass([2-9]|[1-9][0-9]|100)", texts[0]):
-            message = f"There is no binning {texts[0]!r}; beside mass15 there are mass2 to mass100."
-            raise BadRequest("unknown_value", message, key, BINNINGS)
-        return texts[0]
+    def _texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(value) for value in self.values.get(key, ()))
 
 
 def _split(conventions: Conventions) -> dict[str, Any]:
     return {"binning": conventions.binning, "human": conventions.human, "beta": conventions.beta}
 
 
+CONVENTIONS = Group(
+    "how metrics are computed",
+    {
+        "binning": Convention(
+            "`width10`, `width10+1`, or `mass2` to `mass100`; `width10` by default",
+            "Bins",
+            {"width10": "10 equal widths", "width10+1": "10 equal widths, 1 apart", "mass15": "15 equal masses"},
+            standard=("10 equal widths", "width10"),
+            unknown="There is no binning {value!r}; beside mass15 there are mass2 to mass100.",
+            pattern=re.compile(r"mass([2-9]|[1-9][0-9]|100)"),
+        ),
+        "human": Convention(
+            "`buzz_share`, `team_share` or `survival`: the human curve; by default each metric's own",
+            "Human curve",
+            dict(zip(HUMAN_CURVES, ("Share of buzzes", "Share of teams", "Survival"), strict=True)),
+            standard=("By metric", None),
+            unknown="There is no human curve {value!r}.",
+            people=True,
+        ),
+        "beta": Number("weight of R_U against R_O in HMR; 1 by default", 1000),
+    },
+    Conventions,
+    _split,
+)
+
+
 class Selection(Parameters, frozen=True):
     """A filter over runs, questions and clues of one dataset, and the conventions under which it is measured.
 
-    Empty tuples and None mean "all". Ranges include both ends.
+    Empty tuples and None mean "all". Ranges include both ends. A new filter is one field here; see ``queries.filters``.
     """
 
     dataset: Annotated[str, Text("which dataset; the first one by default")]
     run: Annotated[
-        tuple[str, ...], Values("run ids; a withdrawn run counts only where it is named here", lambda f: f.all_runs)
+        tuple[str, ...],
+        RunFilter("these runs, by id; a withdrawn run counts only where it is named here", "Runs", "runs", usual=False),
     ] = ()
-    model: Annotated[tuple[str, ...], Values("runs of these models", lambda f: f.models)] = ()
-    elicitation: Annotated[tuple[str, ...], Values("runs whose confidence was elicited this way", lambda f: f.elicitations)] = ()
-    category: Annotated[tuple[str, ...], Values("questions of these categories", lambda f: f.categories)] = ()
-    subcategory: Annotated[tuple[str, ...], Values("questions of these subcategories", lambda f: f.subcategories)] = ()
-    radius: Annotated[tuple[int, ...], Values("questions with this radius, in years", lambda f: f.radii)] = ()
-    difficulty: Annotated[Range | None, Fractions("questions with a difficulty in this range")] = None
-    revealed: Annotated[Range | None, Fractions("clues, by the fraction of the question that is revealed by their end")] = None
-    q: Annotated[str, Text("text in the question, its answer or its id")] = ""
-    conventions: Annotated[
-        Conventions,
-        Group(
-            "how metrics are computed",
-            {
-                "binning": Binning("bins of confidence"),
-                "human": Choice(
-                    "the human curve; by default each metric's own", HUMAN_CURVES, "There is no human curve {value!r}."
-                ),
-                "beta": Number("weight of R_U against R_O in HMR; 1 by default", 1000),
-            },
-            Conventions,
-            _split,
-        ),
-    ] = msgspec.field(default_factory=Conventions)
+    model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
+    elicitation: Annotated[
+        tuple[str, ...], ColumnFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
+    ] = ()
+    category: Annotated[tuple[str, ...], ColumnFilter("questions of these categories", "Category", "questions")] = ()
+    subcategory: Annotated[
+        tuple[str, ...], ColumnFilter("questions of these subcategories", "Subcategory", "questions", usual=False)
+    ] = ()
+    radius: Annotated[tuple[int, ...], ColumnFilter("questions with these radii, in years", "Radius, years", "questions")] = ()
+    difficulty: Annotated[
+        Range | None,
+        RangeFilter("`0.2..0.8`, both ends included, within 0 to 1: questions of this difficulty", "Difficulty", "questions"),
+    ] = None
+    revealed: Annotated[
+        Range | None,
+        RangeFilter("`0..0.5`: clues, by the fraction of the question that is revealed by their end", "Revealed", "clues"),
+    ] = None
+    q: Annotated[str, SearchFilter("text in the question, its answer or its id", "Search", "questions", usual=False)] = ""
+    conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
     questions: tuple[str, ...] | None = None  # only these; set by queries, never by an address
 
-    def question_filter(self, table: str = "q") -> tuple[str, dict[str, Any]]:
-        """SQL condition over ``questions`` and its parameters."""
-        conditions = [f"{table}.dataset = $dataset"]
-        parameters: dict[str, Any] = {"dataset": self.dataset}
-        for key in ("category", "subcategory", "radius"):
-            if getattr(self, key):
-                conditions.append(f"list_contains($s_{key}, {table}.{key})")
-                parameters[f"s_{key}"] = list(getattr(self, key))
-        if self.difficulty:
-            conditions.append(f"{table}.difficulty between $s_easy and $s_hard")
-            parameters |= {"s_easy": self.difficulty[0], "s_hard": self.difficulty[1]}
-        if self.questions is not None:
-            conditions.append(f"list_contains($s_questions::varchar[], {table}.question_id)")
-            parameters["s_questions"] = list(self.questions)
-        if self.q:
-            searched = f"concat_ws(' ', {table}.question_id, {table}.text, {table}.answer)"
-            conditions.append(f"contains(lower({searched}), lower($s_text))")
-            parameters["s_text"] = self.q
-        return " and ".join(conditions), parameters
+    @classmethod
+    def filters(cls) -> dict[str, Filter[Any]]:
+        """The filters by key."""
+        return {key: kind for key, kind in cls.kinds().items() if isinstance(kind, Filter)}
 
-    def run_filter(self, table: str = "r") -> tuple[str, dict[str, Any]]:
+    def value(self, key: str) -> Any:
+        """The value of a key, those of the conventions among them."""
+        return getattr(self.conventions if key in CONVENTIONS.keys else self, key)
+
+    def applied(self) -> dict[str, Filter[Any]]:
+        """The filters that leave anything out."""
+        return {key: kind for key, kind in self.filters().items() if getattr(self, key)}
+
+    def question_filter(self, table: str = "q") -> Condition:
+        """SQL condition over ``questions`` and its parameters."""
+        condition, parameters = self._filter("questions", table)
+        if self.questions is not None:
+            condition += f" and list_contains($question_ids::varchar[], {table}.question_id)"
+            parameters["question_ids"] = list(self.questions)
+        return condition, parameters
+
+    def run_filter(self, table: str = "r") -> Condition:
         """SQL condition over ``runs`` and its parameters. A withdrawn run counts only where it is named."""
-        conditions = [f"{table}.dataset = $dataset"]
-        parameters: dict[str, Any] = {"dataset": self.dataset}
-        for key in ("run", "model", "elicitation"):
-            if getattr(self, key):
-                conditions.append(f"list_contains($r_{key}, {table}.{key})")
-                parameters[f"r_{key}"] = list(getattr(self, key))
-        if not self.run:
-            conditions.append(f"{table}.withdrawn_at is null")
+        condition, parameters = self._filter("runs", table)
+        return condition + ("" if self.run else f" and {table}.withdrawn_at is null"), parameters
+
+    def clue_filter(self, table: str = "c") -> Condition:
+        """SQL condition over ``clues`` and its parameters."""
+        return self._filter("clues", table)
+
+    def _filter(self, narrows: Narrows, table: str) -> Condition:
+        conditions, parameters = [f"{table}.dataset = $dataset"], {"dataset": self.dataset}
+        for key, kind in self.applied().items():
+            if kind.narrows == narrows:
+                condition, values = kind.condition(key, getattr(self, key), table)
+                conditions.append(condition)
+                parameters |= values
         return " and ".join(conditions), parameters
 
 
@@ -190,27 +186,42 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         "select title, kind, simulated, note from datasets where dataset = $d", parameters
     )[0]
     counts = snapshot.rows(
-        """select count(*), max(clues), min(difficulty), max(difficulty), any_value(difficulty_source),
-            list_sort(list(distinct radius) filter (radius is not null)) from questions where dataset = $d""",
+        """select count(*), max(clues), min(difficulty), max(difficulty), any_value(difficulty_source)
+            from questions where dataset = $d""",
         parameters,
     )[0]
 
-    def distinct(column: str) -> tuple[str, ...]:
-        sql = f"select {column} from questions where dataset = $d and {column} is not null group by 1 order by 1"
+    def values(table: str, column: str, order: str) -> tuple[str | int, ...]:
+        sql = f"select {column} from {table} where dataset = $d and {column} is not null group by 1 order by {order}"
         return tuple(row[0] for row in snapshot.rows(sql, parameters))
 
+    columns = {
+        "questions": ("questions", "1"),
+        "runs": ("(select * from runs where withdrawn_at is null)", "min(position)"),
+    }
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at from runs where dataset = $d order by position", parameters
     )
     teams = snapshot.rows("select count(distinct team) from exposures where dataset = $d and team_kind = 'human'", parameters)
     return Facets(
-        dataset=name, title=title, kind=kind, simulated=simulated, note=note, questions=counts[0], longest=counts[1],
-        human_teams=teams[0][0], categories=distinct("category"), subcategories=distinct("subcategory"),
-        radii=tuple(counts[5] or ()),
-        difficulty=(counts[2], counts[3]) if counts[2] is not None else None, difficulty_source=counts[4],
+        dataset=name,
+        title=title,
+        kind=kind,
+        simulated=simulated,
+        note=note,
+        questions=counts[0],
+        human_teams=teams[0][0],
+        longest=counts[1],
+        values={
+            key: values(columns[kind.narrows][0], key, columns[kind.narrows][1])
+            for key, kind in Selection.filters().items()
+            if isinstance(kind, ColumnFilter) and not isinstance(kind, RunFilter)
+        },
+        difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
+        difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone in runs if gone is None),
         withdrawn=tuple(run for run, _, _, gone in runs if gone is not None),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -268,7 +279,7 @@ def read_selection(query: Iterable[tuple[str, str]], facets_of: Callable[[str | 
     return read_address(query, facets_of, NoParameters).selection
 
 
-NOTHING = Facets("", "", "", False, None, 0, 0, 0, (), (), (), None, None, (), ())
+NOTHING = Facets("", "", "", False, None, 0, 0, 0, {}, None, None, (), ())
 
 
 def read_parameters(query: Iterable[tuple[str, str]], parameters: type[P]) -> P:

@@ -10,36 +10,24 @@ number for all that have none of their own, written alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria
-from queries.selection import BINNINGS, Facets, Selection
+from queries.filters import Control, Narrows, SelectionKey
+from queries.parameters import LONGEST_VALUE
+from queries.selection import Facets, Selection
 
 MOST_CHIPS = 8  # more choices than this go into a menu
-CURVES = {"buzz_share": "Share of buzzes", "team_share": "Share of teams", "survival": "Survival"}
-BINNING_NAMES = {"width10": "10 equal widths", "width10+1": "10 equal widths, 1 apart", "mass15": "15 equal masses"}
+CHIPS_WIDTH = 90  # characters of all choices together
 
 
 def control(key: str, kind: str) -> dict[str, str]:
     """Id of the control of a key of the address."""
     return {"role": "control", "key": key, "kind": kind}
-
-
-def _choices(key: str, label: str, options: Sequence[Any], chosen: Sequence[Any]) -> Component | None:
-    """Several of some values; None where there is nothing to choose."""
-    if len(options) < 2:
-        return None
-    named = [{"label": str(option), "value": option} for option in options]
-    inner: Component = (
-        dcc.Checklist(options=named, value=list(chosen), id=control(key, "many"), inline=True, className="chips")
-        if len(options) <= MOST_CHIPS and sum(len(str(option)) for option in options) <= 90
-        else _menu(key, named, chosen, "All")
-    )
-    return _labelled(label, inner, key)
 
 
 def _menu(key: str, options: list[dict[str, Any]], chosen: Sequence[Any], blank: str) -> dcc.Dropdown:
@@ -87,47 +75,53 @@ def _labelled(label: str, inner: Component, key: str) -> html.Div:
     )
 
 
-def _runs(facets: Facets, selection: Selection) -> Component | None:
-    if len(facets.runs) < 2:
-        return None
-    options = [{"label": f"{model} · {elicitation}", "value": run} for run, model, elicitation in facets.runs]
-    menu = _menu("run", options, selection.run, "All runs")
-    return _labelled("Runs", menu, "run")
-
-
-def _search(facets: Facets, selection: Selection) -> Component:
+def _search(key: str, control_of: Control) -> Component:
     box = dcc.Input(
-        value=selection.q,
-        id=control("q", "one"),
+        value=control_of.chosen,
+        id=control(key, "one"),
         type="search",
         debounce=0.3,
-        placeholder="in questions and answers",
+        placeholder=control_of.hint,
         className="search",
-        maxLength=500,
+        maxLength=LONGEST_VALUE,
     )
-    return _labelled("Search", box, "q")
+    return _labelled(control_of.label, box, key)
 
 
-CONTROLS: dict[str, Callable[[Facets, Selection], Component | None]] = {
-    "q": _search,
-    "run": _runs,
-    "model": lambda f, s: _choices("model", "Model", f.models, s.model),
-    "elicitation": lambda f, s: _choices("elicitation", "Elicitation", f.elicitations, s.elicitation),
-    "category": lambda f, s: _choices("category", "Category", f.categories, s.category),
-    "subcategory": lambda f, s: _choices("subcategory", "Subcategory", f.subcategories, s.subcategory),
-    "radius": lambda f, s: _choices("radius", "Radius, years", f.radii, s.radius),
-    "difficulty": lambda f, s: between("difficulty", "Difficulty", s.difficulty) if f.difficulty else None,
-    "revealed": lambda f, s: between("revealed", "Revealed", s.revealed) if f.longest > 1 else None,
-    "human": lambda f, s: (
-        menu("human", "Human curve", {"": "By metric", **CURVES}, s.conventions.human or "") if f.human_teams else None
-    ),
-    "binning": lambda f, s: menu(
-        "binning",
-        "Bins",
-        {("" if b == "width10" else b): BINNING_NAMES.get(b, b) for b in dict.fromkeys((*BINNINGS, s.conventions.binning))},
-        "" if s.conventions.binning == "width10" else s.conventions.binning,
-    ),
-}
+def _component(key: str, control_of: Control) -> Component:
+    """The component of a declared control."""
+    label, chosen, options = control_of.label, control_of.chosen, control_of.options
+    if control_of.kind == "text":
+        return _search(key, control_of)
+    if control_of.kind == "range":
+        return between(key, label, chosen)
+    if control_of.kind == "menu":
+        return menu(key, label, {str(value): name for value, name in options}, chosen)
+    named = [{"label": name, "value": value} for value, name in options]
+    few = len(options) <= MOST_CHIPS and sum(len(name) for _, name in options) <= CHIPS_WIDTH
+    if control_of.kind == "choices" and few:
+        chips = dcc.Checklist(options=named, value=chosen, id=control(key, "many"), inline=True, className="chips")
+        return _labelled(label, chips, key)
+    return _labelled(label, _menu(key, named, chosen, control_of.hint), key)
+
+
+def _control_of(key: str, facets: Facets, selection: Selection) -> Control | None:
+    kind = Selection.kinds()[key]
+    if not isinstance(kind, SelectionKey):
+        raise ValueError(f"{key} has no control")
+    return kind.control(key, selection.value(key), facets)
+
+
+def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
+    """Keys of the filters of runs, questions or clues that pages usually offer, of all three by default.
+
+    Args:
+        narrows: which of them.
+        every: also those that are offered by few pages.
+    """
+    return tuple(
+        key for key, kind in Selection.filters().items() if (kind.usual or every) and (not narrows or kind.narrows in narrows)
+    )
 
 
 def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> html.Div:
@@ -136,6 +130,7 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
     They stand behind the disclosure, not in it: Chromium would not let Tab leave a ``details`` whose last stop is a menu, for
     Dash takes the menus' buttons out of the order of tabs.
     """
-    controls = [built for built in (CONTROLS[key](facets, selection) for key in keys) if built is not None]
+    declared = [(key, _control_of(key, facets, selection)) for key in keys]
+    controls = [_component(key, control_of) for key, control_of in declared if control_of is not None]
     inside = [html.Details(html.Summary("Filters"), open=True, id="filters"), html.Div(controls, className="filters")]
     return html.Div(inside, className="bar" if controls else "bar nothing")

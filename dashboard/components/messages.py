@@ -13,7 +13,6 @@ from queries.parameters import BadRequest
 from queries.runs import RunFacts
 from queries.selection import Facets, Selection
 
-NARROWING = ("run", "model", "elicitation", "category", "subcategory", "difficulty", "radius", "revealed", "q")
 MOST_LINKS = 24
 MOST_IGNORED = 10  # keys of an address that are named
 WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
@@ -93,7 +92,7 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
 def nothing_selected(path: str, selection: Selection, what: str) -> html.Section:
     """An empty selection: which filters are set, each with the address that drops it."""
     pairs = selection.pairs()
-    set_keys = [key for key in NARROWING if any(name == key for name, _ in pairs)]
+    filters = selection.applied()
     drop = [
         html.Li(
             dcc.Link(
@@ -101,7 +100,7 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
                 href=f"{path}?{urlencode([(name, value) for name, value in pairs if name != key])}",
             )
         )
-        for key in set_keys
+        for key in filters
     ]
     if not drop:
         return html.Section(
@@ -122,7 +121,7 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
     return html.Section(
         [
             html.H2(f"No {what} match these filters"),
-            html.P("Widen one of them:"),
+            html.P(f"{'; '.join(filters[key].sentence(key, selection.value(key)) for key in filters)}. Widen one of them:"),
             html.Ul(drop, className="choices"),
         ],
         className="panel empty",

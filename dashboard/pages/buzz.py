@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from dashboard.cached_queries import question_order
 from dashboard.components.attributes import aria, data
 from dashboard.components.figure import figure
-from dashboard.components.filters import menu
+from dashboard.components.filters import filter_keys, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
 from dashboard.components.run_names import COLOURS, colours, legend, run_names, swatch
@@ -421,7 +421,7 @@ def _table(head: Sequence[str | html.Th], rows: Sequence[html.Tr], label: str, n
 VIEW = register(
     View(
         name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage, live=(KEY, "curve"),
-        filters=("run", "model", "elicitation", "category", "difficulty", "revealed", "human"),
+        filters=("run", *filter_keys(), "human"),
     )
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.filters import menu, several
+from dashboard.components.filters import filter_keys, menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
@@ -243,7 +243,7 @@ def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], 
 VIEW = register(
     View(
         name="compare", path=PATH, title="Compare", place=60, draw=draw, parameters=ComparePage, check=_chosen,
-        filters=("category", "radius", "difficulty", "revealed", "human", "binning"),
+        filters=(*filter_keys("questions", "clues"), "human", "binning"),
     )
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
+from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
@@ -130,7 +131,7 @@ def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shade
 VIEW = register(
     View(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
-        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed"),
+        filters=filter_keys(),
     )
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 
 from dashboard.components import published
 from dashboard.components.figure import figure
-from dashboard.components.filters import several
+from dashboard.components.filters import filter_keys, several
 from dashboard.components.leaderboard_table import board_table, not_shown
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, short
@@ -203,7 +203,7 @@ def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]
 VIEW = register(
     View(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
-        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
+        filters=(*filter_keys(), "human", "binning"),
     )
 )  # fmt: skip
 

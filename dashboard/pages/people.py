@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.filters import menu
+from dashboard.components.filters import filter_keys, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
@@ -158,7 +158,7 @@ def _left_out(found: People, names: dict[str, str]) -> html.P | None:
 VIEW = register(
     View(
         name="people", path=PATH, title="People", place=70, draw=draw, parameters=PeoplePage,
-        filters=("model", "elicitation", "category", "difficulty", "q", "binning"),
+        filters=(*filter_keys("runs", "questions"), "q", "binning"),
     )
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from dash.development.base_component import Component
 from dashboard.api.responses import json_response
 from dashboard.cached_queries import question_list, question_order
 from dashboard.components.attributes import data
-from dashboard.components.filters import menu
+from dashboard.components.filters import filter_keys, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import chosen_runs, colours
@@ -303,7 +303,7 @@ ROUTES = {"/_rows": rows}
 VIEW = register(
     View(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, parameters=QuestionsPage,
-        filters=("q", "run", "model", "elicitation", "category", "subcategory", "radius", "difficulty", "human"),
+        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human"),
     )
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
-from dashboard.components.filters import between, menu
+from dashboard.components.filters import between, filter_keys, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import colours, named, run_names
@@ -209,7 +209,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 VIEW = register(
     View(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage, live=("confidence",),
-        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "binning"),
+        filters=(*filter_keys(), "binning"),
     )
 )  # fmt: skip
 

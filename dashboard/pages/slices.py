@@ -9,7 +9,7 @@ import dash
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.filters import menu
+from dashboard.components.filters import filter_keys, menu
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
@@ -133,7 +133,7 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 VIEW = register(
     View(
         name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
-        filters=("model", "elicitation", "category", "radius", "difficulty", "revealed", "human", "binning"),
+        filters=(*filter_keys(), "human", "binning"),
     )
 )  # fmt: skip
 

@@ -196,6 +196,6 @@ def kept_responses(selection: Selection, parameters: dict[str, Any]) -> str:
         where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
     if not selection.revealed:
         return kept
-    parameters |= {"s_from": selection.revealed[0], "s_to": selection.revealed[1]}
-    return f"""select * from ({kept}) semi join
-        (select * from clues where revealed between $s_from and $s_to) using (dataset, question_id, clue)"""
+    condition, values = selection.clue_filter()
+    parameters |= values
+    return f"""select * from ({kept}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.selection import BINNINGS, Selection
+from queries.selection import CONVENTIONS, Selection
 
 ENDS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0]) | st.floats(0, 1)
 RANGES = st.tuples(ENDS, ENDS).map(lambda ends: (min(ends), max(ends))).filter(lambda ends: ends != (0, 1))
@@ -32,7 +32,7 @@ def selections(facets):
         q=TEXTS,
         conventions=st.builds(
             Conventions,
-            binning=st.sampled_from([*BINNINGS, "mass2", "mass3", "mass100"]),
+            binning=st.sampled_from([*CONVENTIONS.keys["binning"].names, "mass2", "mass3", "mass100"]),
             human=st.sampled_from([None, *HUMAN_CURVES]),
             beta=st.just(1.0) | st.floats(0.001, 1000),
         ),

@@ -19,7 +19,11 @@ from tests.helpers.strategies import selections
 
 OFFERED = Facets(
     dataset="relay", title="Relay", kind="incremental", simulated=False, note=None, questions=3, human_teams=2, longest=4,
-    categories=("Arts", "Science"), subcategories=("Modern",), radii=(1, 5), difficulty=(0.1, 0.9), difficulty_source="given",
+    values={
+        "model": ("alpha", "beta"), "elicitation": ("verbalized", "logit"), "category": ("Arts", "Science"),
+        "subcategory": ("Modern",), "radius": (1, 5),
+    },
+    difficulty=(0.1, 0.9), difficulty_source="given",
     runs=(("a1", "alpha", "verbalized"), ("a2", "alpha", "logit"), ("b1", "beta", "logit")), withdrawn=("z9",),
 )  # fmt: skip
 

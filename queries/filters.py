@@ -1,0 +1,216 @@
+"""What a filter is: a key of the selection that says which runs, questions or clues count, and under which conventions.
+
+A filter knows how its value is read and written (it is a ``Kind``), how it narrows in SQL, which control sets it, and how it is
+put into words. The filters themselves are the fields of ``queries.selection.Selection``: a new one is one field there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_range
+
+if TYPE_CHECKING:
+    from queries.selection import Facets
+
+T = TypeVar("T")
+Narrows = Literal["runs", "questions", "clues"]
+Condition = tuple[str, dict[str, Any]]  # SQL and its parameters
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control that sets a key, whatever draws it.
+
+    Attributes:
+        kind: ``choices`` and ``menu of several`` set any number of the options, the first in sight while there are few of them;
+            ``menu`` sets one; ``range`` a range within 0 to 1; ``text`` any text.
+        label: what it is called.
+        options: pairs of a value and its name; the value "" of a menu stands for an absent key.
+        chosen: the value in force: a list for the kinds of several, a range or None, else a text.
+        hint: what is shown while nothing is chosen.
+    """
+
+    kind: Literal["choices", "menu of several", "menu", "range", "text"]
+    label: str
+    chosen: Any
+    options: tuple[tuple[str | int, str], ...] = ()
+    hint: str = "All"
+
+
+@dataclass(frozen=True)
+class SelectionKey(Kind[T]):
+    """A key of the selection with a control.
+
+    Attributes:
+        label: of its control.
+    """
+
+    label: str
+
+    def control(self, key: str, value: T, facets: Facets) -> Control | None:
+        """The control that sets it; None where there is nothing to choose.
+
+        Args:
+            key: its name.
+            value: in force.
+            facets: what the dataset offers.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Filter(SelectionKey[T]):
+    """A key that says what counts.
+
+    Attributes:
+        narrows: what it is a condition on.
+        usual: whether pages offer it unless they say otherwise.
+    """
+
+    narrows: Narrows
+    usual: bool = field(default=True, kw_only=True)
+
+    def condition(self, key: str, value: T, table: str) -> Condition:
+        """The SQL condition over a table of what it narrows, and its parameters, whose names start with those of the key."""
+        raise NotImplementedError
+
+    def sentence(self, key: str, value: T) -> str:
+        """The filter in words, such as "category Arts or History"."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ColumnFilter(Filter[tuple[Any, ...]]):
+    """Rows that have one of some values in the column of the key's name. What there is to choose, ``facets`` finds."""
+
+    repeatable: ClassVar[bool] = True
+
+    def options(self, key: str, facets: Facets) -> Sequence[Any]:
+        """The values that an address may name."""
+        return facets.values.get(key, ())
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Any, ...]:
+        """See ``Kind``."""
+        known = {str(option): option for option in self.options(key, facets)}
+        names = [allowed(key, text, [*known], facets, "Dataset {dataset!r} has no {key} {value!r}.") for text in texts]
+        return tuple(known[name] for name in dict.fromkeys(names))
+
+    def write(self, value: tuple[Any, ...]) -> list[str]:
+        """See ``Kind``."""
+        return [str(each) for each in value]
+
+    def control(self, key: str, value: tuple[Any, ...], facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        options = self.options(key, facets)
+        named = tuple((option, str(option)) for option in options)
+        return Control("choices", self.label, list(value), named) if len(options) > 1 else None
+
+    def condition(self, key: str, value: tuple[Any, ...], table: str) -> Condition:
+        """See ``Filter``."""
+        return f"list_contains(${key}_values, {table}.{key})", {f"{key}_values": list(value)}
+
+    def sentence(self, key: str, value: tuple[Any, ...]) -> str:
+        """See ``Filter``."""
+        return f"{key} {' or '.join(map(str, value))}"
+
+
+@dataclass(frozen=True)
+class RunFilter(ColumnFilter):
+    """Runs by their ids."""
+
+    def options(self, key: str, facets: Facets) -> Sequence[str]:
+        """See ``ColumnFilter``."""
+        return facets.all_runs
+
+    def control(self, key: str, value: tuple[str, ...], facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
+        return Control("menu of several", self.label, list(value), named, "All runs") if len(named) > 1 else None
+
+
+@dataclass(frozen=True)
+class RangeFilter(Filter[Range | None]):
+    """Rows with a number within a range, both ends included, in the column of the key's name; None where it is all of 0 to 1."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> Range | None:
+        """See ``Kind``."""
+        return read_range(key, texts[0])
+
+    def write(self, value: Range | None) -> list[str]:
+        """See ``Kind``."""
+        return [format_range(value)] if value else []
+
+    def control(self, key: str, value: Range | None, facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        offered = facets.difficulty if self.narrows == "questions" else facets.longest > 1
+        return Control("range", self.label, value) if offered else None
+
+    def condition(self, key: str, value: Range | None, table: str) -> Condition:
+        """See ``Filter``."""
+        low, high = value or (0.0, 1.0)
+        return f"{table}.{key} between ${key}_low and ${key}_high", {f"{key}_low": low, f"{key}_high": high}
+
+    def sentence(self, key: str, value: Range | None) -> str:
+        """See ``Filter``."""
+        low, high = map(format_number, value or (0.0, 1.0))
+        return f"{key} {low} to {high}"
+
+
+@dataclass(frozen=True)
+class SearchFilter(Filter[str]):
+    """Questions with a text in their id, text or answer, whatever the case."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        return texts[0]
+
+    def control(self, key: str, value: str, facets: Facets) -> Control:
+        """See ``SelectionKey``."""
+        return Control("text", self.label, value, hint="in questions and answers")
+
+    def condition(self, key: str, value: str, table: str) -> Condition:
+        """See ``Filter``."""
+        searched = f"concat_ws(' ', {table}.question_id, {table}.text, {table}.answer)"
+        return f"contains(lower({searched}), lower(${key}_text))", {f"{key}_text": value}
+
+    def sentence(self, key: str, value: str) -> str:
+        """See ``Filter``."""
+        return f"text “{value}”"
+
+
+@dataclass(frozen=True)
+class Convention(SelectionKey[str]):
+    """One of some conventions of how metrics are computed.
+
+    Attributes:
+        names: values and what they are called.
+        standard: what an absent key is called, and the value that it stands for, if one of the above.
+        people: whether it is about human data, so that datasets without have no control for it.
+        unknown: the error for another value; see ``Choice``.
+        pattern: other values that are allowed.
+    """
+
+    names: Mapping[str, str]
+    standard: tuple[str, str | None]
+    unknown: str
+    people: bool = False
+    pattern: re.Pattern[str] | None = None
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if texts[0] not in self.names and not (self.pattern and self.pattern.fullmatch(texts[0])):
+            raise BadRequest("unknown_value", self.unknown.format(value=texts[0]), key, [*self.names])
+        return texts[0]
+
+    def control(self, key: str, value: str | None, facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        if self.people and not facets.human_teams:
+            return None
+        name, standard = self.standard
+        others = {text: text for text in (value,) if text is not None and text not in self.names} | dict(self.names)
+        options = {"": name} | {text: others[text] for text in (*self.names, *others) if text != standard}
+        return Control("menu", self.label, "" if value in (None, standard) else value, tuple(options.items()))

@@ -31,13 +31,13 @@ def _breakdown(asked: Request[BreakdownParameters]) -> Breakdown:
 
 @get_selected("/api/v1/breakdown", BreakdownParameters)
 def get_breakdown(asked: Request[BreakdownParameters]) -> Response:
-    """metrics of each run within each part of a selection"""
+    """Metrics of each run within each part of a selection."""
     return json_response(_breakdown(asked))
 
 
 @get_selected("/api/v1/breakdown.csv", BreakdownParameters)
 def get_breakdown_csv(asked: Request[BreakdownParameters]) -> Response:
-    """the same as CSV, a row per part, run and metric"""
+    """The same as CSV, a row per part, run and metric."""
     answer, parts = _breakdown(asked), WITH_INTERVALS if asked.parameters.intervals else PLAIN
     rows = [
         [part.value, row.run, row.model, row.elicitation, key, *(getattr(cell, name) for name in parts)]

@@ -26,13 +26,13 @@ def _buzz(asked: Request[BuzzParameters]) -> Buzz:
 
 @get_selected("/api/v1/buzz", BuzzParameters)
 def get_buzz(asked: Request[BuzzParameters]) -> Response:
-    """buzzing: expected wins over the threshold, runs against people, buzz curves, habits"""
+    """Buzzing: expected wins over the threshold, runs against people, buzz curves, habits."""
     return json_response(_buzz(asked))
 
 
 @get_selected("/api/v1/buzz.csv", BuzzParameters)
 def get_buzz_csv(asked: Request[BuzzParameters]) -> Response:
-    """a row per run: what comes of its threshold, its best one, and how often it buzzes; `missing` says why a cell is blank"""
+    """A row per run: what comes of its threshold, its best one, and how often it buzzes; `missing` says why a cell is blank."""
     answer = _buzz(asked)
     part = answer.explorer
     rows: list[list[object]] = []

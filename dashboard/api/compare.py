@@ -51,13 +51,13 @@ def _table(comparisons: Sequence[Comparison], name: str) -> Response:
 
 @get_selected("/api/v1/compare", CompareParameters)
 def get_compare(asked: Request[CompareParameters]) -> Response:
-    """two runs on the questions that both answered: paired differences a - b with intervals and p-values, and these questions"""
+    """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and these questions."""
     return json_response(_compare(asked))
 
 
 @get_selected("/api/v1/compare.csv", CompareParameters)
 def get_compare_csv(asked: Request[CompareParameters]) -> Response:
-    """the differences as CSV, a row per metric"""
+    """The differences as CSV, a row per metric."""
     return _table([_compare(asked)], "compare")
 
 
@@ -67,13 +67,13 @@ def _comparisons(asked: Request[PairsParameters]) -> Comparisons:
 
 @get_selected("/api/v1/pairs", PairsParameters)
 def get_pairs(asked: Request[PairsParameters]) -> Response:
-    """the differences of every two runs or, with `a`, of it and every other, with p-values after Holm's adjustment"""
+    """The differences of every two runs or, with `a`, of it and every other, with p-values after Holm's adjustment."""
     return json_response(_comparisons(asked))
 
 
 @get_selected("/api/v1/pairs.csv", PairsParameters)
 def get_pairs_csv(asked: Request[PairsParameters]) -> Response:
-    """the same as CSV, a row per pair of runs and metric"""
+    """The same as CSV, a row per pair of runs and metric."""
     return _table(_comparisons(asked).comparisons, "pairs")
 
 
@@ -83,12 +83,12 @@ def _agreement(asked: Request[MetricsParameters]) -> Agreement:
 
 @get_selected("/api/v1/agreement", MetricsParameters)
 def get_agreement(asked: Request[MetricsParameters]) -> Response:
-    """Kendall's tau-b between the rankings of each two metrics"""
+    """Kendall's tau-b between the rankings of each two metrics."""
     return json_response(_agreement(asked))
 
 
 @get_selected("/api/v1/agreement.csv", MetricsParameters)
 def get_agreement_csv(asked: Request[MetricsParameters]) -> Response:
-    """the same as CSV, a row per pair of metrics"""
+    """The same as CSV, a row per pair of metrics."""
     fields = RankCorrelation.__struct_fields__
     return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement(asked).pairs], "agreement")

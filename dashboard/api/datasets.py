@@ -14,14 +14,14 @@ from queries.parameters import NoParameters
 
 @get("/api/v1/datasets", NoParameters)
 def get_datasets(parameters: NoParameters) -> Response:
-    """datasets with counts (of questions, runs, human teams, their buzzes, human votes and the questions voted on), categories,
-    licence and source"""
+    """Datasets with counts (of questions, runs, human teams, their buzzes, human votes and the questions voted on), categories,
+    licence and source."""
     return json_response(Datasets(service().datasets()))
 
 
 @get("/api/v1/datasets.csv", NoParameters)
 def get_datasets_csv(parameters: NoParameters) -> Response:
-    """the same as CSV"""
+    """The same as CSV."""
     header = [field.name for field in msgspec.structs.fields(Dataset)]
     rows = [
         [";".join(map(str, cell)) if isinstance(cell, list) else cell for cell in msgspec.structs.astuple(row)]

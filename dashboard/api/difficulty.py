@@ -18,12 +18,12 @@ def _difficulty(asked: Request[NoParameters]) -> Difficulty:
 
 @get_selected("/api/v1/difficulty", NoParameters)
 def get_difficulty(asked: Request[NoParameters]) -> Response:
-    """overconfidence against difficulty: questions, line, slope and intervals"""
+    """Overconfidence against difficulty: questions, line, slope and intervals."""
     return json_response(_difficulty(asked))
 
 
 @get_selected("/api/v1/difficulty.csv", NoParameters)
 def get_difficulty_csv(asked: Request[NoParameters]) -> Response:
-    """the slopes as CSV, a row per run"""
+    """The slopes as CSV, a row per run."""
     fields = ("run", "model", "elicitation", "questions", "slope", "low", "high", "missing")
     return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty(asked).runs], "difficulty")

@@ -13,13 +13,13 @@ from queries.parameters import NoParameters
 
 @api.get("/healthz")
 def healthz() -> Response:
-    """alive, with the version of Clueline"""
+    """Alive, with the version of Clueline."""
     return json_response({"status": "ok", "version": VERSION})
 
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """store readable, with its version"""
+    """Store readable, with its version."""
     snapshot = service().snapshot()
     snapshot.rows("select count(*) from datasets")
     return json_response({"status": "ready", "data_version": snapshot.version})

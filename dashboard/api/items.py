@@ -28,12 +28,12 @@ def _items(asked: Request[ItemsParameters]) -> Items:
 
 @get_selected("/api/v1/items", ItemsParameters)
 def get_items(asked: Request[ItemsParameters]) -> Response:
-    """single answers whose confidence lies in a range, furthest off first"""
+    """Single answers whose confidence lies in a range, furthest off first."""
     return json_response(_items(asked))
 
 
 @get_selected("/api/v1/items.csv", ItemsParameters)
 def get_items_csv(asked: Request[ItemsParameters]) -> Response:
-    """the same as CSV"""
+    """The same as CSV."""
     fields = Item.__struct_fields__
     return csv_response(fields, [[getattr(item, name) for name in fields] for item in _items(asked).items], "items")

@@ -21,13 +21,13 @@ def _leaderboard(asked: Request[IntervalsParameters]) -> Leaderboard:
 
 @get_selected("/api/v1/leaderboard", IntervalsParameters)
 def get_leaderboard(asked: Request[IntervalsParameters]) -> Response:
-    """metrics of each run with their ranks; with intervals, also those of the ranks, and groups of runs that do not differ"""
+    """Metrics of each run with their ranks; with intervals, also those of the ranks, and groups of runs that do not differ."""
     return json_response(_leaderboard(asked))
 
 
 @get_selected("/api/v1/leaderboard.csv", IntervalsParameters)
 def get_leaderboard_csv(asked: Request[IntervalsParameters]) -> Response:
-    """the same as CSV: a row per run; per metric its value and its rank"""
+    """The same as CSV: a row per run; per metric its value and its rank."""
     metrics, parts = asked.parameters.metrics, WITH_INTERVALS if asked.parameters.intervals else PLAIN
     header = ["run", "model", "elicitation", "questions", "items"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]

@@ -17,13 +17,13 @@ COLUMNS = (
 
 @get("/api/v1/metrics", NoParameters)
 def get_metrics(parameters: NoParameters) -> Response:
-    """the metric_definitions: what each metric is, its source, axioms and caveat; what the papers contradict"""
+    """The catalogue: what each metric is, its source, axioms and caveat; what the papers contradict."""
     return json_response(metric_definitions())
 
 
 @get("/api/v1/metrics.csv", NoParameters)
 def get_metrics_csv(parameters: NoParameters) -> Response:
-    """the metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they cannot be asked"""
+    """The metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they cannot be asked."""
     rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in metric_definitions().metrics]
     return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
 

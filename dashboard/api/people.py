@@ -18,13 +18,13 @@ def _people(asked: Request[NoParameters]) -> People:
 
 @get_selected("/api/v1/people", NoParameters)
 def get_people(asked: Request[NoParameters]) -> Response:
-    """runs beside human votes: histograms of DistCE, EntCE and ranks, with a human reference's, reliability of each class"""
+    """Runs beside human votes: histograms of DistCE, EntCE and ranks, with a human reference's, reliability of each class."""
     return json_response(_people(asked))
 
 
 @get_selected("/api/v1/people.csv", NoParameters)
 def get_people_csv(asked: Request[NoParameters]) -> Response:
-    """the histograms as CSV: a row per run and bin, with the reference's items beside the run's"""
+    """The histograms as CSV: a row per run and bin, with the reference's items beside the run's."""
     answer = _people(asked)
     header = ["run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"]
     rows = [

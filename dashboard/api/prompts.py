@@ -15,8 +15,8 @@ from queries.selection import Request
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
 def get_prompts_csv(asked: Request[NoParameters], dataset: str) -> Response:
-    """what a model is to answer: `question_id, clue, text` (the text revealed so far), and the columns `guess` and `confidence`
-    to fill in"""
+    """What a model is to answer: `question_id, clue, text` (the text revealed so far), and the columns `guess` and `confidence`
+    to fill in."""
     blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
     frames = (frame.with_columns(blank) for frame in prompts(service().snapshot(), asked.selection))
     header = ("question_id", "clue", "text", "guess", "confidence")
@@ -25,5 +25,5 @@ def get_prompts_csv(asked: Request[NoParameters], dataset: str) -> Response:
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
 def get_prompts_jsonl(asked: Request[NoParameters], dataset: str) -> Response:
-    """the same as JSON Lines, without columns to fill in"""
+    """The same as JSON Lines, without columns to fill in."""
     return stream_response(jsonl_parts(prompts(service().snapshot(), asked.selection)), "jsonl", f"{dataset}-prompts")

@@ -34,12 +34,12 @@ def _published(parameters: PublishedParameters) -> Published:
 
 @get("/api/v1/published", PublishedParameters)
 def get_published(parameters: PublishedParameters) -> Response:
-    """figures that papers printed, with their papers, tables and caveats"""
+    """Figures that papers printed, with their papers, tables and caveats."""
     return json_response(_published(parameters))
 
 
 @get("/api/v1/published.csv", PublishedParameters)
 def get_published_csv(parameters: PublishedParameters) -> Response:
-    """the figures as CSV"""
+    """The figures as CSV."""
     rows = [list(msgspec.structs.astuple(value)) for value in _published(parameters).values]
     return csv_response(list(PublishedValue.__struct_fields__), rows, "published")

@@ -28,13 +28,13 @@ def _recalibration(asked: Request[RecalibrationParameters]) -> Recalibration:
 
 @get_selected("/api/v1/recalibration", RecalibrationParameters)
 def get_recalibration(asked: Request[RecalibrationParameters]) -> Response:
-    """every metric before and after recalibration, cross-fitted by question, and what it does to single items"""
+    """Every metric before and after recalibration, cross-fitted by question, and what it does to single items."""
     return json_response(_recalibration(asked))
 
 
 @get_selected("/api/v1/recalibration.csv", RecalibrationParameters)
 def get_recalibration_csv(asked: Request[RecalibrationParameters]) -> Response:
-    """the metrics before and after as CSV, a row per run and metric"""
+    """The metrics before and after as CSV, a row per run and metric."""
     answer = _recalibration(asked)
     rows = [
         [run.run, run.model, run.elicitation, answer.method, key, change.before, change.after, change.missing]

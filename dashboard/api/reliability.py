@@ -19,14 +19,14 @@ def _reliability(asked: Request[NoParameters]) -> Reliability:
 
 @get_selected("/api/v1/reliability", NoParameters)
 def get_reliability(asked: Request[NoParameters]) -> Response:
-    """reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
-    confidence was stated"""
+    """Reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
+    confidence was stated."""
     return json_response(_reliability(asked))
 
 
 @get_selected("/api/v1/reliability.csv", NoParameters)
 def get_reliability_csv(asked: Request[NoParameters]) -> Response:
-    """the bins as CSV, a row per run and bin"""
+    """The bins as CSV, a row per run and bin."""
     fields = ReliabilityBin.__struct_fields__
     rows = [
         [run.run, run.model, run.elicitation, *(getattr(each, name) for name in fields)]

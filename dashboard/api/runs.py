@@ -27,14 +27,14 @@ def _runs(parameters: RunsParameters) -> Runs:
 
 @get("/api/v1/runs", RunsParameters)
 def get_runs(parameters: RunsParameters) -> Response:
-    """where each run comes from: who imported it when (UTC), from which file, its sha256, what it did not answer, what its
-    uploader decided of guesses, whether, when and by whom it was withdrawn"""
+    """Where each run comes from: who imported it when (UTC), from which file, its sha256, what it did not answer, what its
+    uploader decided of guesses, whether, when and by whom it was withdrawn."""
     return json_response(_runs(parameters))
 
 
 @get("/api/v1/runs.csv", RunsParameters)
 def get_runs_csv(parameters: RunsParameters) -> Response:
-    """the same as CSV; what was skipped and decided is JSON in its cell"""
+    """The same as CSV; what was skipped and decided is JSON in its cell."""
     header = [field.name for field in msgspec.structs.fields(RunFacts)]
     rows = [
         [msgspec.json.encode(cell).decode() if isinstance(cell, dict | list) else cell for cell in msgspec.structs.astuple(row)]
@@ -45,7 +45,7 @@ def get_runs_csv(parameters: RunsParameters) -> Response:
 
 @get("/api/v1/runs/<run_id>", NoParameters)
 def get_run(parameters: NoParameters, run_id: str) -> Response:
-    """the same of one run"""
+    """The same of one run."""
     return json_response(service().ask(run, run_id))
 
 
@@ -53,7 +53,7 @@ def get_run(parameters: NoParameters, run_id: str) -> Response:
 @get("/api/v1/runs/<run_id>/responses.jsonl", NoParameters, defaults={"form": "jsonl"})
 @get("/api/v1/runs/<run_id>/responses.parquet", NoParameters, defaults={"form": "parquet"})
 def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response:
-    """what a run said, by question id and clue; imported again, it gives the same run"""
+    """What a run said, by question id and clue; imported again, it gives the same run."""
     facts = service().ask(run, run_id)
     table = responses(service().snapshot(), run_id, form)
     name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]

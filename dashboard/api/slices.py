@@ -31,14 +31,14 @@ def _slices(asked: Request[SlicesParameters]) -> Slices:
 
 @get_selected("/api/v1/slices", SlicesParameters)
 def get_slices(asked: Request[SlicesParameters]) -> Response:
-    """where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
-    whole or another run there, with Holm's adjustment"""
+    """Where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
+    whole or another run there, with Holm's adjustment."""
     return json_response(_slices(asked))
 
 
 @get_selected("/api/v1/slices.csv", SlicesParameters)
 def get_slices_csv(asked: Request[SlicesParameters]) -> Response:
-    """the same as CSV, a row per run and part"""
+    """The same as CSV, a row per run and part."""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
     rows = [
         [*(part.filters.get(by) for by in SLICE_FIELDS), *(getattr(part, name) for name in fields)]

@@ -112,7 +112,7 @@ class UploadParameters(Parameters, frozen=True):
 
 @api.post("/api/v1/runs")
 def post_runs() -> Response:
-    """publishes the runs of a file, or with `dry_run=1` says what that would bring; see *Uploading*"""
+    """Publishes the runs of a file, or with `dry_run=1` says what that would bring; see *Uploading*."""
     by = service().access.writer()
     fields = pairs()
     _read(fields)  # what is wrong with the address is said before the file is sent
@@ -150,7 +150,7 @@ def post_runs() -> Response:
 
 @api.delete("/api/v1/runs/<run_id>")
 def delete_run(run_id: str) -> Response:
-    """withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`"""
+    """Withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`."""
     by = service().access.writer()
     _no_keys()
     with _named(run_id):
@@ -160,7 +160,7 @@ def delete_run(run_id: str) -> Response:
 
 @api.post("/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
-    """restores it; 409 where the questions that it answered were replaced"""
+    """Restores it; 409 where the questions that it answered were replaced."""
     service().access.writer()
     _no_keys()
     with _named(run_id):

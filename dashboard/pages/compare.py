@@ -42,11 +42,16 @@ class ComparePage(PageParameters, frozen=True):
     b: Annotated[str, known_run("the second run; the next of the selection by default", blank=True)] = ""
     metric: Annotated[
         Metric,
-        MetricChoice("of single questions", PER_QUESTION, "Questions have no metric {value!r} to compare.", usual=usual_metric),
+        MetricChoice(
+            "by which single questions are compared",
+            PER_QUESTION,
+            "Questions have no metric {value!r} to compare.",
+            usual=usual_metric,
+        ),
     ] = PER_QUESTION[0]
     metrics: Annotated[
         tuple[Metric, ...],
-        MetricList("of the table; the usual ones by default", RANKED, "There is no metric {value!r} to compare runs by."),
+        MetricList("those of the table; the usual ones by default", RANKED, "There is no metric {value!r} to compare runs by."),
     ] = USUAL
 
 

@@ -52,7 +52,10 @@ class QuestionPage(PageParameters, frozen=True):
     metric: Annotated[
         Metric | None,
         MetricChoice(
-            "by which the runs are ordered", QUESTION_METRICS, "There is no metric {value!r} of a single question.", blank=True
+            "by which the runs are ordered; their import by default",
+            QUESTION_METRICS,
+            "There is no metric {value!r} of a single question.",
+            blank=True,
         ),
     ] = None
 

@@ -46,7 +46,12 @@ class QuestionsPage(PageParameters, frozen=True):
     sort: SortKey = "position"
     metric: Annotated[
         Metric,
-        MetricChoice("of each run", QUESTION_METRICS, "There is no metric {value!r} of a single question.", usual=usual_metric),
+        MetricChoice(
+            "whose values each run has in the list",
+            QUESTION_METRICS,
+            "There is no metric {value!r} of a single question.",
+            usual=usual_metric,
+        ),
     ] = QUESTION_METRICS[0]
 
 

@@ -32,7 +32,10 @@ class SlicesPage(PageParameters, frozen=True):
     """By which metric, and against whom."""
 
     metric: Annotated[
-        Metric, MetricChoice("by which parts are compared", RANKED, "Parts cannot be compared by {value!r}.", usual=usual_metric)
+        Metric,
+        MetricChoice(
+            "by which parts of the selection are compared", RANKED, "Parts cannot be compared by {value!r}.", usual=usual_metric
+        ),
     ] = RANKED[0]
     against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
 

@@ -93,8 +93,10 @@ RULES: Group[Rules] = Group(
     "how runs buzz",
     {
         "threshold": _Thresholds("`0.5` for all runs, `RUN:0.5` for one (repeatable); each run's best threshold by default"),
-        "scale": Choice("what must be above the threshold: the confidence, or the log-probability of the guess", SCALES, UNKNOWN),
-        "curve": Choice("how a buzz is valued: by the published curve or by this dataset's people", CURVES, UNKNOWN),
+        "scale": Choice("what must be above the threshold: `confidence` (the default) or `logprob`", SCALES, UNKNOWN),
+        "curve": Choice(
+            "how a buzz is valued: `polynomial`, the published curve (the default), or `dataset`, by its people", CURVES, UNKNOWN
+        ),
     },
     _build,
     _split,

@@ -1,13 +1,17 @@
-"""docs/api.md against the app: every address is there with the keys that it takes, and none that there is not."""
+"""docs/api.md against the app: its tables are those that the app gives, with every address and key and none that there is not."""
 
 import re
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote, urlencode
 
 import pytest
 from test_api import error, get
 
+from dashboard.api import documentation
 from dashboard.api.uploads import UploadParameters
+from dashboard.view import VIEWS
+from queries.parameters import Parameters, Text
 from queries.selection import Selection
 
 KEYS, KEYS_OF_UPLOADS = Selection.kinds(), UploadParameters.kinds()
@@ -35,6 +39,35 @@ def addresses(app):
         if rule.endpoint.startswith("api.") and rule.endpoint != "api.nowhere"
         for method in rule.methods - {"HEAD", "OPTIONS"}
     }
+
+
+TEXT = documentation.PATH.read_text(encoding="utf-8")
+
+
+def test_the_tables_are_written_by_the_app(app):
+    assert documentation.write_tables(TEXT) == TEXT, "run python -m dashboard.api.documentation"
+
+
+def test_a_new_address_or_key_is_noticed(app, monkeypatch):
+    class ColourParameters(Parameters, frozen=True):
+        colour: Annotated[str, Text("which colour")] = ""
+
+    route = documentation.Route("GET /api/v1/colours", "Colours.", ColourParameters)
+    monkeypatch.setattr(documentation, "ROUTES", [*documentation.ROUTES, route])
+    rewritten = documentation.write_tables(TEXT)
+    assert rewritten != TEXT
+    assert "| `GET /api/v1/colours` | Colours. | `colour` |" in rewritten
+    assert "| `colour` | which colour | `/api/v1/colours` |" in rewritten
+
+
+def test_a_table_without_a_place_is_an_error(app):
+    with pytest.raises(ValueError, match="keys of pages"):
+        documentation.write_tables(TEXT.replace("<!-- keys of pages, generated -->", ""))
+
+
+def test_every_key_has_a_meaning(app):
+    structs = [Selection, *(route.takes for route in documentation.ROUTES), *(view.parameters for view in VIEWS.values())]
+    assert all(kind.about for struct in structs for kind in struct.kinds().values())
 
 
 def test_every_address_is_documented(app):

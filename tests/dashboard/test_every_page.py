@@ -11,7 +11,7 @@ from dashboard.components.run_names import legend
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.panels import fitting
 from dashboard.service import service
-from dashboard.view import VIEWS, read_page
+from dashboard.view import VIEWS, page, read_page
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
@@ -114,6 +114,14 @@ def test_what_does_not_exist_is_named(app, client, view, query, field):
         drawn(app, view, f"dataset=pyramid&{query}")
     assert caught.value.field == field
     assert client.get(f"{VIEWS[view].path}?dataset=pyramid&{query}").status_code == 400
+
+
+def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
+    with app.test_request_context("/"):
+        content = page(VIEWS["leaderboard"], {"dataset": "pyramid", "utm_source": ["a", "b"], "fbclid": "x"})
+        silent = page(VIEWS["leaderboard"], {"dataset": "pyramid", "theme": "dark"})
+    assert "Ignored: utm_source, fbclid" in json.dumps(plain([content]))
+    assert "Ignored" not in json.dumps(plain([silent]))
 
 
 @pytest.mark.parametrize("view", PAGES)

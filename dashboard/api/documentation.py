@@ -1,0 +1,108 @@
+"""The tables of docs/api.md, from the addresses and their keys: ``python -m dashboard.api.documentation`` writes them anew.
+
+Each table stands between two comments, ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->``; the text around them is written
+by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dashboard.api.blueprint import ROUTES, Route
+from dashboard.api.uploads import UploadParameters
+from dashboard.view import VIEWS, PageParameters
+from queries.parameters import Kind
+from queries.selection import Selection
+
+PATH = Path(__file__).parents[2] / "docs" / "api.md"
+UPLOAD = "POST /api/v1/runs"  # whose keys have a table of their own
+
+
+def write_tables(text: str) -> str:
+    """The documentation with its tables as they should be. Raises ``ValueError`` where the place of one is missing."""
+    tables = {
+        "keys of the selection": _keys(Selection.kinds()),
+        "addresses": _addresses(ROUTES),
+        "keys of addresses": _keys_of_addresses(ROUTES),
+        "keys of uploads": _keys(UploadParameters.kinds()),
+        "keys of pages": _keys_of_pages(),
+    }
+    for name, table in tables.items():
+        start, end = f"<!-- {name}, generated -->", f"<!-- end of {name} -->"
+        if text.count(start) != 1 or text.count(end) != 1:
+            raise ValueError(f"docs/api.md has no place for the table {name!r}: {start} and {end}")
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _keys(kinds: Mapping[str, Kind[Any]]) -> str:
+    return _table(["key", "meaning"], [[f"`{key}`", _meaning(kind)] for key, kind in kinds.items()])
+
+
+def _meaning(kind: Kind[Any]) -> str:
+    return kind.about + ("; repeatable" if kind.repeatable and "repeatable" not in kind.about else "")
+
+
+def _addresses(routes: Iterable[Route]) -> str:
+    rows = []
+    for route in sorted(routes, key=_order):
+        takes = ["selection"] * route.selection + [f"`{key}`" for key in route.takes.kinds()]
+        rows.append([f"`{route.address.replace('<path:', '<')}`", " ".join(route.gives.split()), ", ".join(takes)])
+    return _table(["address", "gives", "takes"], rows)
+
+
+def _order(route: Route) -> tuple[str, str, str]:
+    """Sorts addresses by path, each before its other forms and methods."""
+    method, _, path = route.address.partition(" ")
+    return re.sub(r"\.\w+$", "", path), "" if method == "GET" else method, path
+
+
+def _keys_of_addresses(routes: Iterable[Route]) -> str:
+    """A row per key and meaning, with the addresses that give it this meaning."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for route in sorted(routes, key=_order):
+        path = route.address.removeprefix("GET ").replace("<path:", "<")
+        if route.address == UPLOAD:
+            continue
+        for key, kind in route.takes.kinds().items():
+            paths = found.setdefault((key, _meaning(kind)), [])
+            if path.removesuffix(".csv") not in paths:  # a table of the same
+                paths.append(path)
+    return _table(
+        ["key", "meaning", "of"],
+        [[f"`{key}`", meaning, ", ".join(f"`{path}`" for path in paths)] for (key, meaning), paths in sorted(found.items())],
+    )
+
+
+def _keys_of_pages() -> str:
+    shared = PageParameters.kinds()
+    rows = [["every page", f"`{key}`", _meaning(kind)] for key, kind in shared.items()]
+    for view in sorted(VIEWS.values(), key=lambda view: view.path):
+        page = "/questions/<dataset>/<question_id>" if view.name == "question" else view.path
+        own = [(key, kind) for key, kind in view.parameters.kinds().items() if key not in shared]
+        rows += [[f"`{page}`", f"`{key}`", _meaning(kind)] for key, kind in own]
+    return _table(["page", "key", "meaning"], rows)
+
+
+def main() -> None:
+    """Write the tables of docs/api.md."""
+    from dashboard.app import create_app
+    from dashboard.settings import Settings
+
+    with tempfile.TemporaryDirectory() as folder:
+        create_app(Settings(store=folder))  # which imports every address and every page
+        PATH.write_text(write_tables(PATH.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

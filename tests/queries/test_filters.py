@@ -1,0 +1,95 @@
+"""Filters as objects: what each says of itself, and that one field of a selection is all that a new one needs."""
+
+from typing import Annotated
+
+import pytest
+
+from queries.filters import ColumnFilter, Control, Filter
+from queries.parameters import BadRequest, collect, decode
+from queries.selection import CONVENTIONS, Selection, facets
+
+EVERY = Selection(
+    "relay", ("a1",), ("alpha", "beta"), ("logit",), ("Arts", "History"), ("Modern",), (1, 5), (0.25, 1.0), (0.0, 0.5), "river"
+)
+
+
+class WithSource(Selection, frozen=True):
+    """A selection with one filter more."""
+
+    difficulty_source: Annotated[
+        tuple[str, ...], ColumnFilter("questions whose difficulty comes from there", "Source of difficulty", "questions")
+    ] = ()
+
+
+@pytest.fixture(scope="module")
+def relay(snapshot):
+    return facets(snapshot, "relay")
+
+
+def test_every_filter_has_words():
+    words = {key: kind.sentence(key, EVERY.value(key)) for key, kind in EVERY.applied().items()}
+    assert words == {
+        "run": "run a1",
+        "model": "model alpha or beta",
+        "elicitation": "elicitation logit",
+        "category": "category Arts or History",
+        "subcategory": "subcategory Modern",
+        "radius": "radius 1 or 5",
+        "difficulty": "difficulty 0.25 to 1",
+        "revealed": "revealed 0 to 0.5",
+        "q": "text “river”",
+    }
+    assert list(words) == list(Selection.filters())
+    assert Selection("relay").applied() == {}
+
+
+def test_every_filter_narrows_its_own_table():
+    parameters = {key: kind.condition(key, EVERY.value(key), "t")[1] for key, kind in EVERY.applied().items()}
+    names = [name for values in parameters.values() for name in values]
+    assert len(names) == len(set(names)), "two filters share a parameter"
+    for narrows, (_, values) in {
+        "runs": EVERY.run_filter(), "questions": EVERY.question_filter(), "clues": EVERY.clue_filter(),
+    }.items():  # fmt: skip
+        kinds = {key: kind for key, kind in Selection.filters().items() if kind.narrows == narrows}
+        assert set(values) == {"dataset", *(name for key in kinds for name in parameters[key])}
+
+
+@pytest.mark.parametrize("key", Selection.filters())
+def test_an_applied_filter_has_a_control_that_shows_it(snapshot, relay, key):
+    kind = Selection.filters()[key]
+    assert isinstance(kind, Filter) and kind.label
+    value = relay.values.get(key, ()) or {"run": relay.all_runs[:1], "q": "river"}.get(key, (0.25, 0.5))
+    control = kind.control(key, value, relay)
+    if key in ("subcategory", "radius"):  # of which relay has one and none: nothing to choose
+        assert control is None
+    else:
+        assert control.label == kind.label and control.chosen in (value, list(value))
+
+
+def test_a_menu_offers_the_value_in_force(relay):
+    binning = CONVENTIONS.keys["binning"]
+    standard = binning.control("binning", "width10", relay)
+    assert standard == Control(
+        "menu", "Bins", "", (("", "10 equal widths"), ("width10+1", "10 equal widths, 1 apart"), ("mass15", "15 equal masses"))
+    )
+    assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
+
+
+def test_a_new_filter_is_one_field(snapshot, relay):
+    known = relay.__class__(**{name: getattr(relay, name) for name in relay.__struct_fields__} | {
+        "values": relay.values | {"difficulty_source": ("given", "runs")},
+    })  # fmt: skip
+    texts, _ = collect([("difficulty_source", "given"), ("category", "History")], WithSource.kinds())
+    selection = decode(WithSource, texts, known, dataset="relay")
+    assert selection.pairs() == [("dataset", "relay"), ("category", "History"), ("difficulty_source", "given")]
+    condition, parameters = selection.question_filter()
+    narrowed = snapshot.rows(f"select question_id from questions q where {condition} order by 1", parameters)
+    plain, _ = selection.replace(difficulty_source=()).question_filter()
+    expected = snapshot.rows(
+        f"select question_id from questions q where {plain} and difficulty_source = 'given' order by 1",
+        {name: value for name, value in parameters.items() if not name.startswith("difficulty_source")},
+    )
+    assert narrowed == expected
+    with pytest.raises(BadRequest) as caught:
+        decode(WithSource, {"difficulty_source": ["nowhere"]}, known, dataset="relay")
+    assert (caught.value.field, caught.value.allowed) == ("difficulty_source", ["given", "runs"])

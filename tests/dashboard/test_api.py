@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from dashboard.version import VERSION
 from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -121,7 +122,7 @@ def table(client, address):
 
 
 def test_alive_and_ready(client, snapshot):
-    assert get(client, "/healthz") == {"status": "ok"}
+    assert get(client, "/healthz") == {"status": "ok", "version": VERSION}
     assert get(client, "/readyz") == {"status": "ready", "data_version": snapshot.version}
 
 

@@ -13,6 +13,6 @@ from flask import Blueprint
 
 def register_all() -> Blueprint:
     """Import every address, which hangs it on the blueprint."""
-    for found in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{found.name}")
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
     return importlib.import_module(f"{__name__}.blueprint").api

@@ -66,7 +66,7 @@ def get(
 def get_selected(
     path: str, takes: type[P]
 ) -> Callable[[Callable[Concatenate[Request[P], ...], Response]], Callable[Concatenate[Request[P], ...], Response]]:
-    """Declare an address of a selection. Its function gets what is asked for, then the parts of its path."""
+    """Declare an address of a selection. Its function gets the request, then the parts of its path."""
 
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
         @wraps(view)

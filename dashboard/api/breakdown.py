@@ -24,21 +24,21 @@ class BreakdownParameters(IntervalsParameters, frozen=True):
     ] = BREAKDOWN_FIELDS[0]
 
 
-def _breakdown(asked: Request[BreakdownParameters]) -> Breakdown:
-    parameters = asked.parameters
-    return service().ask(breakdown, asked.selection, parameters.by, parameters.metrics, parameters.intervals)
+def _breakdown(query: Request[BreakdownParameters]) -> Breakdown:
+    parameters = query.parameters
+    return service().ask(breakdown, query.selection, parameters.by, parameters.metrics, parameters.intervals)
 
 
 @get_selected("/api/v1/breakdown", BreakdownParameters)
-def get_breakdown(asked: Request[BreakdownParameters]) -> Response:
+def get_breakdown(query: Request[BreakdownParameters]) -> Response:
     """Metrics of each run within each part of a selection."""
-    return json_response(_breakdown(asked))
+    return json_response(_breakdown(query))
 
 
 @get_selected("/api/v1/breakdown.csv", BreakdownParameters)
-def get_breakdown_csv(asked: Request[BreakdownParameters]) -> Response:
+def get_breakdown_csv(query: Request[BreakdownParameters]) -> Response:
     """The same as CSV, a row per part, run and metric."""
-    answer, parts = _breakdown(asked), WITH_INTERVALS if asked.parameters.intervals else PLAIN
+    answer, parts = _breakdown(query), WITH_INTERVALS if query.parameters.intervals else PLAIN
     rows = [
         [part.value, row.run, row.model, row.elicitation, key, *(getattr(cell, name) for name in parts)]
         for part in answer.parts

@@ -20,20 +20,20 @@ COLUMNS = (
 )
 
 
-def _buzz(asked: Request[BuzzParameters]) -> Buzz:
-    return service().ask(buzz, asked.selection, asked.parameters.rules)
+def _buzz(query: Request[BuzzParameters]) -> Buzz:
+    return service().ask(buzz, query.selection, query.parameters.rules)
 
 
 @get_selected("/api/v1/buzz", BuzzParameters)
-def get_buzz(asked: Request[BuzzParameters]) -> Response:
+def get_buzz(query: Request[BuzzParameters]) -> Response:
     """Buzzing: expected wins over the threshold, runs against people, buzz curves, habits."""
-    return json_response(_buzz(asked))
+    return json_response(_buzz(query))
 
 
 @get_selected("/api/v1/buzz.csv", BuzzParameters)
-def get_buzz_csv(asked: Request[BuzzParameters]) -> Response:
+def get_buzz_csv(query: Request[BuzzParameters]) -> Response:
     """A row per run: what comes of its threshold, its best one, and how often it buzzes; `missing` says why a cell is blank."""
-    answer = _buzz(asked)
+    answer = _buzz(query)
     part = answer.explorer
     rows: list[list[object]] = []
     for run, habit in zip(part.runs, answer.habits.runs, strict=True):

@@ -35,8 +35,8 @@ class PairsParameters(Parameters, frozen=True):
     metrics: Metrics = METRICS
 
 
-def _compare(asked: Request[CompareParameters]) -> DetailedComparison:
-    return service().ask(compare, asked.selection, asked.parameters.a, asked.parameters.b, asked.parameters.metrics)
+def _compare(query: Request[CompareParameters]) -> DetailedComparison:
+    return service().ask(compare, query.selection, query.parameters.a, query.parameters.b, query.parameters.metrics)
 
 
 def _table(comparisons: Sequence[Comparison], name: str) -> Response:
@@ -50,45 +50,45 @@ def _table(comparisons: Sequence[Comparison], name: str) -> Response:
 
 
 @get_selected("/api/v1/compare", CompareParameters)
-def get_compare(asked: Request[CompareParameters]) -> Response:
+def get_compare(query: Request[CompareParameters]) -> Response:
     """Two runs on the questions that both answered: paired differences a - b with intervals and p-values, and these questions."""
-    return json_response(_compare(asked))
+    return json_response(_compare(query))
 
 
 @get_selected("/api/v1/compare.csv", CompareParameters)
-def get_compare_csv(asked: Request[CompareParameters]) -> Response:
+def get_compare_csv(query: Request[CompareParameters]) -> Response:
     """The differences as CSV, a row per metric."""
-    return _table([_compare(asked)], "compare")
+    return _table([_compare(query)], "compare")
 
 
-def _comparisons(asked: Request[PairsParameters]) -> Comparisons:
-    return service().ask(comparisons, asked.selection, asked.parameters.a, asked.parameters.metrics)
+def _comparisons(query: Request[PairsParameters]) -> Comparisons:
+    return service().ask(comparisons, query.selection, query.parameters.a, query.parameters.metrics)
 
 
 @get_selected("/api/v1/pairs", PairsParameters)
-def get_pairs(asked: Request[PairsParameters]) -> Response:
+def get_pairs(query: Request[PairsParameters]) -> Response:
     """The differences of every two runs or, with `a`, of it and every other, with p-values after Holm's adjustment."""
-    return json_response(_comparisons(asked))
+    return json_response(_comparisons(query))
 
 
 @get_selected("/api/v1/pairs.csv", PairsParameters)
-def get_pairs_csv(asked: Request[PairsParameters]) -> Response:
+def get_pairs_csv(query: Request[PairsParameters]) -> Response:
     """The same as CSV, a row per pair of runs and metric."""
-    return _table(_comparisons(asked).comparisons, "pairs")
+    return _table(_comparisons(query).comparisons, "pairs")
 
 
-def _agreement(asked: Request[MetricsParameters]) -> Agreement:
-    return service().ask(agreement, asked.selection, asked.parameters.metrics)
+def _agreement(query: Request[MetricsParameters]) -> Agreement:
+    return service().ask(agreement, query.selection, query.parameters.metrics)
 
 
 @get_selected("/api/v1/agreement", MetricsParameters)
-def get_agreement(asked: Request[MetricsParameters]) -> Response:
+def get_agreement(query: Request[MetricsParameters]) -> Response:
     """Kendall's tau-b between the rankings of each two metrics."""
-    return json_response(_agreement(asked))
+    return json_response(_agreement(query))
 
 
 @get_selected("/api/v1/agreement.csv", MetricsParameters)
-def get_agreement_csv(asked: Request[MetricsParameters]) -> Response:
+def get_agreement_csv(query: Request[MetricsParameters]) -> Response:
     """The same as CSV, a row per pair of metrics."""
     fields = RankCorrelation.__struct_fields__
-    return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement(asked).pairs], "agreement")
+    return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement(query).pairs], "agreement")

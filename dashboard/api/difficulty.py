@@ -12,18 +12,18 @@ from queries.parameters import NoParameters
 from queries.selection import Request
 
 
-def _difficulty(asked: Request[NoParameters]) -> Difficulty:
-    return service().ask(difficulty, asked.selection)
+def _difficulty(query: Request[NoParameters]) -> Difficulty:
+    return service().ask(difficulty, query.selection)
 
 
 @get_selected("/api/v1/difficulty", NoParameters)
-def get_difficulty(asked: Request[NoParameters]) -> Response:
+def get_difficulty(query: Request[NoParameters]) -> Response:
     """Overconfidence against difficulty: questions, line, slope and intervals."""
-    return json_response(_difficulty(asked))
+    return json_response(_difficulty(query))
 
 
 @get_selected("/api/v1/difficulty.csv", NoParameters)
-def get_difficulty_csv(asked: Request[NoParameters]) -> Response:
+def get_difficulty_csv(query: Request[NoParameters]) -> Response:
     """The slopes as CSV, a row per run."""
     fields = ("run", "model", "elicitation", "questions", "slope", "low", "high", "missing")
-    return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty(asked).runs], "difficulty")
+    return csv_response(fields, [[getattr(run, name) for name in fields] for run in _difficulty(query).runs], "difficulty")

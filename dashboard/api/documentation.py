@@ -69,18 +69,18 @@ def _order(route: Route) -> tuple[str, str, str]:
 
 def _keys_of_addresses(routes: Iterable[Route]) -> str:
     """A row per key and meaning, with the addresses that give it this meaning."""
-    found: dict[tuple[str, str], list[str]] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for route in sorted(routes, key=_order):
         path = route.address.removeprefix("GET ").replace("<path:", "<")
         if route.address == UPLOAD:
             continue
         for key, kind in route.takes.kinds().items():
-            paths = found.setdefault((key, _meaning(kind)), [])
+            paths = rows.setdefault((key, _meaning(kind)), [])
             if path.removesuffix(".csv") not in paths:  # a table of the same
                 paths.append(path)
     return _table(
         ["key", "meaning", "of"],
-        [[f"`{key}`", meaning, ", ".join(f"`{path}`" for path in paths)] for (key, meaning), paths in sorted(found.items())],
+        [[f"`{key}`", meaning, ", ".join(f"`{path}`" for path in paths)] for (key, meaning), paths in sorted(rows.items())],
     )
 
 

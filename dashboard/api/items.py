@@ -22,18 +22,18 @@ class ItemsParameters(Parameters, frozen=True):
     limit: Annotated[int, Whole(f"how many: 100; at most {MOST_ITEMS}", MOST_ITEMS)] = 100
 
 
-def _items(asked: Request[ItemsParameters]) -> Items:
-    return service().ask(items, asked.selection, asked.parameters.confidence, asked.parameters.limit)
+def _items(query: Request[ItemsParameters]) -> Items:
+    return service().ask(items, query.selection, query.parameters.confidence, query.parameters.limit)
 
 
 @get_selected("/api/v1/items", ItemsParameters)
-def get_items(asked: Request[ItemsParameters]) -> Response:
+def get_items(query: Request[ItemsParameters]) -> Response:
     """Single answers whose confidence lies in a range, furthest off first."""
-    return json_response(_items(asked))
+    return json_response(_items(query))
 
 
 @get_selected("/api/v1/items.csv", ItemsParameters)
-def get_items_csv(asked: Request[ItemsParameters]) -> Response:
+def get_items_csv(query: Request[ItemsParameters]) -> Response:
     """The same as CSV."""
     fields = Item.__struct_fields__
-    return csv_response(fields, [[getattr(item, name) for name in fields] for item in _items(asked).items], "items")
+    return csv_response(fields, [[getattr(item, name) for name in fields] for item in _items(query).items], "items")

@@ -15,25 +15,25 @@ PLAIN = ("value", "rank")
 WITH_INTERVALS = ("value", "low", "high", "rank", "rank_low", "rank_high")
 
 
-def _leaderboard(asked: Request[IntervalsParameters]) -> Leaderboard:
-    return service().ask(leaderboard, asked.selection, asked.parameters.metrics, asked.parameters.intervals)
+def _leaderboard(query: Request[IntervalsParameters]) -> Leaderboard:
+    return service().ask(leaderboard, query.selection, query.parameters.metrics, query.parameters.intervals)
 
 
 @get_selected("/api/v1/leaderboard", IntervalsParameters)
-def get_leaderboard(asked: Request[IntervalsParameters]) -> Response:
+def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
     """Metrics of each run with their ranks; with intervals, also those of the ranks, and groups of runs that do not differ."""
-    return json_response(_leaderboard(asked))
+    return json_response(_leaderboard(query))
 
 
 @get_selected("/api/v1/leaderboard.csv", IntervalsParameters)
-def get_leaderboard_csv(asked: Request[IntervalsParameters]) -> Response:
+def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     """The same as CSV: a row per run; per metric its value and its rank."""
-    metrics, parts = asked.parameters.metrics, WITH_INTERVALS if asked.parameters.intervals else PLAIN
+    metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
     header = ["run", "model", "elicitation", "questions", "items"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
         [row.run, row.model, row.elicitation, row.questions, row.items]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
-        for row in _leaderboard(asked).rows
+        for row in _leaderboard(query).rows
     ]
     return csv_response(header, rows, "leaderboard")

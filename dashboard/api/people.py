@@ -12,20 +12,20 @@ from queries.people import Histograms, People, people
 from queries.selection import Request
 
 
-def _people(asked: Request[NoParameters]) -> People:
-    return service().ask(people, asked.selection)
+def _people(query: Request[NoParameters]) -> People:
+    return service().ask(people, query.selection)
 
 
 @get_selected("/api/v1/people", NoParameters)
-def get_people(asked: Request[NoParameters]) -> Response:
+def get_people(query: Request[NoParameters]) -> Response:
     """Runs beside human votes: histograms of DistCE, EntCE and ranks, with a human reference's, reliability of each class."""
-    return json_response(_people(asked))
+    return json_response(_people(query))
 
 
 @get_selected("/api/v1/people.csv", NoParameters)
-def get_people_csv(asked: Request[NoParameters]) -> Response:
+def get_people_csv(query: Request[NoParameters]) -> Response:
     """The histograms as CSV: a row per run and bin, with the reference's items beside the run's."""
-    answer = _people(asked)
+    answer = _people(query)
     header = ["run", "model", "elicitation", "histogram", "lower", "upper", "items", "reference_items"]
     rows = [
         [row.run, row.model, row.elicitation, *cells]

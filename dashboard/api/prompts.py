@@ -14,16 +14,16 @@ from queries.selection import Request
 
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
-def get_prompts_csv(asked: Request[NoParameters], dataset: str) -> Response:
+def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     """What a model is to answer: `question_id, clue, text` (the text revealed so far), and the columns `guess` and `confidence`
     to fill in."""
     blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
-    frames = (frame.with_columns(blank) for frame in prompts(service().snapshot(), asked.selection))
+    frames = (frame.with_columns(blank) for frame in prompts(service().snapshot(), query.selection))
     header = ("question_id", "clue", "text", "guess", "confidence")
     return stream_response(csv_parts(header, frames), "csv", f"{dataset}-prompts")
 
 
 @get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
-def get_prompts_jsonl(asked: Request[NoParameters], dataset: str) -> Response:
+def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
     """The same as JSON Lines, without columns to fill in."""
-    return stream_response(jsonl_parts(prompts(service().snapshot(), asked.selection)), "jsonl", f"{dataset}-prompts")
+    return stream_response(jsonl_parts(prompts(service().snapshot(), query.selection)), "jsonl", f"{dataset}-prompts")

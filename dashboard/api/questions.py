@@ -39,18 +39,18 @@ class QuestionsTableParameters(QuestionsParameters, frozen=True):
 
 
 @get_selected("/api/v1/questions", QuestionsParameters)
-def get_questions(asked: Request[QuestionsParameters]) -> Response:
+def get_questions(query: Request[QuestionsParameters]) -> Response:
     """Questions with each run's metrics, a page at a time; `next` of an answer is the cursor of the next page."""
-    given = asked.parameters
-    return json_response(question_list(asked.selection, given.metrics, given.sort, given.limit, given.cursor))
+    given = query.parameters
+    return json_response(question_list(query.selection, given.metrics, given.sort, given.limit, given.cursor))
 
 
 @get_selected("/api/v1/questions.csv", QuestionsTableParameters)
-def get_questions_csv(asked: Request[QuestionsTableParameters]) -> Response:
+def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
     """The same as one table with a column `metric:run` for each metric and run: every question or, with `limit`, as many from
     `cursor` on, and the address of the next ones in the header `Link`."""
-    given = asked.parameters
-    frame, following = question_table(service().snapshot(), asked.selection, given.metrics, given.sort, given.limit, given.cursor)
+    given = query.parameters
+    frame, following = question_table(service().snapshot(), query.selection, given.metrics, given.sort, given.limit, given.cursor)
     answer = stream_response(csv_parts(frame.columns, frame.iter_slices(ROWS)), "csv", "questions")
     if following is not None:
         keys = [*((key, value) for key, value in pairs() if key != "cursor"), ("cursor", following)]
@@ -59,22 +59,22 @@ def get_questions_csv(asked: Request[QuestionsTableParameters]) -> Response:
 
 
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>", BuzzParameters)
-def get_question(asked: Request[BuzzParameters], dataset: str, question_id: str) -> Response:
+def get_question(query: Request[BuzzParameters], dataset: str, question_id: str) -> Response:
     """One question: clues, what people did or voted, what each run said and where it buzzes, by default at each run's best
     threshold on the selection."""
-    return json_response(question_with_buzzpoints(asked.selection, asked.facets, question_id, asked.parameters.rules))
+    return json_response(question_with_buzzpoints(query.selection, query.facets, question_id, query.parameters.rules))
 
 
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>.csv", NoParameters)
-def get_question_csv(asked: Request[NoParameters], dataset: str, question_id: str) -> Response:
+def get_question_csv(query: Request[NoParameters], dataset: str, question_id: str) -> Response:
     """What each run said of it, clue by clue. Where a question's own id ends in `.csv`, that question comes first, as JSON; a
     further `.csv` gives its table."""
     try:
-        return json_response(service().ask(question, asked.selection, f"{question_id}.csv"))
+        return json_response(service().ask(question, query.selection, f"{question_id}.csv"))
     except BadRequest as error:
         if error.code != "unknown_question":
             raise
-    answer = service().ask(question, asked.selection, question_id)
+    answer = service().ask(question, query.selection, question_id)
     header = ["run", "model", "elicitation", *(field.name for field in msgspec.structs.fields(ClueResponse))]
     rows = [[run.run, run.model, run.elicitation, *msgspec.structs.astuple(clue)] for run in answer.runs for clue in run.clues]
     return csv_response(header, rows, f"{dataset}-{question_id}")

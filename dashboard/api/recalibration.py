@@ -22,20 +22,20 @@ class RecalibrationParameters(MetricsParameters, frozen=True):
     method: Annotated[str, Choice(f"how: {', '.join(f'`{key}`' for key in METHODS)}", (*METHODS,))] = next(iter(METHODS))
 
 
-def _recalibration(asked: Request[RecalibrationParameters]) -> Recalibration:
-    return service().ask(recalibration, asked.selection, asked.parameters.method, asked.parameters.metrics)
+def _recalibration(query: Request[RecalibrationParameters]) -> Recalibration:
+    return service().ask(recalibration, query.selection, query.parameters.method, query.parameters.metrics)
 
 
 @get_selected("/api/v1/recalibration", RecalibrationParameters)
-def get_recalibration(asked: Request[RecalibrationParameters]) -> Response:
+def get_recalibration(query: Request[RecalibrationParameters]) -> Response:
     """Every metric before and after recalibration, cross-fitted by question, and what it does to single items."""
-    return json_response(_recalibration(asked))
+    return json_response(_recalibration(query))
 
 
 @get_selected("/api/v1/recalibration.csv", RecalibrationParameters)
-def get_recalibration_csv(asked: Request[RecalibrationParameters]) -> Response:
+def get_recalibration_csv(query: Request[RecalibrationParameters]) -> Response:
     """The metrics before and after as CSV, a row per run and metric."""
-    answer = _recalibration(asked)
+    answer = _recalibration(query)
     rows = [
         [run.run, run.model, run.elicitation, answer.method, key, change.before, change.after, change.missing]
         for run in answer.runs

@@ -25,23 +25,23 @@ class SlicesParameters(Parameters, frozen=True):
     against: Annotated[str | None, known_run("the run that others are compared with; each with itself by default")] = None
 
 
-def _slices(asked: Request[SlicesParameters]) -> Slices:
-    return service().ask(slices, asked.selection, asked.parameters.metric, asked.parameters.against)
+def _slices(query: Request[SlicesParameters]) -> Slices:
+    return service().ask(slices, query.selection, query.parameters.metric, query.parameters.against)
 
 
 @get_selected("/api/v1/slices", SlicesParameters)
-def get_slices(asked: Request[SlicesParameters]) -> Response:
+def get_slices(query: Request[SlicesParameters]) -> Response:
     """Where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
     whole or another run there, with Holm's adjustment."""
-    return json_response(_slices(asked))
+    return json_response(_slices(query))
 
 
 @get_selected("/api/v1/slices.csv", SlicesParameters)
-def get_slices_csv(asked: Request[SlicesParameters]) -> Response:
+def get_slices_csv(query: Request[SlicesParameters]) -> Response:
     """The same as CSV, a row per run and part."""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
     rows = [
         [*(part.filters.get(by) for by in SLICE_FIELDS), *(getattr(part, name) for name in fields)]
-        for part in _slices(asked).slices
+        for part in _slices(query).slices
     ]
     return csv_response([*SLICE_FIELDS, *fields], rows, "slices")

@@ -150,7 +150,8 @@
             if (status !== 422 || !Array.isArray(error.rows) || !error.rows.length) return;
             state.trial = null;
             const head = ["file", "line", "column", "value", "reason"];
-            const every = error.rows.map((row) => head.map((key) => row[key]));
+            const reason = (row) => (row.hint ? `${row.reason}; ${config.hints[row.hint] || row.remedy}` : row.reason);
+            const every = error.rows.map((row) => [row.file, row.line, row.column, row.value, reason(row)]);
             const button = make("button", { type: "button", class: "quiet", id: "upload-bad" }, "Download as CSV");
             button.addEventListener("click", () => save("bad-rows.csv", [head, ...every]));
             const of_all = error.total > every.length ? ` The first ${number(every.length)} of ${number(error.total)} are in it.` : "";

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.statistics import BIN_COLUMNS, pooled
-from data.store.generations import Snapshot, open_store
+from data.store import Snapshot, open_store
 from queries.engine.evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins

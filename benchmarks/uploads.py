@@ -35,9 +35,10 @@ import numpy as np  # noqa: E402
 
 from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
 from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
-from data.importing.ingest import import_paths, take_in  # noqa: E402
+from data.importing.ingest import import_paths, read_and_check  # noqa: E402
+from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions, staging  # noqa: E402
-from data.store.generations import open_store  # noqa: E402
+from data.store import open_store  # noqa: E402
 from tests.helpers.serving import environment, free_port, run_cli  # noqa: E402
 
 OUT = Path(__file__).with_suffix(".md")
@@ -78,7 +79,7 @@ def copied(path: Path, dataset: str, store: Path) -> None:
 def checked(path: Path, dataset: str, store: Path) -> None:
     """All that is done before anything is stored: read, checked, graded, runs named."""
     with staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
-        take_in(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
+        read_and_check(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
 
 
 def published(path: Path, dataset: str, store: Path) -> None:
@@ -380,6 +381,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="uploads-", dir=options.folder) as name:
         folder = Path(name)
         store = folder / "store"
+        seed(open_store(store))
         for dataset, questions in QUESTIONS.items():
             import_paths(open_store(store), [write_bundle(folder / dataset, dataset, questions)], ImportOptions())
         of_imports(folder, store, options.rows, say)

@@ -15,7 +15,7 @@ from dashboard.api.responses import error_response
 from dashboard.service import Service
 from dashboard.settings import Settings
 from dashboard.view import check_page
-from data.store.generations import StoreError
+from data.store import StoreError
 from queries.parameters import BadRequest
 
 ASSETS = Path(__file__).parents[1] / "assets"

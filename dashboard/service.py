@@ -20,7 +20,7 @@ from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
 from dashboard.uploads.access import Access
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_subprocess
-from data.store.generations import Snapshot, StoreError, open_store
+from data.store import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.metrics import Metric

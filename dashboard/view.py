@@ -20,7 +20,7 @@ from dashboard.components.filters import filter_bar
 from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
 from dashboard.components.shell import header
 from dashboard.service import service
-from data.store.generations import StoreError
+from data.store import StoreError
 from queries.parameters import BadRequest, Choice, P, Parameters
 from queries.runs import run
 from queries.selection import Request, Selection

@@ -8,7 +8,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.ranking import ranks
 from queries.metrics import Metric

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from data.statistics import bin_of
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.metrics import Metric

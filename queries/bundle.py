@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from data.store import Snapshot
 from data.store.export import Form, Table
-from data.store.generations import Snapshot
 from queries.parameters import BadRequest
 from queries.runs import responses
 

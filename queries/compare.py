@@ -8,7 +8,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.bootstrap import TIED, holm, p_value, percentile_interval
 from queries.engine.evidence import gather
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_runs, pair_runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 
 
 class Dataset(msgspec.Struct):

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE, Conventions

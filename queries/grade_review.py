@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from data.importing.grading import doubt
-from data.store.generations import Snapshot
+from data.store import Snapshot
 
 MOST_EXAMINED = 20_000  # distinct guesses: more would take minutes
 MOST_LISTED = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.select import chosen, kept_responses
 from queries.parameters import Range
 from queries.selection import Selection

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.metrics import Metric

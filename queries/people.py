@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine import distributions
 from queries.engine.distributions import Distributions, Items
 from queries.engine.evidence import gather

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.selection import Selection
 
 AT_ONCE = 2000  # questions

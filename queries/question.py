@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from data.life_table import best_guess, survivors
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.buzzing import Rules
 from queries.buzzing.runs import NO_LOGPROBS, read_buzzing
 from queries.engine.evidence import gather

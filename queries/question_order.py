@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.select import chosen, kept_responses
 from queries.metrics import CATALOGUE, METRICS, Metric

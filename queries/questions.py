@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import polars as pl
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.metrics import Metric
 from queries.parameters import BadRequest

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.evidence import Run, gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, selection_keys

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from data.store import Snapshot
 from data.store.export import Form, Table
-from data.store.generations import Snapshot
 from queries.parameters import BadRequest
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.filters import ColumnFilter, Condition, Convention, Filter, Narrows, RangeFilter, RunFilter, SearchFilter
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.run_pairs import known_runs, measure_runs, pair_runs
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.bootstrap import holm, p_value, percentile_interval
 from queries.engine.evidence import gather
 from queries.metrics import Metric

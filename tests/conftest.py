@@ -28,8 +28,8 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory):
     """Folder of a store with the bundled datasets; who writes to it takes a copy with ``copied``."""
-    from data.importing.ingest import seed
-    from data.store.generations import open_store
+    from data.importing.seed import seed
+    from data.store import open_store
 
     folder = tmp_path_factory.mktemp("seeded") / "store"
     seed(open_store(folder))

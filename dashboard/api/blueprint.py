@@ -13,7 +13,7 @@ from flask import Blueprint, Response, current_app, request
 from dashboard.api.responses import error_response
 from dashboard.service import service
 from dashboard.uploads.access import Denied
-from data.store.generations import StoreError
+from data.store import StoreError
 from queries.parameters import BadRequest, P, Parameters
 from queries.selection import Request, read_parameters
 

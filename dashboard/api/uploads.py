@@ -22,7 +22,7 @@ from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import held, sweep
-from data.store.generations import StoreError
+from data.store import StoreError
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
 from queries.runs import run

@@ -16,7 +16,7 @@ from dashboard.cli.store import backup, repair, restore
 from dashboard.cli.tokens import token_group
 from dashboard.settings import BadSetting, read_settings, unknown_settings
 from dashboard.version import VERSION
-from data.store.generations import StoreError
+from data.store import StoreError
 from data.tokens import TokenError
 
 

@@ -12,8 +12,8 @@ import click
 
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
+from data.store import StoreError, open_store
 from data.store.export import Form, exporter
-from data.store.generations import StoreError, open_store
 from queries.bundle import bundle
 from queries.parameters import BadRequest
 from queries.runs import responses

@@ -9,11 +9,11 @@ from typing import Unpack
 import click
 
 from dashboard.cli.file_options import FileOptions, file_options, import_options
-from dashboard.cli.output import print_remarks, progress_bar, refusal
+from dashboard.cli.output import print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
-from data.store.generations import open_store
+from data.store import open_store
 
 
 @click.command("import")
@@ -32,12 +32,14 @@ def import_command(
 ) -> None:
     """Import datasets and runs from files, folders and zips.
 
-    All of it is imported or, if anything is wrong, nothing.
+    All of it is imported or, if anything is wrong, nothing. An empty store first gets the bundled datasets.
     """
+    store = open_store(settings.store)
     try:
+        seed_empty_store(store)
         with progress_bar("Importing") as progress:
             report = import_paths(
-                open_store(settings.store),
+                store,
                 paths,
                 import_options(options, dataset=dataset, title=title, replace=replace),
                 form=options["form"],

@@ -11,9 +11,20 @@ from contextlib import contextmanager
 import click
 
 from data.importing.ingest import Progress
-from data.importing.report import Refused
+from data.importing.report import Hint, Problem, Refused
+from data.importing.seed import seed
+from data.store import GenerationStore
 
 MAX_ROWS = 200  # bad rows on standard error; the rest go to a file
+HINTS: dict[Hint, str] = {
+    "classes": "give --classes A,B,C",
+    "dataset": "give --dataset ID",
+    "format": "say which with --as FORMAT",
+    "model": "give --model NAME",
+    "percent": "if the file states percent, say so: --confidence-scale percent",
+    "replace": "give --replace to put these in their place, or --dataset to import them under another name",
+    "replace_people": "give --replace, with the whole bundle, to put these in its place",
+}
 
 
 class Refusal(click.ClickException):
@@ -37,6 +48,15 @@ def progress_bar(title: str) -> Iterator[Progress]:
         yield step
 
 
+def seed_empty_store(store: GenerationStore) -> None:
+    """Import the bundled datasets into a store that was never written to, and say so on standard error."""
+    if store.version() != "0":
+        return
+    click.echo("The store is empty: importing the bundled datasets first.", err=True)
+    with progress_bar("Preparing the bundled datasets") as progress:
+        seed(store, progress=progress)
+
+
 def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str]) -> None:
     """Print what an import repaired, and its warnings on standard error."""
     for defect, count in sorted(repaired.items()):
@@ -54,14 +74,19 @@ def refusal(refused: Refused, done: str) -> Refusal:
     """
     problems = refused.problems
     lines = [f"{refused.total:,} {'problem' if refused.total == 1 else 'problems'}; nothing was {done}"]
-    lines += map(str, problems[:MAX_ROWS])
+    lines += [f"{problem.place}: {_reason(problem)}" for problem in problems[:MAX_ROWS]]
     if len(problems) > MAX_ROWS:
         with tempfile.NamedTemporaryFile(
             "w", prefix="clueline-report-", suffix=".csv", delete=False, encoding="utf-8", newline=""
         ) as file:
             writer = csv.writer(file)
             writer.writerow(["file", "line", "column", "value", "reason"])
-            writer.writerows((p.file, p.line, p.column, p.value, p.reason) for p in problems)
+            writer.writerows((p.file, p.line, p.column, p.value, _reason(p)) for p in problems)
         extent = "all of them" if len(problems) == refused.total else f"the first {len(problems):,}"
         lines.append(f"... and {refused.total - MAX_ROWS:,} more; {extent}: {file.name}")
     return Refusal("\n".join(lines))
+
+
+def _reason(problem: Problem) -> str:
+    """What is wrong and, in the words of the command line, what would mend it."""
+    return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason

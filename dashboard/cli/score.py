@@ -16,7 +16,7 @@ from dashboard.settings import Settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused
-from data.store.generations import open_store
+from data.store import open_store
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest

@@ -10,11 +10,10 @@ from typing import Any
 import click
 import msgspec
 
-from dashboard.cli.output import Refusal, progress_bar
+from dashboard.cli.output import Refusal, seed_empty_store
 from dashboard.settings import Settings, read_setting, variable
-from data.importing.ingest import seed
 from data.importing.report import Refused
-from data.store.generations import open_store
+from data.store import open_store
 
 
 class _SettingType(click.ParamType[Any]):
@@ -40,9 +39,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
     try:
-        if open_store(settings.store).version() == "0":
-            with progress_bar("Preparing the bundled datasets") as progress:
-                seed(open_store(settings.store), progress)
+        seed_empty_store(open_store(settings.store))
     except Refused as error:
         raise Refusal(str(error)) from error
     # gunicorn forks its workers, and a process that has imported DuckDB can be forked but does not end cleanly.

@@ -8,8 +8,8 @@ import click
 
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
+from data.store import GenerationStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup, whole_version
-from data.store.generations import GenerationStore, StoreError, open_store
 from data.store.repair import VersionOnDisk, damage_of, versions_on_disk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dashboard.settings import Settings
-from data.store.generations import open_store
+from data.store import open_store
 from data.tokens import Tokens
 
 

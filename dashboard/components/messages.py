@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from dash import dcc, html
 
-from data.store.generations import StoreError
+from data.store import StoreError
 from queries.parameters import BadRequest
 from queries.runs import RunFacts
 from queries.selection import Facets, Selection

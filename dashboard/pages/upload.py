@@ -14,6 +14,7 @@ from dashboard.components.attributes import data
 from dashboard.components.messages import prompts
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, page, register
+from data.importing.report import Hint
 from queries.metrics import METRICS
 
 PATH = "/upload"
@@ -21,6 +22,16 @@ OFF = (
     "This server takes no uploads (CLUELINE_UPLOADS=off). Its operator imports files with `python -m dashboard import`, "
     "or starts it with CLUELINE_UPLOADS=token."
 )
+# What would mend a bad row, in the words of the form.
+HINTS: dict[Hint, str] = {
+    "classes": "the order of classes is named by `classes` at the JSON address, or on the command line",
+    "dataset": "choose it under Dataset",
+    "format": "the format is named by `format` at the JSON address, or on the command line",
+    "model": "name it under Model",
+    "percent": "if the file states percent, choose so under Confidence runs from",
+    "replace": "the operator of this server can replace it on the command line",
+    "replace_people": "the operator of this server can replace them on the command line",
+}
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
@@ -31,6 +42,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         "datasets": [[one.dataset, one.title] for one in datasets],
         "metrics": [[metric.key, metric.name] for metric in METRICS],
         "most": service().settings.max_upload_mb,
+        "hints": HINTS,
     }
     return [
         html.Div(

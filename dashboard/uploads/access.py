@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from flask import request
 
 from dashboard.settings import Settings
-from data.store.generations import StoreError
+from data.store import StoreError
 from data.tokens import TokenError, Tokens
 from queries.parameters import BadRequest
 

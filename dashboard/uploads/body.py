@@ -18,7 +18,7 @@ from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntity
 from werkzeug.formparser import MultiPartParser
 
 from dashboard.uploads.access import Denied
-from data.store.generations import StoreError
+from data.store import StoreError
 
 CHUNK = 64 * 1024  # bytes
 CHUNK_TIMEOUT = 60.0  # seconds in which each chunk must arrive

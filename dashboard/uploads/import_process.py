@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,10 +18,10 @@ import msgspec
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
-from data.importing.report import Refused, Report
+from data.importing.report import Hint, Refused, Report
 from data.importing.staging import ImportOptions
 from data.scratch_folders import held
-from data.store.generations import GenerationStore, Snapshot, StoreError, open_store
+from data.store import GenerationStore, Snapshot, StoreError, open_store
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
@@ -64,14 +63,36 @@ class ImportJob(msgspec.Struct):
     threads: int = 2
 
 
+REMEDIES: dict[Hint, str] = {
+    "classes": "give classes=A,B,C",
+    "dataset": "give dataset=ID",
+    "format": "say which with format=KEY",
+    "model": "give model=NAME",
+    "percent": "if the file states percent, say so: confidence_scale=percent",
+    "replace": "the operator can import and replace it on the command line",
+    "replace_people": "the operator can import and replace them on the command line",
+}
+
+
 class BadRow(msgspec.Struct):
-    """A row that cannot be imported; ``line`` is 1-based, or None if the whole file is bad."""
+    """A row that cannot be imported.
+
+    Attributes:
+        file: name of the uploaded file, or of a file in it.
+        line: 1-based, or None if the whole file is bad.
+        column, value: None where the problem is not that of a column or cell.
+        reason: what is wrong.
+        hint: key of what would mend it (``data.importing.report.Hint``), or None.
+        remedy: the same in the keys of the address.
+    """
 
     file: str
     line: int | None
     column: str | None
     value: str | None
     reason: str
+    hint: Hint | None
+    remedy: str | None
 
 
 class ImportReport(msgspec.Struct):
@@ -150,7 +171,10 @@ def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
         result = _import_report(store.snapshot(), report)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), any(not row.stored for row in result.runs))
     except Refused as refused:
-        rows = [BadRow(p.file, p.line, p.column, p.value, in_keys(p.reason)) for p in refused.problems[: job.rows]]
+        rows = [
+            BadRow(p.file, p.line, p.column, p.value, p.reason, p.hint, REMEDIES[p.hint] if p.hint else None)
+            for p in refused.problems[: job.rows]
+        ]
         return Rejected(rows, refused.total)
     except (StoreError, BadRequest) as error:
         return Failed(str(error))
@@ -167,7 +191,7 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
         format=", ".join(report.formats),
         columns=report.columns,
         runs=incoming_runs(snapshot, report.runs, report.stored),
-        warnings=[in_keys(text) for text in report.warnings],
+        warnings=report.warnings,
         repaired=dict(sorted(report.repaired.items())),
         missing=[unanswered_questions(snapshot, name) for name in report.runs],
         first=first_responses(snapshot, report.runs),
@@ -180,20 +204,11 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
 
 def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     runs = incoming_runs(snapshot, report.runs, report.stored)
-    warnings = [in_keys(text) for text in report.warnings]
+    warnings = list(report.warnings)
     for row in runs:
         if run(snapshot, row.run).withdrawn_at:
             warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore puts it back")
     return ImportReport(runs, warnings, dict(sorted(report.repaired.items())), snapshot.version)
-
-
-def in_keys(text: str) -> str:
-    """A message of the importer, which names options of the command line, with the keys of the address in their place."""
-
-    def key(option: re.Match[str]) -> str:
-        return {"--as": "format="}.get(option[1], f"{option[1][2:].replace('-', '_')}=" + (option[2] or "").strip())
-
-    return re.sub(r"(--[a-z]+(?:-[a-z]+)*)( [A-Z][A-Z,]*\b| percent\b)?", key, text)
 
 
 def run_in_subprocess(job: ImportJob, folder: Path) -> ImportOutcome:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.runs import run
 
 

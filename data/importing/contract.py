@@ -1,7 +1,7 @@
-"""What each incoming table must be: its columns, their types and ranges, in one place.
+"""What each incoming table must be: its columns, their types and ranges.
 
-``stage`` reads a file into a typed table and reports each cell that breaks the contract. Whatever spans rows or tables
-(duplicates, unknown questions) is checked afterwards, in ``staging``.
+``stage`` reads a file into a typed view and reports each cell that breaks the contract. ``data.importing.checks`` then checks
+what spans rows or tables, such as duplicates and unknown questions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 import duckdb
 
 from data.frames import literal
-from data.importing.report import KEPT, Problem, Refused, Report, refuse
+from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 
 Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
@@ -32,7 +32,7 @@ class Column:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    hint: str = ""  # what to do about a value above ``high``, added to the reason
+    hint: Hint | None = None  # what may mend a value above ``high``
     longest: int | None = None  # characters of text
     divisor: int = 1  # of a number, before its range is checked
 
@@ -45,13 +45,11 @@ class Column:
         }[self.type]  # fmt: skip
 
 
-PERCENT_HINT = "; if the file states percent, say so: --confidence-scale percent"
-
 RESPONSES = (
     Column("question_id", required=True),
     Column("clue", "integer", low=0),
     Column("guess"),
-    Column("confidence", "number", low=0, high=1, hint=PERCENT_HINT),
+    Column("confidence", "number", low=0, high=1, hint="percent"),
     Column("token_logprobs", "numbers", high=0),
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
@@ -100,7 +98,7 @@ VOTES = (
 
 def responses_columns(*, percent: bool) -> tuple[Column, ...]:
     """The contract of responses; ``percent``: the file states confidences from 0 to 100."""
-    return tuple(replace(c, divisor=100, hint="") if percent and c.name == "confidence" else c for c in RESPONSES)
+    return tuple(replace(c, divisor=100, hint=None) if percent and c.name == "confidence" else c for c in RESPONSES)
 
 
 def stage(
@@ -296,41 +294,36 @@ def _typed(column: Column, raw_type: str) -> str:
             return f"to_json({name})::varchar" if nested else text
 
 
-def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str]]:
-    """What can be wrong with a cell: pairs of a SQL condition over its typed form and its text, and the reason."""
-    faults = []
+def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint | None]]:
+    """What can be wrong with a cell: a SQL condition over its typed form and its text, the reason and the hint."""
+    faults: list[tuple[str, str, Hint | None]] = []
     if column.required:
-        faults.append((f"{text} is null", "a value is required here"))
+        faults.append((f"{text} is null", "a value is required here", None))
     if column.type == "integer":
-        faults.append(
-            (
-                f"abs(try_cast({text} as double)) between {LARGEST_INTEGER + 1} and 'infinity'::double",
-                f"must be at most {LARGEST_INTEGER}",
-            )
-        )
-    wanted = {
+        too_large = f"abs(try_cast({text} as double)) between {LARGEST_INTEGER + 1} and 'infinity'::double"
+        faults.append((too_large, f"must be at most {LARGEST_INTEGER}", None))
+    expected = {
         "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
     }.get(column.type)  # fmt: skip
-    if wanted:
-        faults.append((f"{text} is not null and {cell} is null", f"must be {wanted}"))
+    if expected:
+        faults.append((f"{text} is not null and {cell} is null", f"must be {expected}", None))
     if column.type in ("number", "truth"):
-        faults.append((f"not isfinite({cell})", "must be a finite number: NaN and infinities are not accepted"))
+        faults.append((f"not isfinite({cell})", "must be a finite number: NaN and infinities are not accepted", None))
     if column.type == "numbers":
-        endless = f"list_filter({cell}, lambda x: x is null or not isfinite(x))"
-        faults.append((f"len({cell}) = 0 or len({endless}) > 0", "must be a list of finite numbers"))
+        infinite = f"list_filter({cell}, lambda x: x is null or not isfinite(x))"
+        faults.append((f"len({cell}) = 0 or len({infinite}) > 0", "must be a list of finite numbers", None))
     least, most = (f"list_min({cell})", f"list_max({cell})") if column.type == "numbers" else (cell, cell)
     low, high = (None if bound is None else f"{bound * column.divisor:g}" for bound in (column.low, column.high))
     between = f"must lie in [{low}, {high}]"
     if low is not None:
-        faults.append((f"{least} < {column.low}", between if high is not None else f"must be at least {low}"))
+        faults.append((f"{least} < {column.low}", between if high is not None else f"must be at least {low}", None))
     if high is not None:
-        faults.append((f"{most} > {column.high}", (between if low is not None else f"must be at most {high}") + column.hint))
+        faults.append((f"{most} > {column.high}", between if low is not None else f"must be at most {high}", column.hint))
     if column.longest is not None:
-        faults.append((f"len({cell}) > {column.longest}", f"must be at most {column.longest} characters long"))
+        faults.append((f"len({cell}) > {column.longest}", f"must be at most {column.longest} characters long", None))
     if column.choices:
-        faults.append(
-            (f"{cell} not in ({', '.join(map(literal, column.choices))})", f"must be one of: {', '.join(column.choices)}")
-        )
+        choices = ", ".join(map(literal, column.choices))
+        faults.append((f"{cell} not in ({choices})", f"must be one of: {', '.join(column.choices)}", None))
     return faults
 
 
@@ -341,15 +334,15 @@ def _report_cells(
     cells: list[str] = []
     texts: list[str] = []
     conditions: list[str] = []
-    found: list[str] = []
+    faults: list[str] = []
     for index, (column, raw_type) in enumerate(columns.items()):
         cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
         texts += [f"{_text(column.name)} as text_{index}"]
-        for condition, reason in _faults(column, f"cell_{index}", f"given_{index}"):
+        for condition, reason, hint in _faults(column, f"cell_{index}", f"given_{index}"):
             conditions.append(f"({condition})")
-            found.append(
-                f"case when {condition} then {{'nth': {len(found)}, 'name': {literal(column.name)}, "
-                f"'value': text_{index}[:{SHOWN}], 'reason': {literal(reason)}}} end"
+            faults.append(
+                f"case when {condition} then {{'nth': {len(faults)}, 'name': {literal(column.name)}, "
+                f"'value': text_{index}[:{SHOWN}], 'reason': {literal(reason)}, 'hint': {literal(hint or '')}}} end"
             )
     if not columns:
         return
@@ -364,10 +357,12 @@ def _report_cells(
         return
     bad = connection.execute(
         f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),
-        faulty as (select ordinal, unnest([{", ".join(found)}]) as fault from cells where {faulty})
-        select ordinal, fault.name, fault.value, fault.reason, count(*) over ()
+        faulty as (select ordinal, unnest([{", ".join(faults)}]) as fault from cells where {faulty})
+        select ordinal, fault.name, fault.value, fault.reason, fault.hint, count(*) over ()
         from faulty where fault is not null order by ordinal, fault.nth limit {KEPT}"""
     ).fetchall()
-    where = file.lines_of({row[0] for row in bad})
-    report.problems += [Problem(file.name, where.get(ordinal), name, value, reason) for ordinal, name, value, reason, _ in bad]
-    report.more += bad[0][4] - len(bad)
+    lines = file.lines_of({row[0] for row in bad})
+    report.problems += [
+        Problem(file.name, lines.get(ordinal), name, value, reason, hint or None) for ordinal, name, value, reason, hint, _ in bad
+    ]
+    report.more += bad[0][5] - len(bad)

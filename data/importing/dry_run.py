@@ -13,11 +13,11 @@ from pathlib import Path
 import duckdb
 
 from data.frames import literal
-from data.importing.ingest import Progress, answered_dataset, publish, take_in
+from data.importing.ingest import Progress, answered_dataset, publish, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, Staging, staging
 from data.importing.table_files import LARGEST
-from data.store.generations import GenerationStore, Snapshot, StoreError, create_schema
+from data.store import GenerationStore, Snapshot, StoreError, create_schema
 
 # Copied for the dataset alone. What runs said, which is most of a store, is not: only the statistics of other runs are.
 COPIED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "statistics")
@@ -80,7 +80,7 @@ def _open(
         trial = stack.enter_context(ExitStack())
         try:
             area = trial.enter_context(staging(store, largest))
-            take_in(area, paths, options, form, names, progress)
+            read_and_check(area, paths, options, form, names, progress)
             dataset = answered_dataset(area, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
             area.close()

@@ -13,20 +13,21 @@ import duckdb
 from data import human_curves, statistics
 from data.frames import ArrowStream, literal
 from data.importing import run_statistics
-from data.importing.checks import settle
+from data.importing.checks import run_checks
 from data.importing.grading import grade_guesses
 from data.importing.incoming import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import STORED, ImportOptions, Staging, staging
 from data.importing.table_files import LARGEST
 from data.readers import reader_for
-from data.store.generations import GenerationStore, StoreError, StoreMoved
+from data.store import GenerationStore, StoreError, StoreMoved
 from data.store.revisions import renew
 
-SAMPLES = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
 BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
-NEW_RESPONSES = run_statistics.NumberedResponses("incoming.settled", "incoming.named", "incoming.asked")
+NEW_RESPONSES = run_statistics.NumberedResponses(
+    "incoming.responses_graded", "incoming.runs_to_store", "incoming.numbered_questions"
+)
 Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
@@ -42,7 +43,7 @@ def import_paths(
     largest: int = LARGEST,
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
-    """Import files, folders and zips together. An empty store is given the bundled datasets first, whatever comes of the rest.
+    """Import files, folders and zips together: all of them or none.
 
     Args:
         store: where to.
@@ -59,34 +60,12 @@ def import_paths(
         Refused: with every problem found; the store is as it was.
         StoreError: the store or the machine does not allow it; the message says what to do.
     """
-    seed(store, progress)
-    return _import(store, paths, options, form, names, by, progress, only_runs, largest)
-
-
-def seed(store: GenerationStore, progress: Progress = lambda what, done, total: None) -> Report:
-    """Put the bundled datasets into the store if it is empty."""
-    if not SAMPLES or store.version() != "0":
-        return Report()
-    return _import(store, SAMPLES, ImportOptions(), "bundle", None, None, progress)
-
-
-def _import(
-    store: GenerationStore,
-    paths: Sequence[Path],
-    options: ImportOptions,
-    form: str | None,
-    names: Sequence[str] | None,
-    by: str | None,
-    progress: Progress,
-    only_runs: bool = False,
-    largest: int = LARGEST,
-) -> Report:
     steps = len(paths) + 2
     while True:
         version = store.version()
         try:
             with staging(store, largest) as area:
-                take_in(area, paths, options, form, names, progress)
+                read_and_check(area, paths, options, form, names, progress)
                 if only_runs:
                     answered_dataset(area, paths, names)
                 if area.changes():
@@ -107,7 +86,7 @@ def _import(
             raise StoreError(f"the import cannot work with its files: {error}") from error
 
 
-def take_in(
+def read_and_check(
     area: Staging,
     paths: Sequence[Path],
     options: ImportOptions,
@@ -115,7 +94,7 @@ def take_in(
     names: Sequence[str] | None,
     progress: Progress,
 ) -> None:
-    """Read files into a scratch database and settle there what they would add to the store. Raises ``Refused``."""
+    """Read files into a scratch database and work out there what they would add to the store. Raises ``Refused``."""
     steps = len(paths) + 2
     for done, path in enumerate(paths):
         name = names[done] if names else None
@@ -125,7 +104,7 @@ def take_in(
     if area.report.unread:
         area.report.stop_if_bad()
     progress("checking and grading", steps - 2, steps)
-    settle(area, options)
+    run_checks(area, options)
 
 
 def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str | None) -> None:
@@ -143,7 +122,7 @@ def answered_dataset(area: Staging, paths: Sequence[Path], names: Sequence[str] 
         found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
         if found:
             raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
-    datasets = [row[0] for row in area.connection.execute("select distinct dataset from staged_responses order by 1").fetchall()]
+    datasets = [row[0] for row in area.connection.execute("select distinct dataset from responses_read order by 1").fetchall()]
     if len(datasets) != 1:
         told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
         raise refuse(name, f"this holds {told}")
@@ -161,7 +140,7 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
     for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
         for table in tables:
             run(
-                f"delete from {table} where dataset in (select dataset from incoming.put_aside where what = $what)",
+                f"delete from {table} where dataset in (select dataset from incoming.replaced_people where what = $what)",
                 {"what": what},
             )
     run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
@@ -185,11 +164,11 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
         run_statistics.derive(connection, dataset)
     for dataset in sorted(with_people | _datasets(connection, "datasets", "runs")):
         statistics.derive_difficulty(connection, dataset)
-    put_aside = {row[0] for row in run("select dataset from incoming.put_aside").fetchall()}
+    replaced_people = {row[0] for row in run("select dataset from incoming.replaced_people").fetchall()}
     renew(
         connection,
         datasets=_datasets(connection, "answers", *(set(STORED) - {"responses"})),
-        bases=with_people | put_aside | _datasets(connection, "datasets"),
+        bases=with_people | replaced_people | _datasets(connection, "datasets"),
     )
 
 

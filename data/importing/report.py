@@ -1,4 +1,4 @@
-"""What an import says: every bad row, what was repaired or skipped, what came in."""
+"""What an import reports: every bad row, what was repaired or skipped, what was imported."""
 
 from __future__ import annotations
 
@@ -6,25 +6,43 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
-KEPT = 1000  # problems of one kind in one file that are told one by one; those beyond are counted
+KEPT = 1000  # problems of one kind in one file that are reported one by one; the others are counted
+# What the analyst can say beside the file to mend a problem. The command line, the JSON addresses and the page each have
+# their own words for it. ``replace_people``: with the whole bundle, to replace the stored buzzes, exposures or votes.
+Hint = Literal["classes", "dataset", "format", "model", "percent", "replace", "replace_people"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a file cannot be imported, and where. ``line`` is the physical line, 1-based; None where the file as a whole is bad."""
+    """Why a file cannot be imported, and where.
+
+    Attributes:
+        file: as the analyst calls it.
+        line: physical line, 1-based; None where the file as a whole is bad.
+        column, value: None where the problem is not that of a column or cell.
+        reason: what is wrong.
+        hint: what would mend it; None where only the file can be changed.
+    """
 
     file: str
     line: int | None
     column: str | None
     value: str | None
     reason: str
+    hint: Hint | None = None
 
-    def __str__(self) -> str:
+    @property
+    def place(self) -> str:
+        """File, line, column and value in words."""
         place = self.file if self.line is None else f"{self.file}, line {self.line}"
         column = f", column {self.column}" if self.column else ""
         value = f", value {self.value!r}" if self.value is not None else ""
-        return f"{place}{column}{value}: {self.reason}"
+        return f"{place}{column}{value}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
 
 
 class Refused(Exception):
@@ -41,9 +59,17 @@ class Refused(Exception):
         super().__init__("\n".join(map(str, self.problems[:20])))
 
 
-def refuse(file: str, reason: str, *, line: int | None = None, column: str | None = None, value: str | None = None) -> Refused:
+def refuse(
+    file: str,
+    reason: str,
+    *,
+    line: int | None = None,
+    column: str | None = None,
+    value: str | None = None,
+    hint: Hint | None = None,
+) -> Refused:
     """A refusal for one reason."""
-    return Refused([Problem(file, line, column, value, reason)])
+    return Refused([Problem(file, line, column, value, reason, hint)])
 
 
 @dataclass

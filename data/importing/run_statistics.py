@@ -29,7 +29,7 @@ class NumberedResponses(NamedTuple):
     """New responses, with runs and questions by number, before they are stored: names of relations.
 
     Attributes:
-        responses: ``row`` (0, 1, ... in the order of runs, questions and clues), ``answerer`` (the run), ``question``,
+        responses: ``row`` (0, 1, ... in the order of runs, questions and clues), ``run_number`` (the run), ``question_number``,
             ``clue``, ``confidence`` and ``correct``.
         runs: ``n``, ``run`` and ``dataset`` of the runs to store.
         questions: ``n`` (0, 1, ...), ``dataset``, ``question_id`` and ``clues``.
@@ -68,8 +68,8 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
 def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: NumberedResponses) -> None:
     """Compute and store the statistics of new runs of a dataset: as ``derive``, but without sorting what is in order."""
     spans = connection.execute(
-        f"""select min(s.row), max(s.row) + 1 from {new.responses} s join {new.runs} r on r.n = s.answerer
-        where r.dataset = $d group by s.answerer order by 1""",
+        f"""select min(s.row), max(s.row) + 1 from {new.responses} s join {new.runs} r on r.n = s.run_number
+        where r.dataset = $d group by s.run_number order by 1""",
         {"d": dataset},
     ).fetchall()
     curves = _numbered_curves(connection, dataset, new)
@@ -79,27 +79,27 @@ def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: Numbere
             rest = None
             for start in range(first, end, ORDERED_BATCH):
                 rows = connection.execute(
-                    f"""select answerer, question, confidence, correct{", clue" if curves else ""} from {new.responses}
+                    f"""select run_number, question_number, confidence, correct{", clue" if curves else ""} from {new.responses}
                     where row between {start} and {min(start + ORDERED_BATCH, end) - 1}"""
                 ).fetchnumpy()
                 if rest:
                     rows = {name: np.concatenate((rest[name], rows[name])) for name in rows}
-                starts = _changes(rows["answerer"], rows["question"])
+                starts = _changes(rows["run_number"], rows["question_number"])
                 if start + ORDERED_BATCH < end:  # the last question may go on in the next batch
                     rest = {name: values[starts[-1] :] for name, values in rows.items()}
                     rows = {name: values[: starts[-1]] for name, values in rows.items()}
                     starts = starts[:-1]
                 if len(starts):
-                    keys = pl.DataFrame({name: rows[name][starts] for name in ("answerer", "question")})
-                    at_clues = curves.at(rows["question"], rows["clue"]) if curves else None
-                    ends = np.append(starts, len(rows["question"]))
+                    keys = pl.DataFrame({name: rows[name][starts] for name in ("run_number", "question_number")})
+                    at_clues = curves.at(rows["question_number"], rows["clue"]) if curves else None
+                    ends = np.append(starts, len(rows["question_number"]))
                     yield _Batch(Items(rows["confidence"], rows["correct"], ends, at_clues), keys)
 
     _compute_and_store(
         connection,
         batches(),
-        f"""select r.run, r.dataset, q.question_id, c.* exclude (answerer, question) from computed c
-        join {new.runs} r on r.n = c.answerer join {new.questions} q on q.n = c.question""",
+        f"""select r.run, r.dataset, q.question_id, c.* exclude (run_number, question_number) from computed c
+        join {new.runs} r on r.n = c.run_number join {new.questions} q on q.n = c.question_number""",
     )
 
 

@@ -1,8 +1,20 @@
-"""A scratch database in which incoming files are read, checked against each other and against the store, and graded.
+"""The scratch database of an import: files are read into it, checked against each other and the store, and graded.
 
-Readers put rows into the ``staged_*`` tables, as they came. ``settle`` checks them and fills the ``new_*`` tables, which have
-the columns of ``schema.sql``: what publishing adds. The scratch serves some of the store's names (``datasets``, ``questions``,
-``clues``, ``exposures``, ``votes``) as views of store and incoming rows together.
+Its relations, in the order in which they are filled:
+
+- ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``votes_read``: the rows of the
+  files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
+- ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
+- ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
+- ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue.
+- ``responses_resolved``: the same, with every confidence known and whole distributions in the order of classes.
+- ``responses_graded``: the same, with every correctness known.
+- ``runs_to_store``: the runs that the store does not have, by number.
+- ``new_datasets``, ``new_questions``, ... : what publishing adds to the store, with the columns of ``schema.sql``.
+- ``replaced_people``, ``new_answers``: what publishing changes beside that.
+
+The scratch also serves some of the store's names (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) as views of
+stored and incoming rows together.
 """
 
 from __future__ import annotations
@@ -19,41 +31,40 @@ import duckdb
 
 from data.frames import frame, literal
 from data.importing.contract import SHOWN, Column, stage
-from data.importing.report import KEPT, Problem, Report, refuse
+from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, Room, TableFile
 from data.scratch_folders import scratch_folder
-from data.store.generations import GenerationStore, create_schema
+from data.store import GenerationStore, create_schema
 
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
 TABLES = """
-create table staged_datasets (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
+create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table staged_questions (dataset varchar, question_id varchar, text varchar, answer varchar, category varchar,
+create table questions_read (dataset varchar, question_id varchar, text varchar, answer varchar, category varchar,
     subcategory varchar, difficulty double, sex varchar, minimum_age integer, radius integer, file integer, ordinal bigint);
-create table staged_clues (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
+create table clues_read (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
     file integer, ordinal bigint);
-create table staged_exposures (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,
+create table exposures_read (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,
     heard_words integer, ended_by varchar, file integer, ordinal bigint);
-create table staged_buzzes (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
+create table buzzes_read (dataset varchar, question_id varchar, match_id varchar, team varchar, word integer, correct double,
     guess varchar, file integer, ordinal bigint);
-create table staged_votes (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
-create table taken_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
+create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
+create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, file integer, ordinal bigint);
-create view staged_responses as from taken_responses;
--- What publishing changes beside what it adds: people's rows that are replaced (buzzes and exposures together, or votes), and
--- answers of questions in the store that votes have settled.
-create table put_aside (dataset varchar, what varchar);
+create view responses_read as from copied_responses;
+-- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
+create table replaced_people (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
-ITS_QUESTION = "questions q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
+OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
 STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "responses")
 
 VIEWS = """
 create view datasets as
-    select distinct on (dataset) dataset, title, kind, simulated, classes from staged_datasets
-    union all select dataset, title, kind, simulated, classes from store.datasets anti join staged_datasets using (dataset);
+    select distinct on (dataset) dataset, title, kind, simulated, classes from datasets_read
+    union all select dataset, title, kind, simulated, classes from store.datasets anti join datasets_read using (dataset);
 create view questions as
     from new_questions union all by name
     select * replace (coalesce(q.answer, v.answer) as answer) from (
@@ -61,9 +72,9 @@ create view questions as
     ) q left join new_answers v using (dataset, question_id);
 create view clues as
     from new_clues union all by name from store.clues anti join (select distinct dataset from new_clues) using (dataset);
-create view kept_exposures as from store.exposures anti join (from put_aside where what = 'buzzes') using (dataset);
-create view kept_buzzes as from store.buzzes anti join (from put_aside where what = 'buzzes') using (dataset);
-create view kept_votes as from store.votes anti join (from put_aside where what = 'votes') using (dataset);
+create view kept_exposures as from store.exposures anti join (from replaced_people where what = 'buzzes') using (dataset);
+create view kept_buzzes as from store.buzzes anti join (from replaced_people where what = 'buzzes') using (dataset);
+create view kept_votes as from store.votes anti join (from replaced_people where what = 'votes') using (dataset);
 create view exposures as from new_exposures union all by name from kept_exposures;
 create view votes as from new_votes union all by name from kept_votes;
 """
@@ -121,7 +132,7 @@ class Staging:
     room: Room = field(default_factory=Room)  # what packed files may unpack to
     report: Report = field(default_factory=Report)
     files: list[TableFile] = field(default_factory=list)
-    _looked_at: str | None = None  # SQL of responses that are not copied into a table
+    _viewed: str | None = None  # SQL of responses that are not copied into a table
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
@@ -144,33 +155,33 @@ class Staging:
     def add(self, table: str, file: TableFile, select: str, parameters: dict[str, Any] | None = None) -> int:
         """Insert rows of a select, which names its columns and ``ordinal``, into a staged table; how many."""
         if table == "responses":
-            self._take_responses()
+            self._copy_responses()
         source = self.files.index(file)
-        into = "taken_responses" if table == "responses" else f"staged_{table}"
+        into = "copied_responses" if table == "responses" else f"{table}_read"
         row = self.connection.execute(
             f"insert into {into} by name select *, {source} as file from ({select})", parameters
         ).fetchone()
         return int(row[0]) if row else 0
 
-    def look_at_responses(self, file: TableFile, select: str) -> int:
+    def view_responses(self, file: TableFile, select: str) -> int:
         """Add responses as ``add`` does: of a single file, they are read where they are, and not copied.
 
         Args:
             file: where they are from.
             select: of its view, without parameters.
         """
-        if self._looked_at is None and not self.brought("responses"):
-            self._looked_at = f"select *, {self.files.index(file)} as file from ({select})"
-            self.connection.execute(f"create or replace view staged_responses as {self._looked_at}")
-            return int(self.connection.execute("select count(*) from staged_responses").fetchall()[0][0])
+        if self._viewed is None and not self.has("responses"):
+            self._viewed = f"select *, {self.files.index(file)} as file from ({select})"
+            self.connection.execute(f"create or replace view responses_read as {self._viewed}")
+            return int(self.connection.execute("select count(*) from responses_read").fetchall()[0][0])
         return self.add("responses", file, select)
 
-    def _take_responses(self) -> None:
+    def _copy_responses(self) -> None:
         """Copy the responses that were only looked at: others come beside them."""
-        if self._looked_at is not None:
-            self.connection.execute(f"insert into taken_responses by name {self._looked_at}")
-            self.connection.execute("create or replace view staged_responses as from taken_responses")
-            self._looked_at = None
+        if self._viewed is not None:
+            self.connection.execute(f"insert into copied_responses by name {self._viewed}")
+            self.connection.execute("create or replace view responses_read as from copied_responses")
+            self._viewed = None
 
     def add_dataset(self, file: str, dataset: str, **facts: Any) -> None:
         """State a dataset; ``facts`` are columns of ``datasets``."""
@@ -188,7 +199,7 @@ class Staging:
         row = {"title": dataset, "simulated": False, "licence": None, "source": None, "note": None, "classes": None} | facts
         names = ["dataset", "file", *row]
         self.connection.execute(
-            f"insert into staged_datasets ({', '.join(names)}) values ({', '.join('?' * len(names))})",
+            f"insert into datasets_read ({', '.join(names)}) values ({', '.join('?' * len(names))})",
             [dataset, file, *row.values()],
         )
 
@@ -201,10 +212,22 @@ class Staging:
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
+    def datasets(self) -> list[str]:
+        """Ids of the datasets in the store and of those that came in."""
+        return [dataset for (dataset,) in self.connection.execute("select dataset from datasets order by 1").fetchall()]
+
     # -- for checks --------------------------------------------------------------------------------------------------
 
-    def flag(self, table: str, column: str | None, value: str, reason: str, where: str) -> None:
-        """Report staged rows: ``value`` and ``reason`` are SQL over them, ``where`` may join; rows are called s."""
+    def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> None:
+        """Report staged rows as bad.
+
+        Args:
+            table: SQL of a relation with ``file`` and ``ordinal``; its rows are called s.
+            column: the column to blame.
+            value, reason: SQL over the rows.
+            where: which rows are bad; may begin with joins.
+            hint: what would mend it.
+        """
         bad = self.connection.execute(
             f"""select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}], {reason}, count(*) over ()
             from {table} s {where} order by 1, 2 limit {KEPT}"""
@@ -215,31 +238,31 @@ class Staging:
         for index in {row[0] for row in bad}:
             lines[index] = self.files[index].lines_of({row[1] for row in bad if row[0] == index})
         self.report.problems += [
-            Problem(self.files[index].name, lines[index].get(ordinal), column, shown, why)
+            Problem(self.files[index].name, lines[index].get(ordinal), column, shown, why, hint)
             for index, ordinal, shown, why, _ in bad
         ]
         self.report.more += bad[0][4] - len(bad)
 
-    def flag_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
+    def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
         """Report every row but the first of those that share a key; rows without a whole key are no repeats."""
         whole = " and ".join(f"{key} is not null" for key in keys)
-        self.flag(
-            f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from staged_{table}
+        self.report_rows(
+            f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
             where {whole} and ({rows}))""",
             column, f"s.{column}", f"'{what}'", "where nth > 1",
         )  # fmt: skip
 
-    def found_bad(self, *tables: str) -> bool:
+    def has_problems(self, *tables: str) -> bool:
         """Whether a problem lies in a file that brought rows of these staged tables."""
         told = {problem.file for problem in self.report.problems}
         brought = {
-            row[0] for table in tables for row in self.connection.execute(f"select distinct file from staged_{table}").fetchall()
+            row[0] for table in tables for row in self.connection.execute(f"select distinct file from {table}_read").fetchall()
         }
         return any(self.files[index].name in told for index in brought)
 
-    def brought(self, *tables: str) -> bool:
+    def has(self, *tables: str) -> bool:
         """Whether anything came for any of these staged tables."""
-        return any(self.connection.execute(f"select 1 from staged_{table} limit 1").fetchone() for table in tables)
+        return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
     def close(self) -> None:
         """Make the scratch database a file that the store can read."""

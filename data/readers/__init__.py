@@ -48,12 +48,11 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
     if not fitting and incoming.unreadable:
         raise incoming.unreadable
     if fitting:
-        raise refuse(
-            incoming.name, f"several formats fit; say which with --as: {', '.join(sorted(reader.KEY for reader in fitting))}"
-        )
+        keys = ", ".join(sorted(reader.KEY for reader in fitting))
+        raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
     what = (
         "it has no dataset.json, which makes a bundle"
         if incoming.folder
         else f"its columns: {', '.join(incoming.file.columns)[:300]}"
     )
-    raise refuse(incoming.name, f"the format is not recognised ({what}); say which with --as: {known}")
+    raise refuse(incoming.name, f"the format is not recognised ({what}); this version reads: {known}", hint="format")

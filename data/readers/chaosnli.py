@@ -88,7 +88,7 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
         ("example", "example", "example is not null and (premise = '' or hypothesis = '')",
          "must hold a premise and a hypothesis"),
     ):  # fmt: skip
-        staging.flag("polled", column, f"s.{value}", literal(reason), f"where {condition}")
+        staging.report_rows("polled", column, f"s.{value}", literal(reason), f"where {condition}")
     cases = " ".join(f"when {literal(letter)} then {literal(name)}" for letter, name in LETTERS.items())
     staging.add(
         "questions",
@@ -113,34 +113,32 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
     dataset = options.dataset or DATASET
     known = staging.known(dataset)
     if not known:
-        raise refuse(
-            file.name, f"there is no dataset {dataset!r} to answer; import its items first, or name it with --dataset ID"
-        )
+        raise refuse(file.name, f"there is no dataset {dataset!r} to answer; import its items first", hint="dataset")
     classes: list[str] = known["classes"] or []
     _check_classes(file, dataset, classes, options)
     if not options.model:
-        raise refuse(file.name, "which model predicted this? Give --model NAME")
+        raise refuse(file.name, "which model predicted this?", hint="model")
     staging.load(file, PREDICTIONS)
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     size, order = len(classes), [options.classes.index(name) + 1 for name in classes]
     staging.connection.execute(
         f"""create or replace table predicted as
         with asked as (
-            select question_id from staged_questions where dataset = $dataset union all
+            select question_id from questions_read where dataset = $dataset union all
             select question_id from store.questions where dataset = $dataset
-                and not exists (select 1 from staged_questions where dataset = $dataset)
+                and not exists (select 1 from questions_read where dataset = $dataset)
         )
         select *, {staging.files.index(file)} as file, uid in (from asked) as asked from loaded""",
         {"dataset": dataset},
     )
     of_classes = f"len(probs) = {size}"
     for column, condition, reason in (
-        ("probs", f"len(probs) > 0 and not {of_classes}", f"must be {size} numbers, one for each class of --classes"),
+        ("probs", f"len(probs) > 0 and not {of_classes}", f"must be {size} numbers, one for each of the classes given"),
         ("pred", f"{of_classes} and pred >= {size}", f"must be below {size}, the number of classes"),
         ("pred", f"{of_classes} and pred < {size} and probs[pred + 1] < list_max(probs)",
          "is not the class to which probs gives most"),
     ):  # fmt: skip
-        staging.flag("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
+        staging.report_rows("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
     rows = staging.connection.execute("select count(*), count(*) filter (asked) from predicted").fetchall()[0]
     if rows[0] > rows[1]:
         staging.skip(key, {NOT_ASKED: rows[0] - rows[1]})
@@ -167,21 +165,22 @@ def _check_classes(file: TableFile, dataset: str, classes: list[str], options: I
     if not options.classes:
         raise refuse(
             file.name,
-            "which class is each of the probabilities of? The file does not say, and a wrong guess would not show: give their "
-            f"names in the file's order, --classes A,B,C; the dataset has {named}",
+            "which class is each of the probabilities of? The file does not say, and a wrong guess would not show; "
+            f"name the classes in the file's order; the dataset has {named}",
+            hint="classes",
         )
     if sorted(options.classes) != sorted(classes):
-        reason = f"--classes must name each class of dataset {dataset!r} once, in the file's order: {named}"
-        raise refuse(file.name, reason, value=",".join(options.classes)[:SHOWN])
+        reason = f"the classes given must name each class of dataset {dataset!r} once, in the file's order: {named}"
+        raise refuse(file.name, reason, value=",".join(options.classes)[:SHOWN], hint="classes")
 
 
 def _doubt_order(file: TableFile, staging: Staging, dataset: str, said: tuple[str, ...]) -> None:
     """Warn where another order of the classes makes the file's own labels fit the answers of more questions."""
     found = staging.connection.execute(
         """select p."true", q.answer, count(*) from predicted p join (
-            select question_id, answer from staged_questions where dataset = $dataset union all
+            select question_id, answer from questions_read where dataset = $dataset union all
             select question_id, answer from store.questions where dataset = $dataset
-                and not exists (select 1 from staged_questions where dataset = $dataset)
+                and not exists (select 1 from questions_read where dataset = $dataset)
         ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
         {"dataset": dataset},
     ).fetchall()

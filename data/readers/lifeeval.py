@@ -77,7 +77,7 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
     if not staging.known(dataset):
         raise refuse(incoming.name, f"there is no dataset {dataset!r} to answer; import its questions first")
     if not options.model:
-        raise refuse(incoming.name, "which model answered? Give --model NAME")
+        raise refuse(incoming.name, "which model answered?", hint="model")
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     file = incoming.file
     have = staging.load(file, ANSWERS)

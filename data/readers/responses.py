@@ -21,9 +21,10 @@ def recognises(incoming: Incoming) -> bool:
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     """Read one file of responses to a dataset that is there."""
     if not options.dataset:
-        raise refuse(incoming.name, "which dataset do these answer? Give --dataset ID")
+        raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
     if not staging.known(options.dataset):
-        raise refuse(incoming.name, f"there is no dataset {options.dataset!r}; `python -m dashboard datasets` lists them")
+        datasets = ", ".join(staging.datasets()) or "none"
+        raise refuse(incoming.name, f"there is no dataset {options.dataset!r}; the store has: {datasets}", hint="dataset")
     read_file(incoming.file, staging, options)
 
 
@@ -38,7 +39,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     # What stands in for columns that the file lacks is never stored: it keeps the rows from being called bad one by one.
     model = options.model
     if not model and "model" not in have:
-        problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column: give --model NAME"))
+        problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
         model = "?"
     runs = "select distinct model, elicitation from loaded where model is not null limit $most + 1"
     if len(staging.connection.execute(runs, {"most": MOST_RUNS}).fetchall()) > MOST_RUNS:
@@ -46,7 +47,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
         )
     said = literal(options.elicitation) if options.elicitation else "null"
-    staged = staging.look_at_responses(
+    staged = staging.view_responses(
         file,
         f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
             coalesce(elicitation, {said},

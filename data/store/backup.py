@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from data.store.generations import GenerationStore, StoreError, open_store
+from data.store.errors import StoreError
+from data.store.generations import GenerationStore, open_store
 from data.store.repair import VersionOnDisk, inspect_version
 
 TOKENS = "tokens.json"

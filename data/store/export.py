@@ -12,8 +12,10 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 
 from data.frames import literal
-from data.store.generations import GenerationStore, Snapshot, StoreError
+from data.store.errors import StoreError
+from data.store.generations import GenerationStore
 from data.store.revisions import states
+from data.store.snapshot import Snapshot
 
 Form = Literal["csv", "jsonl", "parquet"]
 # Of DuckDB while it writes one file. One thread: several would each hold many rows back, to write them in order.

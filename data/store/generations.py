@@ -14,20 +14,21 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import duckdb
-import polars as pl
 
-from data.frames import frame, literal
+from data.frames import literal
 from data.statistics import TABLE
-from data.store.memory import ROOM, Memory, Sized
-from data.store.revisions import State, states
+from data.store.errors import DamagedStore, StoreError, StoreMoved
+from data.store.memory import ROOM, Memory
+from data.store.revisions import states
+from data.store.snapshot import Snapshot
 
 SCHEMA = Path(__file__).parent / "schema.sql"
 KEEP = 3  # generations left on disk after a write: a reader may still be opening the one before
@@ -35,68 +36,6 @@ STORAGE = "storage_version 'v1.4.0'"  # of new files: packs texts faster and sma
 GENERATION = re.compile(r"gen-\d{6,}\.duckdb")
 NO_GENERATION = "none"  # what CURRENT names from the first write on until it is done
 T = TypeVar("T")
-S = TypeVar("S", bound=Sized)
-
-
-class StoreError(Exception):
-    """The store cannot be opened or written; the message says what to do."""
-
-
-class DamagedStore(StoreError):
-    """The folder holds data, but not a version that can be served. Nothing is written to it or deleted before a repair."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")
-
-
-class StoreMoved(Exception):
-    """The store is no longer at the version that a change was prepared for."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """One version of the store and a cursor on it: what is read through it belongs together.
-
-    Attributes:
-        states: of each dataset, in order; what was computed of one holds for all versions in which its revision is the same.
-        memory: what is held of single runs for as long as their dataset's base is the same.
-    """
-
-    version: str
-    connection: duckdb.DuckDBPyConnection
-    states: Mapping[str, State] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)
-
-    def held(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, S]]) -> list[S]:
-        """Something of each of some runs, from memory or, of those of which it is not there, as ``read`` gives it."""
-        state = self.states.get(dataset)
-        found = self.memory.get((dataset, state.base if state else "", name), runs, read)
-        return [found[run] for run in runs]
-
-    def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        """The rows of a query as a polars frame."""
-        return frame(self.connection, sql, parameters)
-
-    def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """The rows of a query as tuples: for small answers."""
-        return self.connection.execute(sql, parameters).fetchall()
-
-
-class Store(Protocol):
-    """Where the data is: read it through a snapshot, change it through ``write``."""
-
-    def version(self) -> str:
-        """Name of the version in force; never reused, so that it can key a cache."""
-
-    def snapshot(self) -> Snapshot:
-        """The version in force, open for reading in this thread."""
-
-    def write(self, change: Callable[[duckdb.DuckDBPyConnection], T], *, expect: str | None = None) -> T:
-        """Apply ``change`` to the newest version: all of it or, if it raises, nothing.
-
-        Raises:
-            StoreMoved: the newest version is not ``expect``.
-        """
 
 
 def open_store(

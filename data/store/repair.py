@@ -8,7 +8,8 @@ from pathlib import Path
 
 import duckdb
 
-from data.store.generations import GenerationStore, StoreError
+from data.store.errors import StoreError
+from data.store.generations import GenerationStore
 
 
 @dataclass(frozen=True)

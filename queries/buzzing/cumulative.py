@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.buzzing.clues import ClueTable
 from queries.buzzing.results import BuzzCurve, BuzzCurves
 from queries.buzzing.rules import Rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.buzzing import conditional, cumulative, fractions, thresholds
 from queries.buzzing.results import Buzz
 from queries.buzzing.rules import Rules

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.buzzing.clues import ClueTable, Ints, read_clue_table
 from queries.buzzing.rules import Rules
 from queries.engine import run_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.buzzing.clues import PEOPLE_CURVE
 from queries.buzzing.results import Optimum, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
 from queries.buzzing.rules import Rules

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from data.importing.grading import parse_answer_line
 from data.statistics import BINS, bin_of
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
 

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.statistics import BIN_COLUMNS, Bins
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine import distributions, select
 from queries.engine.bootstrap import (
     REPLICATES,

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from data.arrays import entries_of
 from data.human_curves import CURVES
 from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from data.store.memory import Sized
 from queries.metrics.kernels.arrays import Floats, Ints
 
@@ -148,7 +148,7 @@ def placements(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Pl
         order = np.argsort(positions, kind="stable")
         return Placement(positions[order].astype(np.int32), order.astype(np.int32))
 
-    return snapshot.held(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
+    return snapshot.cached(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
 
 
 def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
@@ -174,13 +174,13 @@ def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunItem
 
         return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), made)
 
-    return snapshot.held(dataset, "items", runs, read)
+    return snapshot.cached(dataset, "items", runs, read)
 
 
 def logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
     """Log-probability of the guess of each of the items of each run, NaN where it is unknown."""
     sql = _responses("list_sum(p.token_logprobs) as logprob")
-    return snapshot.held(
+    return snapshot.cached(
         dataset,
         "logprobs",
         runs,
@@ -204,7 +204,7 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
         unheard = all(np.isnan(curve).all() for curve in curves.values())
         return {"": Clues(first, numbers(table["revealed"]), None if unheard else curves)}
 
-    return snapshot.held(dataset, "clues", [""], read)[0]
+    return snapshot.cached(dataset, "clues", [""], read)[0]
 
 
 def numbers(column: pl.Series) -> Floats:
@@ -229,7 +229,7 @@ def _statistics(
         order = dict(zip(missing, placements(snapshot, dataset, missing), strict=True))
         return _read(snapshot, dataset, missing, sql, lambda run, table: made(_in_order(table, order[run].order)))
 
-    return snapshot.held(dataset, name, runs, read)
+    return snapshot.cached(dataset, name, runs, read)
 
 
 def _responses(columns: str) -> str:

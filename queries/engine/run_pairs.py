@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine import run_columns
 from queries.engine.run_columns import Clues, Placement, joined
 from queries.metrics.kernels.arrays import Floats, Ints

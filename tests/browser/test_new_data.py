@@ -3,7 +3,7 @@
 import pytest
 from conftest import Visit
 
-from data.store.generations import open_store
+from data.store import open_store
 from data.store.withdrawal import withdraw
 from tests.helpers.driving import board, eventually
 

@@ -97,7 +97,7 @@ def test_percent_is_named_and_taken_where_it_is_said(cli, copied, responses):
     path = responses("lit-01,0,x,75,M,v", "lit-01,1,x,90,M,v")
     refused = cli("import", path, "--dataset", "pyramid", store=copied)
     assert refused.returncode == 1
-    assert "--confidence-scale percent" in refused.stderr or "confidence_scale=percent" in refused.stderr
+    assert "must lie in [0, 1]; if the file states percent, say so: --confidence-scale percent" in refused.stderr
     done = cli("import", path, "--dataset", "pyramid", "--confidence-scale", "percent", store=copied)
     assert done.returncode == 0, done.stderr
 
@@ -316,7 +316,7 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     command = ("import", predictions, "--dataset", "nli", "--model", "m", "--elicitation", "softmax")
     done = cli(*command, store=copied)
     assert done.returncode == 1
-    assert "--classes A,B,C; the dataset has entailment, neutral, contradiction" in done.stderr
+    assert "the dataset has entailment, neutral, contradiction; give --classes A,B,C" in done.stderr
     done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
     assert done.returncode == 0, done.stderr
     assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout

@@ -10,7 +10,7 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from data.store.withdrawal import withdraw
 
 

@@ -11,8 +11,8 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from data.store import GenerationStore, open_store
 from data.store.backup import back_up
-from data.store.generations import GenerationStore, open_store
 from data.store.repair import inspect_version
 from data.tokens import Tokens
 

@@ -12,7 +12,7 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from queries.metrics import Conventions
 from queries.people import people
 from queries.selection import Selection
@@ -48,9 +48,7 @@ def store(tmp_path_factory):
     rows = [{"question_id": name, "options": [0.6, 0.4, 0.0], "model": "whole"} for name in VOTES]
     rows += [{"question_id": name, "guess": "yes", "confidence": 0.5, "model": "bare"} for name in VOTES]
     (bundle / "responses" / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        ingest.import_paths(open_store(root / "store"), [bundle], ImportOptions())
+    ingest.import_paths(open_store(root / "store"), [bundle], ImportOptions())
     return root / "store"
 
 

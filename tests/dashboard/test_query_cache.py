@@ -22,7 +22,7 @@ from dashboard import query_cache
 from dashboard.app import create_app
 from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.selection import Selection, read_selection
 from tests.helpers.serving import free_port
 

@@ -17,7 +17,7 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 
 RUN = {
     "run": TEXT, "dataset": TEXT, "model": TEXT, "elicitation": TEXT, "imported_by": MAYBE_TEXT, "imported_at": TEXT,
@@ -36,13 +36,6 @@ HOSTILE = [
 
 def client_of(folder):
     return create_app(Settings(store=str(folder), workers=1)).test_client()
-
-
-def empty_of_samples():
-    """The bundled datasets are left out: stores are made here by the dozen."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(ingest, "SAMPLES", ())
-    return patch
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +67,9 @@ def bundles(tmp_path_factory):
 def bare(bundles, tmp_path_factory):
     """Folder of a store with the three datasets and no runs."""
     folder = tmp_path_factory.mktemp("bare") / "store"
-    patch = empty_of_samples()
     ingest.import_paths(
         open_store(folder, threads=1), [bundles[0] / name for name in ("walk", "classed", "free")], ImportOptions()
     )
-    patch.undo()
     return folder
 
 
@@ -90,12 +81,7 @@ def pair(bare, tmp_path):
 
 def put(folder, path, content, **options):
     path.write_bytes(content)
-    patch = empty_of_samples()
-    try:
-        report = ingest.import_paths(open_store(folder, threads=1), [path], ImportOptions(**options), form="responses")
-    finally:
-        patch.undo()
-    (run,) = report.runs
+    (run,) = ingest.import_paths(open_store(folder, threads=1), [path], ImportOptions(**options), form="responses").runs
     return run
 
 

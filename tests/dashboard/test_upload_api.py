@@ -167,7 +167,9 @@ def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
         (6, "confidence", "nan"),
     ]  # fmt: skip
     assert all(row["file"] == "f.csv" and row["reason"] for row in said["rows"])
-    assert "confidence_scale=percent" in said["rows"][2]["reason"] and "--" not in json.dumps(said)
+    hinted = said["rows"][2]
+    assert (hinted["hint"], hinted["remedy"]) == ("percent", "if the file states percent, say so: confidence_scale=percent")
+    assert "--" not in json.dumps(said)
 
 
 def test_at_most_a_hundred_bad_rows_are_told_unless_asked(standing):
@@ -272,9 +274,9 @@ def test_what_is_no_file_of_runs_is_refused(standing, prompts):
     assert refused(standing, filled(prompts), 415, headers={"Content-Encoding": "br"})["code"] == "unsupported_encoding"
     assert refused(standing, b"\x89PNG\r\n\x1a\n" + bytes(100), 422)["code"] == "bad_rows"
     said = refused(standing, b"a,b\n1,2\n", 422)
-    assert "the format is not recognised" in said["rows"][0]["reason"] and "format=" in said["rows"][0]["reason"]
-    assert "dataset=ID" in refused(standing, filled(prompts), 422, "model=m")["rows"][0]["reason"]
-    assert "model=NAME" in refused(standing, filled(prompts), 422, "dataset=pyramid")["rows"][0]["reason"]
+    assert "the format is not recognised" in said["rows"][0]["reason"] and "format=" in said["rows"][0]["remedy"]
+    assert "dataset=ID" in refused(standing, filled(prompts), 422, "model=m")["rows"][0]["remedy"]
+    assert "model=NAME" in refused(standing, filled(prompts), 422, "dataset=pyramid")["rows"][0]["remedy"]
 
 
 def test_only_runs_are_taken(standing, tmp_path):
@@ -285,7 +287,7 @@ def test_only_runs_are_taken(standing, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "other"), "zip", folder)
     with open(packed, "rb") as file:
         content = file.read()
-    assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["reason"]
+    assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["remedy"]
     assert [one["dataset"] for one in get(standing.client, "/api/v1/datasets")["datasets"]] == ["lifeeval", "pyramid", "tone"]
 
 

@@ -2,16 +2,7 @@
 
 import pytest
 
-from data.importing import ingest
-from data.store.generations import GenerationStore, open_store
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_samples():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        yield
-
+from data.store import GenerationStore, open_store
 
 # What a run's statistics and items are computed from, and they themselves.
 BASE = {

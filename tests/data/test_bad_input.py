@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from data.importing import report
-from data.importing.contract import PERCENT_HINT, _text
+from data.importing.contract import _text
 from data.importing.report import Problem, Refused
 from data.importing.table_files import OPEN_QUOTE, zstd
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
-TOO_HIGH = "must lie in [0, 1]" + PERCENT_HINT
+TOO_HIGH = "must lie in [0, 1]"
 NOT_FINITE = "must be a finite number: NaN and infinities are not accepted"
 DUPLICATE = "this run has an answer to this question and clue already"
 REQUIRED = "a value is required here"
@@ -265,18 +265,18 @@ def test_percent_has_a_range_too(kept, tmp_path):
 def test_who_answered(kept, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
-    assert told(kept, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column: give --model NAME")]
+    assert told(kept, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
     path.write_text("question_id,clue,confidence,model\nq1,0,0.5,a\nq1,1,0.5,\n")
     assert told(kept, path, dataset="toy") == [
-        (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and give --model NAME"),
+        (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and name the model beside the file"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({}, "which dataset do these answer? Give --dataset ID"),
-        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; `python -m dashboard datasets` lists them"),
+        ({}, "which dataset do these answer?"),
+        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; the store has: toy"),
         ({"form": "excel"}, "unknown format 'excel'; this version reads: bundle, chaosnli, lifeeval, responses"),
     ],
 )
@@ -304,7 +304,7 @@ def test_ungradable(kept, tmp_path):
         (
             "notes.txt",
             b"Dear all,\nhello\n",
-            "the format is not recognised (its columns: Dear all, ); say which with --as: bundle, chaosnli, lifeeval, responses",
+            "the format is not recognised (its columns: Dear all, ); this version reads: bundle, chaosnli, lifeeval, responses",
         ),
         ("run.csv.gz", gzip.compress(LONG)[:-9], "the gzip data is damaged or cut short"),
         ("run.parquet", b"PAR", "this is not a Parquet file"),
@@ -504,7 +504,7 @@ def test_people_that_the_store_knows_otherwise(kept, tmp_path):
     folder = bundles.write(
         tmp_path / "toy", exposures="question_id,match_id,team,heard_words\nq1,m1,Ash,9\n", buzzes=BUZZES + "q1,m1,Ash,4,true\n"
     )
-    reason = "the store says something else of the same question, match, team; give --replace, with the whole bundle, to put these in its place"
+    reason = "the store says something else of the same question, match, team"
     assert refusal(kept, folder).problems == [
         Problem("toy/buzzes.csv", 2, "team", "Ash", reason), Problem("toy/exposures.csv", 2, "team", "Ash", reason),
     ]  # fmt: skip
@@ -523,7 +523,7 @@ def test_lifeeval_files(kept, tmp_path):
     for text, expected in cases.items():
         path.write_text(text)
         assert told(kept, path, dataset="spans", model="m") == expected
-    assert told(kept, path, dataset="spans")[0][3] == "which model answered? Give --model NAME"
+    assert told(kept, path, dataset="spans")[0][3] == "which model answered?"
     assert told(kept, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
 
 
@@ -538,9 +538,28 @@ def test_very_many_problems_are_counted(kept, tmp_path, monkeypatch):
     assert (len(refused.problems), refused.total) == (report.KEPT, 2500)
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "hint"),
+    [
+        (HEADER + "q1,0,Rome,0.5\n", {"dataset": "toy"}, "model"),
+        ("question_id,clue,confidence,model\nq1,0,0.5,\n", {"dataset": "toy"}, "model"),
+        (HEADER + "q1,0,Rome,0.5\n", {"model": "m"}, "dataset"),
+        (HEADER + "q1,0,Rome,0.5\n", {"model": "m", "dataset": "nowhere"}, "dataset"),
+        (HEADER + "q1,0,Rome,50\n", {"model": "m", "dataset": "toy"}, "percent"),
+        (HEADER + "q1,0,Rome,500\n", {"model": "m", "dataset": "toy", "percent": True}, None),
+        (HEADER + "q9,0,Rome,0.5\n", {"model": "m", "dataset": "toy"}, None),
+        ("a,b\n1,2\n", {"dataset": "toy"}, "format"),
+    ],
+)
+def test_a_problem_names_what_would_mend_it(kept, tmp_path, text, options, hint):
+    path = tmp_path / "run.csv"
+    path.write_text(text)
+    assert [problem.hint for problem in refusal(kept, path, **options).problems] == [hint]
+
+
 def test_a_problem_reads_as_a_sentence():
     assert str(Problem("run.csv", 3, "confidence", "80", TOO_HIGH)) == (
-        "run.csv, line 3, column confidence, value '80': must lie in [0, 1]; if the file states percent, say so: --confidence-scale percent"
+        "run.csv, line 3, column confidence, value '80': must lie in [0, 1]"
     )
     assert str(Problem("run.csv", None, None, None, "the file is empty")) == "run.csv: the file is empty"
 

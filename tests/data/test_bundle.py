@@ -9,7 +9,8 @@ import pytest
 
 from data.importing.checks import sentences
 from data.importing.report import Refused
-from data.store.generations import open_store
+from data.importing.seed import seed
+from data.store import open_store
 from data.store.withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 
@@ -285,10 +286,7 @@ def test_other_questions_are_refused(store, folder, change):
         bundles.put(store, bundles.write(folder, **change))
     problem = refused.value.problems[0]
     assert problem.file == "toy/dataset.json"
-    assert problem.reason == (
-        "dataset 'toy' is there with other questions, and runs may hang on them; give --replace to put these in their place, "
-        "or --dataset to import them under another name"
-    )
+    assert problem.reason == ("dataset 'toy' is there with other questions, and runs may depend on them")
     assert (store.version(), bundles.content(store)) == (version, held)
     bundles.put(store, folder, dataset="another")
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
@@ -300,7 +298,7 @@ def test_other_facts_are_kept_unless_replaced(store, folder):
     renamed = bundles.write(folder, bundles.FACTS | {"title": "Renamed", "licence": "CC0"})
     report = bundles.put(store, renamed)
     assert report.warnings == [
-        "dataset toy is there with another title, licence, and keeps it; --replace would take over what the file says"
+        "dataset toy is there with another title, licence, and keeps it; replacing the dataset would take over what the file says"
     ]
     assert store.version() == version
     bundles.put(store, renamed, replace=True)
@@ -380,7 +378,7 @@ def test_people_are_added_to_and_not_changed(store, folder):
     assert store.version() != version
     assert len(rows(store, "from exposures")) == 5
     other = {"buzzes": more["buzzes"].replace("Birch,7,true", "Birch,6,true")}
-    with pytest.raises(Refused, match="says something else of the same question, match, team; give --replace"):
+    with pytest.raises(Refused, match="says something else of the same question, match, team"):
         bundles.put(store, bundles.write(folder, **other))
     bundles.put(store, bundles.write(folder, **PEOPLE | other), replace=True)
     assert rows(store, "select word from buzzes where team = 'Birch'") == [(6,)]
@@ -647,15 +645,22 @@ def test_one_file_of_lifeeval_as_released(store, tmp_path):
 # -- the bundled datasets --------------------------------------------------------------------------------------------
 
 
-def test_an_empty_store_is_given_the_bundled_datasets_first(store, folder, tmp_path, monkeypatch):
+def test_an_empty_store_is_seeded(store, folder, tmp_path):
     shutil.copytree(bundles.write(folder), tmp_path / "bundled")
-    monkeypatch.setattr("data.importing.ingest.SAMPLES", (tmp_path / "bundled",))
+    assert seed(store, [tmp_path / "bundled"]).lines[1] == "dataset toy: 2 questions imported"
     other = bundles.write(tmp_path / "mine", bundles.FACTS | {"dataset": "mine"})
     bundles.put(store, other)
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("mine",)]
-    assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"
 
 
-def test_the_bundled_questions_may_be_imported_into_an_empty_store(store, folder, monkeypatch):
-    monkeypatch.setattr("data.importing.ingest.SAMPLES", (bundles.write(folder),))
+def test_a_store_with_data_is_not_seeded(store, folder, tmp_path):
+    bundles.put(store, bundles.write(tmp_path / "mine", bundles.FACTS | {"dataset": "mine"}))
+    version = store.version()
+    assert seed(store, [bundles.write(folder)]).lines == []
+    assert store.version() == version
+    assert rows(store, "select dataset from datasets") == [("mine",)]
+
+
+def test_seeded_questions_may_be_imported_again(store, folder):
+    seed(store, [bundles.write(folder)])
     assert bundles.put(store, folder).lines[1] == "dataset toy: 2 questions, already there"

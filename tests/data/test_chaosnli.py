@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from data.importing import ingest
 from data.importing.report import Refused
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
@@ -41,8 +40,7 @@ def write(path, rows):
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setattr(ingest, "SAMPLES", ())
+def store(tmp_path):
     return open_store(tmp_path / "store", threads=1)
 
 
@@ -133,13 +131,14 @@ def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items,
     ("options", "reason"),
     [
         ({"dataset": "nowhere", "model": "m", "classes": CLASSES},
-         "there is no dataset 'nowhere' to answer; import its items first, or name it with --dataset ID"),
-        ({"dataset": "nli", "classes": CLASSES}, "which model predicted this? Give --model NAME"),
+         "there is no dataset 'nowhere' to answer; import its items first"),
+        ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
         ({"dataset": "nli", "model": "m"},
          "which class is each of the probabilities of? The file does not say, and a wrong guess would not show: give their names "
-         "in the file's order, --classes A,B,C; the dataset has entailment, neutral, contradiction"),
+         "in the file's order; the dataset has entailment, neutral, contradiction"),
         *(({"dataset": "nli", "model": "m", "classes": classes},
-           "--classes must name each class of dataset 'nli' once, in the file's order: entailment, neutral, contradiction")
+           "the classes given must name each class of dataset 'nli' once, in the file's order: "
+           "entailment, neutral, contradiction")
           for classes in (("entailment", "neutral"), ("e", "n", "c"), ("neutral", "neutral", "contradiction"))),
     ],
 )  # fmt: skip
@@ -151,7 +150,7 @@ def test_what_must_be_said(store, items, tmp_path, options, reason):
 @pytest.mark.parametrize(
     ("changes", "column", "reason"),
     [
-        ({"probs": [0.5, 0.5]}, "probs", "must be 3 numbers, one for each class of --classes"),
+        ({"probs": [0.5, 0.5]}, "probs", "must be 3 numbers, one for each of the classes given"),
         ({"probs": "much"}, "probs", "must be a list of finite numbers"),
         ({"probs": [1.5, -0.25, -0.25], "pred": 0}, "probs", "must be at least 0"),
         ({"probs": None}, "probs", "a value is required here"),

@@ -20,7 +20,7 @@ from data.importing import ingest
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.importing.table_files import zstd
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.hostile_files import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
 

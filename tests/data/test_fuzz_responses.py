@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from data.importing.contract import responses_columns, stage
 from data.importing.report import Refused, Report
 from data.importing.table_files import TableFile
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from data import human_curves
-from data.store.generations import create_schema
+from data.store import create_schema
 
 # Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words.
 HAND = {

@@ -12,7 +12,7 @@ from data.importing.contract import responses_columns, stage
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.importing.table_files import TableFile
-from data.store.generations import StoreError, open_store
+from data.store import StoreError, open_store
 from tests.helpers import bundle_factory as bundles
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
@@ -24,15 +24,15 @@ def models(store):
 
 def test_an_import_begins_again_when_somebody_else_wrote(store, tmp_path, monkeypatch):
     folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
-    settle, tries = ingest.settle, []
+    run_checks, tries = ingest.run_checks, []
 
     def interrupted(area, options):
-        settle(area, options)
+        run_checks(area, options)
         tries.append(options.model)
         if len(tries) == 1:
             bundles.put(store, folder, model="other")
 
-    monkeypatch.setattr(ingest, "settle", interrupted)
+    monkeypatch.setattr(ingest, "run_checks", interrupted)
     report = bundles.put(store, folder, model="mine")
     assert tries == ["mine", "other", "mine"]
     assert models(store) == ["other", "mine"]
@@ -41,7 +41,6 @@ def test_an_import_begins_again_when_somebody_else_wrote(store, tmp_path, monkey
 
 
 def _import_run(folder, run, model, ready):
-    ingest.SAMPLES = ()
     store = open_store(folder, threads=1)
     ready.wait()
     ingest.import_paths(store, [run], ImportOptions(dataset="toy", model=model))
@@ -75,7 +74,7 @@ def test_what_the_machine_does_not_allow(store, tmp_path, monkeypatch, error, me
     def fail(area, options):
         raise error
 
-    monkeypatch.setattr(ingest, "settle", fail)
+    monkeypatch.setattr(ingest, "run_checks", fail)
     with pytest.raises(StoreError, match=message):
         bundles.put(store, bundles.write(tmp_path / "toy"))
     assert store.version() == "0"

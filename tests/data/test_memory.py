@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from data.store.generations import Snapshot, open_store
+from data.store import Snapshot, open_store
 from data.store.memory import Memory
 from data.store.revisions import State
 
@@ -87,7 +87,7 @@ def test_a_snapshot_holds_by_the_base_of_the_dataset(memory):
     found = []
     for base, size in (("one", 1), ("one", 2), ("two", 3)):
         snapshot = Snapshot("1", duckdb.connect(), {"toy": State(f"revision {size}", base)}, memory)
-        found.append(len(snapshot.held("toy", "a", ["r"], reading(size, []))[0]))
+        found.append(len(snapshot.cached("toy", "a", ["r"], reading(size, []))[0]))
     assert found == [1, 1, 3]
 
 
@@ -95,8 +95,8 @@ def test_a_store_lets_go_of_what_its_new_version_has_not(tmp_path):
     store = open_store(tmp_path)
     store.write(lambda connection: None)
     before = store.snapshot()
-    before.held("gone", "a", ["r"], reading(1, []))
+    before.cached("gone", "a", ["r"], reading(1, []))
     store.write(lambda connection: None)
     after = store.snapshot()
     assert after.memory is before.memory
-    assert len(after.held("gone", "a", ["r"], reading(2, []))[0]) == 2
+    assert len(after.cached("gone", "a", ["r"], reading(2, []))[0]) == 2

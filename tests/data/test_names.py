@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from data.importing.checks import run_ids
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 QUESTIONS = [f"q{index}" for index in range(40)]

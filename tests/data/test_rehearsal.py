@@ -9,7 +9,7 @@ from data.importing import dry_run
 from data.importing.dry_run import open_dry_run
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
-from data.store.generations import StoreError
+from data.store import StoreError
 from tests.helpers import bundle_factory as bundles
 
 PEOPLE = {

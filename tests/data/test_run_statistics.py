@@ -9,7 +9,7 @@ from data.frames import frame
 from data.human_curves import CURVES
 from data.importing import run_statistics
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
-from data.store.generations import create_schema
+from data.store import create_schema
 
 
 @pytest.fixture(scope="module", params=["stated", "graded as probabilities"])
@@ -56,8 +56,9 @@ def test_statistics_of_new_responses(connection, batch, left_out):
         select (row_number() over (order by md5(question_id)) - 1)::integer as n, 'd' as dataset, question_id, 7 as clues
         from (select distinct question_id from responses)""")
     connection.execute("""create or replace temp table new_responses as
-        select (row_number() over (order by answerer, q.n, clue) - 1) as row, answerer, q.n as question, clue, confidence, correct
-        from (select *, 4 - run[2:]::integer as answerer from responses union all
+        select (row_number() over (order by run_number, q.n, clue) - 1) as row, run_number, q.n as question_number, clue,
+            confidence, correct
+        from (select *, 4 - run[2:]::integer as run_number from responses union all
             select *, 5 from responses where run = 'r2') join numbered_questions q using (question_id) order by row""")
     run_statistics.derive_new(
         connection, "d", run_statistics.NumberedResponses("new_responses", "numbered_runs", "numbered_questions")

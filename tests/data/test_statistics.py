@@ -12,7 +12,7 @@ import pytest
 from data import statistics
 from data.importing import run_statistics
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
-from data.store.generations import create_schema
+from data.store import create_schema
 
 EDGES = [k / 10 for k in range(11)] + [
     0.1 + 0.2,

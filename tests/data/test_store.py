@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.store.generations import KEEP, DamagedStore, StoreError, StoreMoved, open_store
+from data.store import DamagedStore, StoreError, StoreMoved, open_store
+from data.store.generations import KEEP
 from data.store.repair import damage_of, versions_on_disk
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data import scratch_folders
-from data.store.generations import open_store
+from data.store import open_store
 from tests.helpers.serving import ROOT, environment, run_cli, start_server
 
 CLUES = 4  # answers of a run, to the first question

@@ -4,7 +4,7 @@ import pytest
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from queries.selection import facets
 from tests.helpers.reference_metrics import Rows
 from tests.helpers.small_polls import write_polls, write_quiz
@@ -14,9 +14,7 @@ from tests.helpers.small_store import write_relay, write_spans
 def imported(folder, *bundles):
     """A store with these bundles alone."""
     opened = open_store(folder, threads=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        assert not ingest.import_paths(opened, bundles, ImportOptions()).warnings
+    assert not ingest.import_paths(opened, bundles, ImportOptions()).warnings
     return opened
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from queries.breakdown import BREAKDOWN_FIELDS, breakdown
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
@@ -103,9 +103,7 @@ def stated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stated")
     write_steps(folder / "steps", DIFFICULTIES)
     store = open_store(folder / "store")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        ingest.import_paths(store, [folder / "steps"], ImportOptions())
+    ingest.import_paths(store, [folder / "steps"], ImportOptions())
     return store.snapshot()
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.metrics import HUMAN_CURVES, Conventions
@@ -92,9 +92,7 @@ def snapshot(tmp_path_factory):
         _write(root / name / "questions.csv", ["question_id", "text", "answer"], [["q1", "A word", "yes"]])
         (root / name / "dataset.json").write_text(json.dumps({"dataset": name, "kind": kind}))
     opened = open_store(root / "store", threads=2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        ingest.import_paths(opened, [root / "tossups", root / "flat", root / "one"], ImportOptions())
+    ingest.import_paths(opened, [root / "tossups", root / "flat", root / "one"], ImportOptions())
     return opened.snapshot()
 
 

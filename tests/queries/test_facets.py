@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from data.store.generations import open_store
+from data.store import open_store
 from queries.datasets import Datasets, datasets
 from queries.parameters import BadRequest
 from queries.selection import facets

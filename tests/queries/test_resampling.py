@@ -16,7 +16,7 @@ from scipy.stats import chi2, norm
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
-from data.store.generations import open_store
+from data.store import open_store
 from queries.engine import bootstrap
 from queries.engine.bootstrap import clusters, differs_from_zero, holm, p_value, percentile_interval, resampling_weights
 from queries.engine.evidence import gather
@@ -301,7 +301,7 @@ def test_intervals_have_the_same_digits_in_another_process(snapshot):
     code = f"""
 import sys
 import msgspec
-from data.store.generations import open_store
+from data.store import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
@@ -321,9 +321,7 @@ def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
         assert shuffled != lines
         (tmp_path / "relay" / name).write_text("".join([header, *shuffled]), encoding="utf-8")
     store = open_store(tmp_path / "store")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        ingest.import_paths(store, [tmp_path / "relay"], ImportOptions())
+    ingest.import_paths(store, [tmp_path / "relay"], ImportOptions())
     selection = RELAY.replace(model=("plain", "twin", "partial", "unheard", "sure"), conventions=Conventions("mass3"))
     found, expected = (leaderboard(each, selection, METRICS, intervals=True) for each in (store.snapshot(), snapshot))
     assert len(found.rows) == 6

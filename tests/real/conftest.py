@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from data.importing import ingest
-from data.store.generations import open_store
+from data.store import open_store
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -26,6 +25,4 @@ def shared():
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """An empty store, without the bundled datasets."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "SAMPLES", ())
-        yield open_store(tmp_path_factory.mktemp("real") / "store")
+    return open_store(tmp_path_factory.mktemp("real") / "store")

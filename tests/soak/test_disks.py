@@ -15,7 +15,7 @@ import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.store.generations import StoreError, open_store
+from data.store import StoreError, open_store
 from tests.helpers.killing import QUESTION, content
 from tests.helpers.serving import ROOT, environment, run_cli, start_server
 from tests.helpers.soak_figures import note

@@ -1,4 +1,4 @@
-"""Correctness: as the file states it, as the analyst decided, or as guesses are graded."""
+"""Correctness of responses: stated in the file, decided by the analyst, or graded against the question."""
 
 from __future__ import annotations
 
@@ -10,33 +10,37 @@ from data.importing.grading import grade_guesses
 from data.importing.report import KEPT, Problem
 from data.importing.staging import ImportOptions, Staging
 
-GRADED_AT_ONCE = 50_000  # guesses
-DECISIONS = "grades"  # what the analyst's decisions are called where one is wrong; its "line" is its place among them
+BATCH = 50_000  # guesses graded at a time
+DECISIONS = "grades"  # what a report calls the analyst's decisions, as if they were a file; a line is the place of one
 
 
-def decide(staging: Staging, options: ImportOptions) -> None:
-    """``decided``: which answers the analyst decided; ``grade`` takes it for what the file would state."""
+def apply_decisions(staging: Staging, options: ImportOptions) -> None:
+    """Make ``decided_rows``: the responses whose correctness the analyst decided. Raises ``Refused`` for a wrong decision."""
     run = staging.connection.execute
-    run("""create table decisions (nth integer, question_id varchar, clue integer, guess varchar, correct double);
-        create table decided (nth integer, file integer, ordinal bigint, correct double);
-        create view answers as select a.*, q.dataset, q.question_id from answered a join asked q on q.n = a.question""")
+    run("""
+        create table decisions (nth integer, question_id varchar, clue integer, guess varchar, correct double);
+        create table decided_rows (nth integer, file integer, ordinal bigint, correct double);
+        create view named_responses as
+            select s.*, q.dataset, q.question_id
+            from responses_resolved s join numbered_questions q on q.n = s.question_number""")
     if not options.decisions:
         return
     rows = [(nth, d.question_id, d.clue, d.guess or None, d.correct) for nth, d in enumerate(options.decisions, start=1)]
     schema = {"nth": pl.Int32, "question_id": pl.String, "clue": pl.Int32, "guess": pl.String, "correct": pl.Float64}
-    found = ArrowStream(pl.DataFrame(rows, schema=schema, orient="row"))
-    run("insert into decisions by name select * from found")
-    del found
-    run("""insert into decided by name select d.nth, a.file, a.ordinal, d.correct from decisions d join answers a
-        on a.question_id = d.question_id and a.guess is not distinct from d.guess and (d.clue is null or a.clue = d.clue)""")
-    its_row = "join answers a on a.file = x.file and a.ordinal = x.ordinal"
+    given = ArrowStream(pl.DataFrame(rows, schema=schema, orient="row"))
+    run("insert into decisions by name select * from given")
+    del given
+    run("""insert into decided_rows by name select d.nth, s.file, s.ordinal, d.correct from decisions d join named_responses s
+        on s.question_id = d.question_id and s.guess is not distinct from d.guess and (d.clue is null or s.clue = d.clue)""")
+    row_of = "join named_responses s on s.file = x.file and s.ordinal = x.ordinal"
     for reason, wrong in (
-        ("no answer of the file has this question, clue and guess", "select nth from decisions anti join decided using (nth)"),
-        ("the file states whether this is correct", f"select nth from decided x {its_row} where a.correct is not null"),
+        ("no answer of the file has this question, clue and guess",
+         "select nth from decisions anti join decided_rows using (nth)"),
+        ("the file states whether this is correct", f"select nth from decided_rows x {row_of} where s.correct is not null"),
         ("the life table grades this, as a probability",
-         f"select nth from decided x {its_row} join datasets d on d.dataset = a.dataset where d.kind = 'lifeeval'"),
+         f"select nth from decided_rows x {row_of} join datasets d on d.dataset = s.dataset where d.kind = 'lifeeval'"),
         ("another decision is about the same answer",
-         "select max(nth) as nth from decided group by file, ordinal having count(distinct nth) > 1"),
+         "select max(nth) as nth from decided_rows group by file, ordinal having count(distinct nth) > 1"),
     ):  # fmt: skip
         bad = run(
             f"""select nth, question_id, guess[:{SHOWN}], count(*) over () from decisions
@@ -48,35 +52,36 @@ def decide(staging: Staging, options: ImportOptions) -> None:
     staging.report.stop_if_bad()
 
 
-def grade(staging: Staging) -> None:
-    """``settled``: the answers with their correctness, whoever said it."""
+def grade_responses(staging: Staging) -> None:
+    """Make ``responses_graded``. A decision of the analyst counts as if the file stated it."""
     run = staging.connection.execute
-    if not run("select 1 from answered where correct is null limit 1").fetchone():
-        run("create view settled as select *, 'file' as graded, correct as stated, false as decided from answered")
+    if not run("select 1 from responses_resolved where correct is null limit 1").fetchone():
+        run("""create view responses_graded as
+            select *, 'file' as graded, correct as stated, false as decided from responses_resolved""")
         return
     run("create table grades (dataset varchar, question_id varchar, guess varchar, correct double, graded varchar)")
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         reading.execute(
-            """select distinct d.kind, a.dataset, a.question_id, a.guess, q.answer, q.sex, q.minimum_age, q.radius from answers a
-            join datasets d using (dataset) join questions q using (dataset, question_id)
-            anti join decided x on x.file = a.file and x.ordinal = a.ordinal where a.correct is null"""
+            """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
+            from named_responses s join datasets d using (dataset) join questions q using (dataset, question_id)
+            anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal where s.correct is null"""
         )
-        while asked := reading.fetchmany(GRADED_AT_ONCE):
-            found = ArrowStream(grade_guesses(asked))
-            run("insert into grades by name select * from found")
-            del found
+        while guesses := reading.fetchmany(BATCH):
+            graded = ArrowStream(grade_guesses(guesses))
+            run("insert into grades by name select * from graded")
+            del graded
     run("""
-        create table graded_answers as
-        select a.* exclude (row, dataset, question_id, correct), coalesce(a.correct, x.correct, g.correct) as correct,
-            coalesce(a.correct, x.correct) as stated, x.ordinal is not null as decided,
-            case when decided then 'person' when a.correct is not null then 'file' else g.graded end as graded
-        from answers a left join decided x on x.file = a.file and x.ordinal = a.ordinal
-        left join grades g on a.correct is null and x.ordinal is null and g.dataset = a.dataset and g.question_id = a.question_id
-            and g.guess is not distinct from a.guess
-        order by answerer, question, clue""")
-    staging.flag(
-        "graded_answers", "correct", "s.guess",
+        create table graded_rows as
+        select s.* exclude (row, dataset, question_id, correct), coalesce(s.correct, x.correct, g.correct) as correct,
+            coalesce(s.correct, x.correct) as stated, x.ordinal is not null as decided,
+            case when decided then 'person' when s.correct is not null then 'file' else g.graded end as graded
+        from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
+        left join grades g on s.correct is null and x.ordinal is null and g.dataset = s.dataset and g.question_id = s.question_id
+            and g.guess is not distinct from s.guess
+        order by run_number, question_number, clue""")
+    staging.report_rows(
+        "graded_rows", "correct", "s.guess",
         "'the file does not say whether this is correct, and the question has no answer to grade it by'", "where correct is null",
     )  # fmt: skip
-    run("create view settled as select rowid as row, * from graded_answers")
+    run("create view responses_graded as select rowid as row, * from graded_rows")

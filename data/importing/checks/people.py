@@ -1,37 +1,44 @@
-"""People's side: exposures, buzzes and votes."""
+"""What people did: exposures, buzzes and votes."""
 
 from __future__ import annotations
 
-from data.importing.staging import ITS_QUESTION, Staging
+from data.importing.staging import OF_QUESTION, Staging
 
 
-def settle_people(staging: Staging) -> None:
-    """Exposures, buzzes and votes: each team buzzes once per question and match, and a buzz implies that the team heard it."""
+def check_people(staging: Staging) -> None:
+    """Check exposures, buzzes and votes, and take in exposures and buzzes.
+
+    A team buzzes once per question and match. A buzz without an exposure implies that the team heard the question.
+    """
     run = staging.connection.execute
     for table in ("exposures", "buzzes", "votes"):
-        staging.flag(
-            f"staged_{table}", "question_id", "s.question_id", "'no such question in this dataset'", f"anti join {ITS_QUESTION}"
+        staging.report_rows(
+            f"{table}_read",
+            "question_id",
+            "s.question_id",
+            "'no such question in this dataset'",
+            f"anti join questions {OF_QUESTION}",
         )
     room = ("dataset", "question_id", "match_id", "team")
-    staging.flag_repeats("exposures", "team", room, "this team heard this question in this match already")
-    staging.flag_repeats("buzzes", "team", room, "a second buzz of this team on this question in this match")
-    staging.flag_repeats(
+    staging.report_repeats("exposures", "team", room, "this team heard this question in this match already")
+    staging.report_repeats("buzzes", "team", room, "a second buzz of this team on this question in this match")
+    staging.report_repeats(
         "votes", "class", ("dataset", "question_id", "class"), "votes for this class of the question stand in the file already"
     )
-    staging.flag("staged_buzzes", "correct", "s.correct", "'must be true or false'", "where correct > 0 and correct < 1")
+    staging.report_rows("buzzes_read", "correct", "s.correct", "'must be true or false'", "where correct > 0 and correct < 1")
     length = """join (select dataset, question_id, max(word_end) as words from clues group by all) c
         on c.dataset = s.dataset and c.question_id = s.question_id where s.{} > c.words"""
     for table, column, reason in (
         ("buzzes", "word", "'the question has ' || c.words || ' words, numbered from 0; its end is ' || c.words"),
         ("exposures", "heard_words", "'the question has only ' || c.words || ' words'"),
     ):
-        staging.flag(f"staged_{table}", column, f"s.{column}", reason, length.format(column))
-    staging.flag(
-        "staged_buzzes", "word", "s.word", "'this team heard only ' || e.heard_words || ' words of the question'",
-        "join staged_exposures e using (dataset, question_id, match_id, team) where s.word > e.heard_words",
+        staging.report_rows(f"{table}_read", column, f"s.{column}", reason, length.format(column))
+    staging.report_rows(
+        "buzzes_read", "word", "s.word", "'this team heard only ' || e.heard_words || ' words of the question'",
+        "join exposures_read e using (dataset, question_id, match_id, team) where s.word > e.heard_words",
     )  # fmt: skip
-    staging.flag(
-        "staged_votes", "class", "s.class", "'no class of this dataset: ' || array_to_string(d.classes, ', ')",
+    staging.report_rows(
+        "votes_read", "class", "s.class", "'no class of this dataset: ' || array_to_string(d.classes, ', ')",
         "join datasets d on d.dataset = s.dataset where d.classes is not null and not list_contains(d.classes, s.class)",
     )  # fmt: skip
     for table, column, keys, same in (
@@ -39,21 +46,20 @@ def settle_people(staging: Staging) -> None:
         ("exposures", "team", "question_id, match_id, team", "o.heard_words is not distinct from s.heard_words"),
         ("votes", "class", "question_id, class", "o.votes = s.votes"),
     ):
-        staging.flag(
-            f"staged_{table}", column, f"s.{column}",
-            f"'the store says something else of the same {keys.replace('_id', '')}; "
-            "give --replace, with the whole bundle, to put these in its place'",
-            f"join kept_{table} o using (dataset, {keys}) where not ({same})",
+        staging.report_rows(
+            f"{table}_read", column, f"s.{column}",
+            f"'the store says something else of the same {keys.replace('_id', '')}'",
+            f"join kept_{table} o using (dataset, {keys}) where not ({same})", "replace_people",
         )  # fmt: skip
     run("""
         insert into new_exposures by name
         select dataset, question_id, match_id, team, coalesce(team_kind, 'human') as team_kind, heard_words, ended_by
-        from staged_exposures anti join kept_exposures using (dataset, question_id, match_id, team)""")
+        from exposures_read anti join kept_exposures using (dataset, question_id, match_id, team)""")
     # A team that buzzed without an exposure heard the question; its kind is known from its other questions, or human.
     implied = run("""
         insert into new_exposures by name
-        select b.dataset, b.question_id, b.match_id, b.team, coalesce(k.team_kind, 'human') as team_kind from staged_buzzes b
-        anti join staged_exposures e using (dataset, question_id, match_id, team)
+        select b.dataset, b.question_id, b.match_id, b.team, coalesce(k.team_kind, 'human') as team_kind from buzzes_read b
+        anti join exposures_read e using (dataset, question_id, match_id, team)
         anti join kept_exposures o using (dataset, question_id, match_id, team)
         left join (select dataset, team, min(team_kind) as team_kind from exposures group by all) k
             on k.dataset = b.dataset and k.team = b.team""").fetchone()
@@ -65,18 +71,18 @@ def settle_people(staging: Staging) -> None:
             any_value(b.word)::integer as word,
             coalesce(min(c.clue) filter (c.word_end > b.word), max(c.clue)) as clue,
             any_value(b.correct) = 1 as correct, any_value(b.guess) as guess
-        from (from staged_buzzes anti join kept_buzzes using (dataset, question_id, match_id, team)) b
+        from (from buzzes_read anti join kept_buzzes using (dataset, question_id, match_id, team)) b
         join clues c on c.dataset = b.dataset and c.question_id = b.question_id
         join exposures e on e.dataset = b.dataset and e.question_id = b.question_id
             and e.match_id = b.match_id and e.team = b.team
         group by b.dataset, b.question_id, b.match_id, b.team""")
 
 
-def settle_votes(staging: Staging) -> None:
-    """Take the votes in; where nobody says what the right class is, most people's choice is, the earlier class if tied."""
+def add_votes(staging: Staging) -> None:
+    """Take in votes. Where no answer is given, it is the class with the most votes, the earlier class in a tie."""
     run = staging.connection.execute
     run("""
-        insert into new_votes by name select dataset, question_id, class, votes from staged_votes
+        insert into new_votes by name select dataset, question_id, class, votes from votes_read
         anti join kept_votes using (dataset, question_id, class)""")
     for table in ("exposures", "buzzes", "votes"):
         for dataset, count in run(f"select dataset, count(*) from new_{table} group by 1 order by 1").fetchall():

@@ -1,4 +1,4 @@
-"""Responses: put into one order, checked in the same scan, listed row by row only where something is wrong."""
+"""Responses: put into order and checked in one scan. Bad rows are listed in a second one, only where there are any."""
 
 from __future__ import annotations
 
@@ -7,106 +7,107 @@ from functools import partial
 
 import numpy as np
 
-from data.importing.staging import ITS_QUESTION, Staging
+from data.importing.staging import OF_QUESTION, Staging
 
-LOOKED_AT = 500_000  # keys in memory at a time, for each of two threads
+BATCH = 500_000  # keys in memory at a time, for each of two threads
 UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
 
 
 def check_responses(staging: Staging) -> None:
-    """Report what is wrong with the responses; where nothing is, they are the view ``arrived``.
+    """Report what is wrong with the responses; where nothing is, make ``responses_ordered``.
 
-    ``arrived`` names runs and questions by number, from ``answerers`` and ``asked``, and is in the order of run, question and
-    clue, so that all that follows goes through it from one end to the other.
+    Its order, by run, question and clue, lets every later step go through it once from the first row to the last.
     """
-    if staging.report.problems:  # it will be refused: no need to sort what is only to be listed
-        _list_bad(staging)
-    elif not _arrange(staging):
-        _list_bad(staging)
+    if staging.report.problems:  # the import will be refused: its rows need not be sorted
+        _report_bad(staging)
+    elif not _order(staging):
+        _report_bad(staging)
         assert staging.report.problems, "a response that one scan found bad, and the other did not"
 
 
-def _arrange(staging: Staging) -> bool:
-    """Make ``arrived``; whether every response can stand as it is."""
+def _order(staging: Staging) -> bool:
+    """Make ``responses_ordered``; False where a response is bad."""
     run = staging.connection.execute
-    run("""create table asked as
+    run("""create table numbered_questions as
         select (row_number() over (order by dataset, question_id) - 1)::integer as n, dataset, question_id, clues
-        from questions semi join (select distinct dataset from staged_responses) using (dataset)""")
-    run("""create table answerers as
+        from questions semi join (select distinct dataset from responses_read) using (dataset)""")
+    run("""create table numbered_runs as
         select (row_number() over (order by place) - 1)::integer as n, * from (
             select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place
-            from staged_responses group by all)""")
-    ages = run("select 1 from datasets join answerers using (dataset) where kind = 'lifeeval' limit 1").fetchone()
+            from responses_read group by all)""")
+    ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
     no_age = f"""s.correct is null and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
-    # A column without a value, and the number of an only file, are neither sorted nor written.
+    # A column without any value, and the number of a single file, need not be sorted and written.
     absent = {
         name: f"null::{kind}"
         for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"))
-        if not run(f"select 1 from staged_responses where {name} is not null limit 1").fetchone()
+        if not run(f"select 1 from responses_read where {name} is not null limit 1").fetchone()
     } | ({"file": "0"} if len(staging.files) == 1 else {})
-    brought = "".join(f", s.{name}" for name in ("file", "token_logprobs", "options") if name not in absent)
+    present = "".join(f", s.{name}" for name in ("file", "token_logprobs", "options") if name not in absent)
     run(f"""
-        create table placed as
-        select r.n as answerer, q.n as question, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.guess, s.confidence,
-            s.correct{brought},
+        create table ordered_rows as
+        select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.guess, s.confidence,
+            s.correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
             or (s.confidence is null and s.token_logprobs is null and s.options is null)
             {f"or coalesce({no_age}, false)" if ages else ""} as bad
-        from staged_responses s
-        left join answerers r on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
-        left join asked q on q.dataset = s.dataset and q.question_id = s.question_id
+        from responses_read s
+        left join numbered_runs r
+            on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
+        left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
         order by 1, 2, 3""")
-    stand_in = "".join(f", {sql} as {name}" for name, sql in absent.items())
-    run(f"create view arrived as select rowid as row, *{stand_in} from placed")
-    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from placed").fetchall()[0]
+    nulls = "".join(f", {sql} as {name}" for name, sql in absent.items())
+    run(f"create view responses_ordered as select rowid as row, *{nulls} from ordered_rows")
+    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from ordered_rows").fetchall()[0]
     return not bad and not _repeats(staging, rows)
 
 
 def _repeats(staging: Staging, rows: int) -> bool:
-    """Whether a run answers a clue twice: neighbours are then the same."""
+    """Whether a run answers a clue twice: two neighbouring rows then have the same key."""
     with ThreadPoolExecutor(2) as threads:
-        return any(threads.map(partial(_repeats_from, staging), range(0, rows, LOOKED_AT)))
+        return any(threads.map(partial(_repeats_from, staging), range(0, rows, BATCH)))
 
 
 def _repeats_from(staging: Staging, start: int) -> bool:
-    """Whether one of the rows from here on is the same as the one before it."""
+    """Whether one of the ``BATCH`` rows from ``start`` on has the key of the row before it."""
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
-        part = f"rowid between {max(start - 1, 0)} and {start + LOOKED_AT - 1}"
-        keys = reading.execute(f"select answerer, question, clue from placed where {part}").fetchnumpy()
+        range_ = f"rowid between {max(start - 1, 0)} and {start + BATCH - 1}"
+        keys = reading.execute(f"select run_number, question_number, clue from ordered_rows where {range_}").fetchnumpy()
     return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in keys.values()]).any())
 
 
-def _list_bad(staging: Staging) -> None:
-    """Report each bad response, kind by kind."""
-    staging.flag(
-        "staged_responses", "model", "null",
-        "'which model? This row does not say: fill it in, or leave the column out and give --model NAME'", "where model is null",
+def _report_bad(staging: Staging) -> None:
+    """Report each bad response, one kind of fault after the other."""
+    staging.report_rows(
+        "responses_read", "model", "null",
+        "'which model? This row does not say: fill it in, or leave the column out and name the model beside the file'",
+        "where model is null", "model",
     )  # fmt: skip
-    staging.flag(
-        "staged_responses", "question_id", "s.question_id", "'no such question in dataset ' || s.dataset",
-        f"anti join {ITS_QUESTION}",
+    staging.report_rows(
+        "responses_read", "question_id", "s.question_id", "'no such question in dataset ' || s.dataset",
+        f"anti join questions {OF_QUESTION}",
     )  # fmt: skip
-    staging.flag(
-        "staged_responses", "clue", "null", "'which clue? The question has ' || q.clues",
-        f"join {ITS_QUESTION} and s.clue is null and q.clues > 1",
+    staging.report_rows(
+        "responses_read", "clue", "null", "'which clue? The question has ' || q.clues",
+        f"join questions {OF_QUESTION} and s.clue is null and q.clues > 1",
     )  # fmt: skip
-    staging.flag(
-        "staged_responses", "clue", "s.clue",
+    staging.report_rows(
+        "responses_read", "clue", "s.clue",
         "'no such clue: the question has ' || case q.clues when 1 then 'clue 0 alone' else 'clues 0 to ' || (q.clues - 1) end",
-        f"join {ITS_QUESTION} and s.clue >= q.clues",
+        f"join questions {OF_QUESTION} and s.clue >= q.clues",
     )  # fmt: skip
-    staging.flag(
-        "staged_responses", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
+    staging.report_rows(
+        "responses_read", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
         "join datasets d on d.dataset = s.dataset "
         f"where d.kind = 'lifeeval' and s.correct is null and not {AGE.format('s.guess')}",
     )  # fmt: skip
-    staging.flag(
-        "staged_responses", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
+    staging.report_rows(
+        "responses_read", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
         "where confidence is null and token_logprobs is null and options is null",
     )  # fmt: skip
-    staging.flag_repeats(
+    staging.report_repeats(
         "responses", "question_id", ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)"),
         "this run has an answer to this question and clue already",
         "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)",
@@ -117,17 +118,21 @@ def _list_bad(staging: Staging) -> None:
 AGE = "coalesce(lower(trim({0})) in ('', 'error') or isfinite(try_cast({0} as double)), {0} is null)"
 
 
-def settle_options(staging: Staging) -> None:
-    """``answered``: whole distributions in the dataset's class order where it has one; confidence where it was not stated."""
+def resolve_confidences(staging: Staging) -> None:
+    """Make ``responses_resolved``: distributions in the order of the dataset's classes, and a confidence for every response.
+
+    Where none is stated, the confidence is the mean probability of the tokens, else the share of the guess, else the greatest
+    share. Raises ``Refused`` for a distribution that cannot be read.
+    """
     run = staging.connection.execute
-    options, logprobs = run("select count(options), count(token_logprobs) from arrived").fetchall()[0]
+    options, logprobs = run("select count(options), count(token_logprobs) from responses_ordered").fetchall()[0]
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
-        run(f"""create view answered as
-            select row, answerer, question, clue, file, ordinal, guess, correct, token_logprobs,
+        run(f"""create view responses_resolved as
+            select row, run_number, question_number, clue, file, ordinal, guess, correct, token_logprobs,
                 {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
-            from arrived""")
+            from responses_ordered""")
         return
     # An option without a share is one that this row does not have: tables give every row the same options.
     run("""
@@ -135,7 +140,8 @@ def settle_options(staging: Staging) -> None:
         with parsed as (
             select s.file, s.ordinal, s.guess, s.options, s.confidence is null and s.token_logprobs is null as needed, d.classes,
                 case when json_valid(s.options) then s.options::json end as j, coalesce(json_type(j), '') as shape
-            from arrived s join answerers r on r.n = s.answerer join datasets d using (dataset) where s.options is not null
+            from responses_ordered s join numbered_runs r on r.n = s.run_number join datasets d using (dataset)
+            where s.options is not null
         ), read as (
             select * exclude (j, shape), shape = 'OBJECT' and len(list_distinct(json_keys(j))) < len(json_keys(j)) as doubled,
                 map_entries(try_cast(case when shape = 'OBJECT' and not doubled then j end as map(varchar, varchar))) as stated,
@@ -164,7 +170,7 @@ def settle_options(staging: Staging) -> None:
         ("guess", "needed and guess is not null and not list_contains(names, guess)",
          "none of the options, so that they do not give its confidence; name one of them, or state a confidence"),
     ):  # fmt: skip
-        staging.flag("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
+        staging.report_rows("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
     staging.report.stop_if_bad()
     uneven = f"abs(list_sum(shares) - 1) > {UNIT_SUM} or list_max(shares) > 1"
     changed = run(
@@ -173,11 +179,11 @@ def settle_options(staging: Staging) -> None:
     if changed:
         staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
     run("""
-        create table opened as
-        select s.answerer, s.question, s.clue, s.file, s.ordinal, s.correct, s.token_logprobs,
+        create table resolved_rows as
+        select s.run_number, s.question_number, s.clue, s.file, s.ordinal, s.correct, s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
                 shares[list_position(names, s.guess)], list_max(shares)) as confidence,
             o.shares as options, case when o.classes is null then o.names end as option_names
-        from arrived s left join read_options o using (file, ordinal) order by answerer, question, clue""")
-    run("create view answered as select rowid as row, * from opened")
+        from responses_ordered s left join read_options o using (file, ordinal) order by run_number, question_number, clue""")
+    run("create view responses_resolved as select rowid as row, * from resolved_rows")

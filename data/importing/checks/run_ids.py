@@ -1,8 +1,8 @@
-"""The names of runs: the sha256 of what they hold, in the order of questions and clues, whatever order the rows came in.
+"""The ids of runs: a sha256 of their content in the order of questions and clues, whatever the order of the file.
 
-Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian, texts and lists as
-their lengths (-1 where there is none) and what they hold, joined. So a piece of rows is a few calls, however many rows it has.
-How guesses were graded is no part of it: only what the file, or the analyst who brought it, stated.
+Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as
+their lengths (-1 for null) and their joined content. A batch of rows then takes a few calls, however many rows it has.
+How guesses were graded does not count, only the correctness that the file or the analyst stated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from data.frames import frame
 
 GROUP = 122_880  # rows of a group of DuckDB's storage
-ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a piece, at most; of one row of great length, it is that row
+ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row is longer
 IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
             "option_names": "16 * len(option_names)"}  # fmt: skip
@@ -30,7 +30,7 @@ OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(
 
 @dataclass
 class RunHash:
-    """What is known of one run so far, fed with its rows in order."""
+    """The hash of one run, fed with its rows in order. ``close`` sets ``sha256``."""
 
     items: int = 0
     questions: int = 0
@@ -40,8 +40,8 @@ class RunHash:
     _filled: set[str] = field(default_factory=set)  # a column without a value is as if the file did not have it
 
     def feed(self, rows: pl.DataFrame, ids: Ids) -> None:
-        """The next rows."""
-        question = rows["question"].to_numpy()
+        """Take the next rows."""
+        question = rows["question_number"].to_numpy()
         first = np.diff(question, prepend=self._last) != 0
         self._last = int(question[-1])
         self.items += len(rows)
@@ -49,7 +49,7 @@ class RunHash:
         self._add("first", [first])
         self._add("question_id", _bytes(ids.of(question[first])))
         for name in rows.columns:
-            if name not in ("answerer", "question"):
+            if name not in ("run_number", "question_number"):
                 self._add(name, _bytes(rows[name]))
                 if name not in OPTIONAL or rows[name].null_count() < len(rows):
                     self._filled.add(name)
@@ -59,7 +59,7 @@ class RunHash:
             self._columns.setdefault((name, index), hashlib.sha256()).update(part)
 
     def close(self, head: list[str]) -> None:
-        """Work out ``sha256``, of these rows and what stands at their head."""
+        """Set ``sha256``, of the rows and a head: dataset, model and elicitation."""
         digests = [
             [name, index, column.hexdigest()]
             for (name, index), column in sorted(self._columns.items())
@@ -70,36 +70,37 @@ class RunHash:
 
 
 def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
-    """The hash of each run of ``settled``, by its number: one pass, with no more than a piece of the rows in memory."""
-    found: dict[int, RunHash] = {}
-    heads = connection.execute("select n, dataset, model, elicitation from answerers").fetchall()
+    """The hash of each run of ``responses_graded``, by its number. Takes one pass, with one batch of rows in memory."""
+    hashes: dict[int, RunHash] = {}
+    heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     ids = Ids(connection)
-    there = connection.execute(f"select {', '.join(f'count({name})' for name in OPTIONAL)} from settled").fetchall()[0]
-    columns = ["confidence", *(name for name, count in zip(OPTIONAL, there, strict=True) if count)]
-    for first, last in _pieces(connection):
+    counts = connection.execute(f"select {', '.join(f'count({name})' for name in OPTIONAL)} from responses_graded").fetchall()[0]
+    columns = ["confidence", *(name for name, count in zip(OPTIONAL, counts, strict=True) if count)]
+    for first, last in _batches(connection):
         rows = frame(
             connection,
-            f"select answerer, question, clue, {', '.join(columns)} from settled where row between {first} and {last}",
+            f"""select run_number, question_number, clue, {", ".join(columns)} from responses_graded
+            where row between {first} and {last}""",
         )
-        answerers = rows["answerer"].to_numpy()
-        cuts = [0, *(np.flatnonzero(np.diff(answerers)) + 1).tolist(), len(rows)]
+        numbers = rows["run_number"].to_numpy()
+        cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(rows)]
         for start, end in pairwise(cuts):
-            found.setdefault(int(answerers[start]), RunHash()).feed(rows[start:end], ids)
+            hashes.setdefault(int(numbers[start]), RunHash()).feed(rows[start:end], ids)
     for n, *head in heads:
-        found[n].close(head)
-    return found
+        hashes[n].close(head)
+    return hashes
 
 
 class Ids:
-    """Question ids by number: all of them or, of very many, those around the ones that were asked for last."""
+    """Question ids by number. Of more than ``IDS`` questions, only those near the last ones looked up are in memory."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._count = connection.execute("select count(*) from asked").fetchall()[0][0]
+        self._count = connection.execute("select count(*) from numbered_questions").fetchall()[0][0]
         self._first, self._held = 0, pl.Series([], dtype=pl.String)
 
     def of(self, numbers: NDArray[np.int32]) -> pl.Series:
-        """The ids of some numbers in ascending order."""
+        """The ids of some ascending numbers."""
         if not len(numbers):
             return pl.Series([], dtype=pl.String)
         low, high = int(numbers[0]), int(numbers[-1])
@@ -107,16 +108,17 @@ class Ids:
             self._first = 0 if self._count <= IDS else low
             last = self._count if self._count <= IDS else max(high, low + IDS // 2)
             self._held = frame(
-                self._connection, f"select question_id from asked where n between {self._first} and {last} order by n"
+                self._connection,
+                f"select question_id from numbered_questions where n between {self._first} and {last} order by n",
             )["question_id"]
         return self._held.gather(numbers - self._first)
 
 
-def _pieces(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
-    """First and last row of pieces that fit into memory."""
+def _batches(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
+    """First and last row of batches that fit into memory."""
     size = " + ".join(f"coalesce({sql}, 0)" for sql in OPTIONAL.values())
     groups = connection.execute(
-        f"select row // {GROUP}, count(*), sum({size})::bigint from settled group by 1 order by 1"
+        f"select row // {GROUP}, count(*), sum({size})::bigint from responses_graded group by 1 order by 1"
     ).fetchall()
     start = end = filled = 0
     for group, rows, size in groups:
@@ -135,7 +137,7 @@ def _pieces(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
 
 
 def _bytes(column: pl.Series) -> list[Any]:
-    """The streams of bytes that stand for a column."""
+    """The byte streams of a column."""
     if column.dtype == pl.String:
         lengths = column.str.len_bytes().cast(pl.Int32).fill_null(-1)
         return [_little(lengths), (column.str.join("").item() or "").encode()]

@@ -1,0 +1,28 @@
+"""The bundled datasets, and how an empty store gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.importing.ingest import Progress, import_paths
+from data.importing.report import Report
+from data.importing.staging import ImportOptions
+from data.store import GenerationStore
+
+BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
+
+
+def seed(
+    store: GenerationStore,
+    bundles: Sequence[Path] = BUNDLED,
+    progress: Progress = lambda what, done, total: None,
+) -> Report:
+    """Import bundles into a store that was never written to; any other store is left as it is.
+
+    Raises:
+        StoreError: the store or the machine does not allow it.
+    """
+    if store.version() != "0":
+        return Report()
+    return import_paths(store, bundles, ImportOptions(), form="bundle", progress=progress)

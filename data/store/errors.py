@@ -1,0 +1,18 @@
+"""What can be wrong with a store."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The store cannot be opened or written; the message says what to do."""
+
+
+class DamagedStore(StoreError):
+    """The folder holds data, but not a version that can be served. Nothing is written to it or deleted before a repair."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")
+
+
+class StoreMoved(Exception):
+    """The store is no longer at the version that a change was prepared for."""

@@ -1,0 +1,28 @@
+"""What would mend a bad row, in the words of the command line, the JSON addresses and the page."""
+
+from typing import get_args
+
+import pytest
+
+from dashboard.cli import output
+from dashboard.uploads import import_process
+from data.importing.report import Hint
+
+
+@pytest.fixture(scope="module")
+def page_hints(app):
+    """Pages can be imported only once there is an app."""
+    from dashboard.pages import upload
+
+    return upload.HINTS
+
+
+def test_every_hint_has_words(page_hints):
+    for words in (output.HINTS, import_process.REMEDIES, page_hints):
+        assert {*words} == {*get_args(Hint)}
+        assert all(words.values())
+
+
+def test_only_the_command_line_names_flags(page_hints):
+    assert all("--" in text for text in output.HINTS.values())
+    assert not any("--" in text for words in (import_process.REMEDIES, page_hints) for text in words.values())

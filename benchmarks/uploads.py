@@ -37,7 +37,7 @@ from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
 from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
 from data.importing.ingest import import_paths, read_and_check  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
-from data.importing.staging import ImportOptions, staging  # noqa: E402
+from data.importing.staging import ImportOptions, open_staging  # noqa: E402
 from data.store import open_store  # noqa: E402
 from tests.helpers.serving import environment, free_port, run_cli  # noqa: E402
 
@@ -78,7 +78,7 @@ def copied(path: Path, dataset: str, store: Path) -> None:
 
 def checked(path: Path, dataset: str, store: Path) -> None:
     """All that is done before anything is stored: read, checked, graded, runs named."""
-    with staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
+    with open_staging(open_store(store, threads=THREADS, memory_limit=MEMORY_LIMIT)) as area:
         read_and_check(area, [path], ImportOptions(dataset=dataset), None, None, lambda what, done, total: None)
 
 

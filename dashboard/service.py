@@ -45,7 +45,7 @@ class Service:
 
     def __init__(self, server: Flask, settings: Settings) -> None:
         self.settings = settings
-        self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), room=settings.memory_mb * 2**20)
+        self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
             self.store.version()  # from now on, a folder that disappears is not taken for a new store
         self._cache = QueryCache(settings.cache, _cache_folder(self.store.folder))

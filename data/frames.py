@@ -1,4 +1,4 @@
-"""Between DuckDB and polars, over the Arrow stream interface both speak: no third library is needed."""
+"""Exchange of tables between DuckDB and polars, over the Arrow stream interface that both support."""
 
 from __future__ import annotations
 
@@ -13,27 +13,40 @@ PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 
 class ArrowStream:
-    """A polars frame as DuckDB reads it: by replacement scan, DuckDB would ask polars for a pyarrow table."""
+    """A polars frame that DuckDB can read by the name of its variable.
 
-    def __init__(self, held: pl.DataFrame) -> None:
-        self._held = held
+    Without this wrapper, DuckDB would ask polars for a pyarrow table.
+    """
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._held.__arrow_c_stream__(requested_schema)
+        return self._table.__arrow_c_stream__(requested_schema)
 
 
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """The rows of a query as a polars frame; ``$name`` in it is a parameter where one of that name is given."""
-    # DuckDB keeps what a query with parameters gives as Python objects, value by value; one with variables of the connection
-    # in their place hands over its columns, several times as fast.
+    """The rows of a query as a polars frame.
+
+    Args:
+        connection: to a database.
+        sql: a query; ``$name`` is a parameter where ``parameters`` has that name.
+        parameters: by name.
+    """
+    # DuckDB converts the result of a query with parameters value by value. With variables of the connection in their place, it
+    # hands over columns, which is several times as fast.
     given = parameters or {}
     for name, value in given.items():
         connection.execute(f"set variable {name} = $value", {"value": value})
     return pl.DataFrame(
-        connection.sql(PARAMETER.sub(lambda found: f"getvariable('{found[1]}')" if found[1] in given else found[0], sql))
+        connection.sql(PARAMETER.sub(lambda match: f"getvariable('{match[1]}')" if match[1] in given else match[0], sql))
     )
 
 
 def literal(text: object) -> str:
-    """A SQL string."""
+    """A SQL string literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
     return "'" + str(text).replace("'", "''") + "'"

@@ -1,6 +1,6 @@
-"""The human curves h_t: how far people know a question's answer by each clue.
+"""The human curves h_t: the share of people who know a question's answer by each clue.
 
-The kernel works on counts per clue; ``derive`` fills the table ``curves`` from exposures and buzzes.
+``human_curves`` computes them from counts per clue; ``derive`` fills the table ``curves`` from exposures and buzzes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from data.arrays import Floats
 from data.frames import ArrowStream, frame
 
-Floats = NDArray[np.float64]
 CURVES = ("buzz_share", "team_share", "survival")
 
 
@@ -40,6 +39,12 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
         incorrect: the same for incorrect buzzes.
         ended: teams for which the question ended in clue t without a buzz of theirs.
         teams: teams that heard the question, shape (...,), at least 1.
+
+    Of four teams, one buzzes correctly at each clue, and one incorrectly at the first:
+
+    >>> curves = human_curves(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2), np.array(4.0))
+    >>> curves.buzz_share.round(3), curves.team_share
+    (array([0.5  , 0.667]), array([0.25, 0.5 ]))
     """
     right, wrong = np.cumsum(correct, axis=-1), np.cumsum(incorrect, axis=-1)
     buzzes = right + wrong
@@ -86,7 +91,7 @@ order by c.question_id, c.clue
 
 
 def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Compute the human curves of a dataset anew and store them."""
+    """Compute the human curves of a dataset again and store them."""
     connection.execute("delete from curves where dataset = $dataset", {"dataset": dataset})
     counts = frame(connection, COUNTS, {"dataset": dataset})
     if counts.is_empty():
@@ -94,24 +99,24 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     # Questions of different length share one padded matrix: (questions, longest T).
     question = counts["question_id"].rle_id().to_numpy()
     first = np.searchsorted(question, question)
-    place = (question, np.arange(len(question)) - first)
-    shape = (question[-1] + 1, int(place[1].max()) + 1)
+    cells = (question, np.arange(len(question)) - first)
+    shape = (question[-1] + 1, int(cells[1].max()) + 1)
 
     def padded(column: str) -> Floats:
         matrix = np.zeros(shape)
-        matrix[place] = counts[column].to_numpy()
+        matrix[cells] = counts[column].to_numpy()
         return matrix
 
     teams = counts["teams"].to_numpy()[np.unique(first)]
     curves = human_curves(padded("correct"), padded("incorrect"), padded("ended"), teams)
-    found = ArrowStream(
+    computed = ArrowStream(
         counts.select("question_id", "clue", "teams").with_columns(
-            **{name: pl.Series(getattr(curves, name)[place]) for name in CURVES}
+            **{name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
         )
     )
     connection.execute(
         f"""insert into curves by name
-        select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from found""",
+        select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from computed""",
         {"dataset": dataset},
     )
-    del found
+    del computed

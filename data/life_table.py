@@ -1,4 +1,4 @@
-"""Death probabilities of the U.S. period life table 2022, and what LifeEval makes of them.
+"""Death probabilities of the U.S. period life table 2022, and LifeEval's scores from them.
 
 Source of the figures: Social Security Administration, Office of the Chief Actuary, table 4c6 of the 2025 Trustees Report
 (public domain), kept in ``facts/life_table_2022.csv``: q_x, the probability that somebody aged x dies before x + 1.
@@ -52,6 +52,9 @@ def probability_within(
 
     Returns:
         Probabilities in [0, 1], of the broadcast shape.
+
+    >>> round(float(probability_within(85, 10, 60, "female")), 3)
+    0.691
     """
     alive = survivors(sex)
     if not 0 <= minimum_age <= LAST_AGE:
@@ -60,7 +63,8 @@ def probability_within(
     top = len(alive) - 1
     low = np.clip(np.floor(k - r), minimum_age, top).astype(int)
     high = np.clip(np.ceil(k + r) + (1 if closed else 0), minimum_age, top).astype(int)
-    return (alive[low] - alive[high]) / alive[minimum_age]
+    probability: NDArray[np.float64] = (alive[low] - alive[high]) / alive[minimum_age]
+    return probability
 
 
 def best_guess(radius: int, minimum_age: int, sex: str) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""Folders for what is only needed for a while, and the sweeping up of those whose process was killed."""
+"""Temporary folders, and the removal of those whose process was killed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PREFIX = "clueline-scratch-"
-GRACE = 10.0  # seconds in which a new folder is held by whoever made it
+GRACE = 10.0  # seconds before a folder without a lock is removed: its process may be about to lock it
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder among the system's temporary files; gone at the end, or at a later call if this process is killed."""
+    """A folder for temporary files. It is removed at the end or, if this process is killed, by a later call."""
     sweep(Path(tempfile.gettempdir()), PREFIX)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name, held(Path(name)):
         yield Path(name)
@@ -25,10 +25,10 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep a folder from being swept up, as several processes can at once; the system lets go if this one dies."""
+    """Keep a folder from being swept. Several processes can hold a folder; the system releases it if one dies."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # where folders cannot be locked, nobody sweeps them up either
+        with suppress(OSError):  # where folders cannot be locked, sweeping fails, too
             fcntl.flock(handle, fcntl.LOCK_SH)
         yield
     finally:
@@ -36,7 +36,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def sweep(root: Path, prefix: str = "") -> None:
-    """Remove the folders of this user in ``root`` that nobody holds any more."""
+    """Remove the folders of this user in ``root`` that no process holds."""
     with suppress(OSError):
         for folder in root.glob(f"{prefix}*"):
             with suppress(OSError):
@@ -46,8 +46,8 @@ def sweep(root: Path, prefix: str = "") -> None:
 def _remove_unless_held(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        found = os.fstat(handle)
-        if found.st_uid == os.getuid() and found.st_mtime < time.time() - GRACE:
+        status = os.fstat(handle)
+        if status.st_uid == os.getuid() and status.st_mtime < time.time() - GRACE:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
     finally:

@@ -1,7 +1,7 @@
-"""Tokens that let their holders upload: a small file beside the store's generations.
+"""Tokens for uploads, kept in a small file in the folder of the store.
 
-A token is 256 random bits, so that its hash needs no salt and no slow function; only the hash is kept. Whoever reads the file
-sees at once what another process wrote to it, for it is replaced in one atomic rename.
+A token is 256 random bits, so that its hash needs no salt and no slow function. Only the hash is stored. The file is replaced
+in one atomic rename, so that a reader always sees a complete version.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 
 import msgspec
 
-PREFIX = "clueline_"  # so that a token that leaked into a text is known for what it is
+PREFIX = "clueline_"  # by which scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-RESERVED = frozenset({"open"})  # what provenance says of an upload without a token
-LONGEST = 200  # characters of a token that is looked at
+RESERVED = frozenset({"open"})  # the provenance of an upload without a token
+LONGEST = 200  # characters of a token that are read
 
 
 class TokenError(Exception):
@@ -30,7 +30,7 @@ class TokenError(Exception):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token without its secret. Times are ISO 8601, UTC; ``revoked_at`` is None for one that holds."""
+    """A token without its secret. Times are ISO 8601, UTC; ``revoked_at`` is None while it is valid."""
 
     name: str
     digest: str  # sha256 of the token, in hexadecimal
@@ -46,7 +46,7 @@ class Tokens:
         self._path = folder / "tokens.json"
 
     def create(self, name: str) -> str:
-        """A new token, which nobody can be shown again.
+        """Make a token and return it; it cannot be shown again.
 
         Raises:
             TokenError: the name is bad or taken, or the file cannot be written.
@@ -58,32 +58,36 @@ class Tokens:
             )
         token = PREFIX + secrets.token_urlsafe(32)
         with self._changing() as tokens:
-            taken = next((one for one in tokens if one.name == name), None)
+            taken = next((known for known in tokens if known.name == name), None)
             if taken:
-                # A run's provenance names the token that brought it: a name means one token for good.
+                # The provenance of a run names the token that uploaded it, so a name is never used again.
                 state = "and was revoked" if taken.revoked_at else "already"
                 raise TokenError(f"there is a token {name!r} {state}; choose another name")
             tokens.append(Token(name, _digest(token), _now()))
         return token
 
     def revoke(self, name: str) -> None:
-        """End a token; nothing that it brought changes.
+        """Revoke a token. Runs that it uploaded stay.
 
         Raises:
             TokenError: there is no such token, it is revoked already, or the file cannot be written.
         """
         with self._changing() as tokens:
-            for index, one in enumerate(tokens):
-                if one.name == name:
-                    if one.revoked_at:
-                        raise TokenError(f"the token {name!r} was revoked at {one.revoked_at}")
-                    tokens[index] = msgspec.structs.replace(one, revoked_at=_now())
+            for index, token in enumerate(tokens):
+                if token.name == name:
+                    if token.revoked_at:
+                        raise TokenError(f"the token {name!r} was revoked at {token.revoked_at}")
+                    tokens[index] = msgspec.structs.replace(token, revoked_at=_now())
                     return
-            known = ", ".join(one.name for one in tokens if not one.revoked_at) or "none"
-            raise TokenError(f"there is no token {name!r}; there are: {known}")
+            valid = ", ".join(token.name for token in tokens if not token.revoked_at) or "none"
+            raise TokenError(f"there is no token {name!r}; there are: {valid}")
 
     def all(self) -> list[Token]:
-        """Every token, in order of making, revoked ones among them. Raises ``TokenError`` where the file cannot be read."""
+        """Every token, revoked ones among them, in the order in which they were made.
+
+        Raises:
+            TokenError: the file cannot be read.
+        """
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=list[Token])
         except FileNotFoundError:
@@ -92,17 +96,17 @@ class Tokens:
             raise TokenError(f"{self._path} cannot be read ({error}); restore it from a backup") from error
 
     def find(self, token: str) -> Token | None:
-        """The token that somebody shows, revoked or not; takes as long whichever it is, and whether it is one or not."""
+        """The entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
         digest = _digest(token[:LONGEST])
-        found = None
-        for one in self.all():
-            if hmac.compare_digest(one.digest, digest):
-                found = one
-        return found
+        match = None
+        for known in self.all():
+            if hmac.compare_digest(known.digest, digest):
+                match = known
+        return match
 
     @contextmanager
     def _changing(self) -> Iterator[list[Token]]:
-        """The tokens, to be changed in place: they are written if nothing is raised."""
+        """The tokens, to be changed in place. They are written unless an exception is raised."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "tokens.lock").open("a") as handle:

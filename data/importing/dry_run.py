@@ -1,6 +1,6 @@
-"""An import that is not done: the store as it would be with some runs more, to be asked like any other version of it.
+"""A dry run of an import: one dataset as it would be with the new runs, as a snapshot to query.
 
-Used to score a file without storing it, and to show how a run would rank before it is published.
+It scores a file without storing it, and shows how a run would rank before it is published.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import duckdb
 from data.frames import literal
 from data.importing.ingest import Progress, answered_dataset, publish, read_and_check
 from data.importing.report import Report
-from data.importing.staging import ImportOptions, Staging, staging
+from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
 from data.store import GenerationStore, Snapshot, StoreError, create_schema
 
-# Copied for the dataset alone. What runs said, which is most of a store, is not: only the statistics of other runs are.
+# Copied for the dataset alone. Of the other runs, only the statistics are copied, not the responses, which are most of a store.
 COPIED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "statistics")
 
 
@@ -29,8 +29,8 @@ class DryRun:
 
     Attributes:
         dataset: its id; the snapshot holds no other.
-        snapshot: the dataset with its runs and the new ones; its version is that of the store that it was tried on.
-        report: what the import would say; ``report.runs`` are the ids of the runs in the files.
+        snapshot: the dataset with its runs and the new ones; its version is that of the store that was read.
+        report: what the import would report; ``report.runs`` are the ids of the runs in the files.
         stored: those of them that the store has already.
     """
 
@@ -51,12 +51,12 @@ def open_dry_run(
     largest: int = LARGEST,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[DryRun]:
-    """Import runs into a copy of their dataset that is gone at the end; the store is only read.
+    """Import runs into a copy of their dataset, which is removed at the end. The store is only read.
 
     Args are those of ``data.importing.ingest.import_paths``.
 
     Raises:
-        Refused: the import would be refused, or brings something else than runs of one dataset.
+        Refused: the import would be refused, or brings anything but runs of one dataset.
         StoreError: the store or the machine does not allow it.
     """
     with ExitStack() as stack:
@@ -79,35 +79,39 @@ def _open(
             raise StoreError(f"the store in {store.folder} is empty; import a dataset first")
         trial = stack.enter_context(ExitStack())
         try:
-            area = trial.enter_context(staging(store, largest))
-            read_and_check(area, paths, options, form, names, progress)
-            dataset = answered_dataset(area, paths, names)
+            staging = trial.enter_context(open_staging(store, largest))
+            read_and_check(staging, paths, options, form, names, progress)
+            dataset = answered_dataset(staging, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
-            area.close()
-            connection = trial.enter_context(duckdb.connect(str(area.path.with_name("trial.duckdb")), config=store.options))
-            stored = _perform(connection, generation, area, dataset)
+            staging.close()
+            connection = trial.enter_context(duckdb.connect(str(staging.path.with_name("trial.duckdb")), config=store.options))
+            stored = _perform(connection, generation, staging, dataset)
             progress("done", len(paths) + 2, len(paths) + 2)
-            return DryRun(dataset, Snapshot(version, connection), area.report, stored)
+            return DryRun(dataset, Snapshot(version, connection), staging.report, stored)
         except duckdb.OutOfMemoryException as error:
             raise StoreError(f"this needs more memory than it may have; allow more, or divide the file ({error})") from error
         except (duckdb.IOException, OSError) as error:
             trial.close()
             if not generation.exists() and store.version() != version:
-                continue  # others wrote so often that the version we began with is gone
+                continue  # other processes wrote so often that this version was removed
             raise StoreError(f"the trial cannot work with its files: {error}") from error
 
 
-def _perform(connection: duckdb.DuckDBPyConnection, generation: Path, area: Staging, dataset: str) -> frozenset[str]:
-    """Fill an empty database with the dataset and what came in; the runs that the store has already."""
+def _perform(connection: duckdb.DuckDBPyConnection, generation: Path, staging: Staging, dataset: str) -> frozenset[str]:
+    """Fill an empty database with the dataset and the new runs.
+
+    Returns:
+        The runs of the files that the store has already.
+    """
     run = connection.execute
     create_schema(connection)
     run(f"attach {literal(generation)} as store (read_only)")
     for table in COPIED:
         run(f"insert into {table} by name from store.{table} where dataset = $d", {"d": dataset})
     known = {row[0] for row in run("select run from runs").fetchall()}
-    publish(connection, area.path, None)
-    # From here on, the answers of the other runs are read where they are.
+    publish(connection, staging.path, None)
+    # The responses of the other runs are read in the store.
     run("alter table responses rename to added_responses")
     run(f"""create view responses as
         from store.responses where dataset = {literal(dataset)} union all by name from added_responses""")
-    return frozenset(known.intersection(area.report.runs))
+    return frozenset(known.intersection(staging.report.runs))

@@ -1,4 +1,4 @@
-"""Whether a guess is right: against an answer line, or by the life table.
+"""Grades guesses: against an answer line, or by the life table.
 
 An answer line is quizbowl's: the answer, then in brackets what else to accept, prompt on or reject, as in
 ``Frankenstein [accept The Modern Prometheus; prompt on Shelley's novel]``.
@@ -32,27 +32,35 @@ class AnswerLine:
     reject: frozenset[str]
 
     def grade(self, guess: str | None) -> Verdict:
-        """``prompt`` means that a moderator would ask for more: not right as it stands."""
-        said = forms(guess or "")
-        if not said or said & self.reject:
+        """The verdict on a guess. ``prompt`` means that a moderator would ask for more, and does not count as right.
+
+        >>> parse_answer_line("Paris [prompt on France]").grade("the City of paris"), parse_answer_line("Paris").grade("Paris!")
+        ('reject', 'accept')
+        """
+        guessed = forms(guess or "")
+        if not guessed or guessed & self.reject:
             return "reject"
-        if said & self.accept:
+        if guessed & self.accept:
             return "accept"
-        return "prompt" if said & self.prompt else "reject"
+        return "prompt" if guessed & self.prompt else "reject"
 
 
 def normalise(text: str) -> str:
-    """Lower case, without accents, markup, punctuation and a leading article; initials joined, white space folded."""
+    """Lower case, without accents, markup, punctuation and a leading article; initials joined, white space folded.
+
+    >>> normalise("The <i>U. S.</i>  Café")
+    'us cafe'
+    """
     text = re.sub(r"<[^>]*>", "", text)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c)).casefold()
     text = re.sub(r"['\u2019`]", "", text.replace("&", " and "))
     text = " ".join(re.sub(r"[^\w\s]|_", " ", text).split())
-    text = re.sub(r"\b([^\W\d]) (?=[^\W\d]\b)", r"\1", text)  # U.S., U. S. and US are one
+    text = re.sub(r"\b([^\W\d]) (?=[^\W\d]\b)", r"\1", text)  # U.S., U. S. and US are the same
     return re.sub(r"^(the|an?)\s+(?=\S)", "", text)
 
 
 def forms(text: str) -> frozenset[str]:
-    """A phrase as it stands, without what stands in parentheses, and its underlined part alone."""
+    """The normalised forms of a phrase: the whole, without parentheses, and its underlined part alone."""
     underlined = " ".join(re.findall(r"<u>(.*?)</u>", text, re.IGNORECASE))
     whole = (normalise(text), normalise(re.sub(r"\([^)]*\)", " ", text)), normalise(underlined))
     return frozenset(form for form in whole if form not in NOT_AN_ANSWER)
@@ -65,7 +73,7 @@ VERBS: dict[str, Verdict] = {
 }  # fmt: skip
 VERB = re.compile(rf"(?:{'|'.join(sorted(VERBS, key=len, reverse=True))})\b", re.IGNORECASE)
 NOTE = re.compile(rf"\(({VERB.pattern}[^()]*)\)", re.IGNORECASE)  # a note in parentheses
-# What a moderator is told beside the answer. A guess is graded without regard to what has been read so far.
+# Instructions to a moderator beside the answer. A guess is graded whatever has been read so far.
 ASIDE = re.compile(
     r"\s+(?:by asking\b|(?:until|before|after)\s+(?:[\"\u201c]|.*\b(?:read|said|given|mention(?:ed)?)\s*$)).*$",
     re.IGNORECASE | re.DOTALL,
@@ -76,10 +84,10 @@ ASIDE = re.compile(
 def parse_answer_line(line: str) -> AnswerLine:
     """Read an answer line; text before the first bracket is the answer, with alternatives after "or" in its brackets."""
     head, *notes = re.split(r"[\[\]]", NOTE.sub(r"[\1]", line))
-    found: dict[Verdict, set[str]] = {"accept": set(forms(head)), "prompt": set(), "reject": set()}
+    by_verdict: dict[Verdict, set[str]] = {"accept": set(forms(head)), "prompt": set(), "reject": set()}
     for verdict, phrase in _clauses(";".join(notes)):
-        found[verdict] |= forms(phrase)
-    return AnswerLine(*map(frozenset, found.values()))
+        by_verdict[verdict] |= forms(phrase)
+    return AnswerLine(*map(frozenset, by_verdict.values()))
 
 
 def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
@@ -92,45 +100,47 @@ def _clauses(notes: str) -> Iterator[tuple[Verdict, str]]:
             yield from ((VERBS[start.group().lower()], phrase) for phrase in [rest, *re.split(r"\s+or\s+|,\s*or\s+", rest)])
 
 
-NEAR = 0.8  # similarity of spelling, 0 to 1, from which on a person should look
+NEAR = 0.8  # similarity of spelling, 0 to 1, from which a grade is uncertain
 
 
 def doubt(line: str, guess: str | None) -> str | None:
-    """Why a person should look at how a guess was graded against an answer line; None where there is no reason to."""
+    """Why a person should review the grade of a guess; None where it is clear."""
     answer = parse_answer_line(line)
-    verdict, said = answer.grade(guess), forms(guess or "")
+    verdict, guessed = answer.grade(guess), forms(guess or "")
     if verdict == "prompt":
         return "the answer line says to prompt on this"
-    if verdict == "accept" or not said or said & answer.reject:
+    if verdict == "accept" or not guessed or guessed & answer.reject:
         return None
     for right in sorted(answer.accept):
-        for form in sorted(said):
-            one, other = set(form.split()), set(right.split())
-            if one < other or other < one:
-                return f"it has some words in common with {right!r}" if one < other else f"it says more than {right!r}"
-            if _alike(form, right) >= NEAR:
+        for form in sorted(guessed):
+            words, right_words = set(form.split()), set(right.split())
+            if words < right_words:
+                return f"it has some words in common with {right!r}"
+            if right_words < words:
+                return f"it says more than {right!r}"
+            if _similarity(form, right) >= NEAR:
                 return f"it is spelled nearly like {right!r}"
     return None
 
 
-def _alike(one: str, other: str) -> float:
-    """Similarity of two texts, 0 to 1: twice the characters of common runs over all characters."""
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _similarity(a: str, b: str) -> float:
+    """Similarity of two texts, 0 to 1: twice the characters of common runs over all characters. 0 if below ``NEAR``."""
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
     return matcher.ratio() if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= NEAR else 0.0
 
 
-def grade_guesses(asked: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+def grade_guesses(guesses: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     """Grade distinct guesses.
 
     Args:
-        asked: rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``, distinct.
+        guesses: rows of ``kind, dataset, question_id, guess, answer, sex, minimum_age, radius``, distinct.
 
     Returns:
         ``dataset, question_id, guess, correct, graded``: ``correct`` in [0, 1], null where the question has nothing to grade
         by; ``graded`` is ``table`` (LifeEval: p(guess, radius | age, sex)), ``answer`` or ``prompt``.
     """
     rows: list[tuple[str, str, str | None, float | None, str | None]] = []
-    for kind, dataset, question, guess, answer, sex, age, radius in asked:
+    for kind, dataset, question, guess, answer, sex, age, radius in guesses:
         correct: float | None = None
         graded: str | None = None
         if kind == "lifeeval":

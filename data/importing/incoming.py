@@ -1,4 +1,4 @@
-"""A path that somebody wants imported: a file, a folder or a zip of files."""
+"""A path to import: a file, a folder or a zip of files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from data.importing.report import Refused, refuse
 from data.importing.staging import Staging
-from data.importing.table_files import Room, TableFile
+from data.importing.table_files import TableFile, UnpackingLimit
 
 MOST_MEMBERS = 10_000  # of a zip
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)  # no fault of the zip
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)  # not the fault of the zip
 
 
 class Incoming:
-    """What is to be read, looked at no more than asked for."""
+    """What is to be read. It is unpacked and opened only when a property needs it."""
 
     def __init__(self, path: Path, staging: Staging, name: str | None = None) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class Incoming:
         target.mkdir()
         try:
             with zipfile.ZipFile(self.path) as archive:
-                _unpack(archive, target, self.name, self._staging.room)
+                _unpack(archive, target, self.name, self._staging.limit)
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -53,19 +53,19 @@ class Incoming:
             ValueError,
             OSError,
         ) as error:
-            if isinstance(error, OSError) and error.errno in NO_ROOM:
+            if isinstance(error, OSError) and error.errno in DISK_ERRORS:
                 raise
-            said = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise refuse(self.name, f"the zip is damaged or cut short ({said}); make or fetch it again") from error
+            cause = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise refuse(self.name, f"the zip is damaged or cut short ({cause}); make or fetch it again") from error
         except RecursionError as error:
             raise refuse(self.name, "the zip cannot be unpacked: it holds folders too deep in each other") from error
         except (NotImplementedError, RuntimeError) as error:  # encrypted, or packed in a way that Python does not know
             raise refuse(self.name, f"the zip cannot be unpacked: {error}") from error
         if (target / "xl" / "workbook.xml").is_file():
             raise refuse(self.name, "this is an Excel workbook; save its sheet as CSV (UTF-8)")
-        # A zip of a folder holds one folder, and what macOS puts beside it.
-        inside = [path for path in target.iterdir() if path.name != "__MACOSX" and not path.name.startswith(".")]
-        return inside[0] if len(inside) == 1 and inside[0].is_dir() else target
+        # A zip of a folder holds one folder, and the files that macOS adds.
+        contents = [path for path in target.iterdir() if path.name != "__MACOSX" and not path.name.startswith(".")]
+        return contents[0] if len(contents) == 1 and contents[0].is_dir() else target
 
     @cached_property
     def file(self) -> TableFile:
@@ -74,7 +74,7 @@ class Incoming:
 
     @property
     def columns(self) -> set[str]:
-        """Column names of the single file; empty where it is none or cannot be read as a table."""
+        """Column names of a single file; empty for a folder and for a file that cannot be read as a table."""
         if self.folder:
             return set()
         try:
@@ -92,23 +92,23 @@ def _begins_like_a_zip(path: Path) -> bool:
         return False
 
 
-def _unpack(archive: zipfile.ZipFile, target: Path, name: str, room: Room) -> None:
-    """Unpack members one by one; names that lead out of the folder and unreasonable sizes are refused.
+def _unpack(archive: zipfile.ZipFile, target: Path, name: str, limit: UnpackingLimit) -> None:
+    """Unpack members one by one. Refuse names that lead out of the folder, and sizes over the limit.
 
-    A member never unpacks to more than it states: zipfile stops there and says that it is damaged.
+    A member never unpacks to more than it states: there zipfile stops and reports damage.
     """
     if len(archive.infolist()) > MOST_MEMBERS:
         raise refuse(name, f"the zip holds more than {MOST_MEMBERS:,} files")
-    if doubled := [path for path, count in Counter(archive.namelist()).items() if count > 1]:
-        raise refuse(name, "the zip holds two files of one name", value=doubled[0][:80])
-    room.take(sum(member.file_size for member in archive.infolist()), name)
+    if repeated := [path for path, count in Counter(archive.namelist()).items() if count > 1]:
+        raise refuse(name, "the zip holds two files of one name", value=repeated[0][:80])
+    limit.take(sum(member.file_size for member in archive.infolist()), name)
     root = target.resolve()
     for member in archive.infolist():
-        place = (target / member.filename).resolve()
-        if not place.is_relative_to(root):
+        path = (target / member.filename).resolve()
+        if not path.is_relative_to(root):
             raise refuse(name, "the zip holds a path that leads out of it", value=member.filename)
         if member.is_dir():
             continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(member) as packed, place.open("wb") as out:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(member) as packed, path.open("wb") as out:
             shutil.copyfileobj(packed, out)

@@ -17,18 +17,18 @@ from data.importing.checks import run_checks
 from data.importing.grading import grade_guesses
 from data.importing.incoming import Incoming
 from data.importing.report import Report, refuse
-from data.importing.staging import STORED, ImportOptions, Staging, staging
+from data.importing.staging import STORED, ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
 from data.readers import reader_for
 from data.store import GenerationStore, StoreError, StoreMoved
 from data.store.revisions import renew
 
-BESIDE = ("datasets", "exposures", "buzzes", "votes")  # what else than runs a file can bring
-BY_QUESTION = "r.graded not in ('file', 'person')"  # graded by what the question says
+NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
+GRADED_BY_QUESTION = "r.graded not in ('file', 'person')"
 NEW_RESPONSES = run_statistics.NumberedResponses(
     "incoming.responses_graded", "incoming.runs_to_store", "incoming.numbered_questions"
 )
-Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
+Progress = Callable[[str, int, int], None]  # called with the current step in words, steps done, steps in all
 
 
 def import_paths(
@@ -47,90 +47,95 @@ def import_paths(
 
     Args:
         store: where to.
-        paths: what, in this order; later ones may answer questions that earlier ones bring.
-        options: what the analyst says beside the files.
-        form: key of a format; None to recognise each.
-        names: what the paths are called in reports, where their own names mean nothing.
+        paths: in order; later ones may answer questions of earlier ones.
+        options: what the analyst states beside the files.
+        form: key of a format; None to recognise the format of each path.
+        names: what reports call the paths, where their own names mean nothing.
         by: name of the token of an upload.
-        only_runs: refuse what brings anything else than runs of one dataset that is there.
-        largest: bytes that a packed file may unpack to.
-        progress: called as the import goes on.
+        only_runs: refuse anything but runs of one existing dataset.
+        largest: bytes that the packed files may unpack to.
+        progress: called before each step.
+
+    Returns:
+        What was imported.
 
     Raises:
-        Refused: with every problem found; the store is as it was.
+        Refused: with every problem; the store is unchanged.
         StoreError: the store or the machine does not allow it; the message says what to do.
     """
     steps = len(paths) + 2
     while True:
         version = store.version()
         try:
-            with staging(store, largest) as area:
-                read_and_check(area, paths, options, form, names, progress)
+            with open_staging(store, largest) as staging:
+                read_and_check(staging, paths, options, form, names, progress)
                 if only_runs:
-                    answered_dataset(area, paths, names)
-                if area.changes():
+                    answered_dataset(staging, paths, names)
+                if staging.changes():
                     progress("storing", steps - 1, steps)
-                    area.close()
-                    store.write(partial(publish, scratch=area.path, by=by), expect=version)
+                    staging.close()
+                    store.write(partial(publish, scratch=staging.path, by=by), expect=version)
                 progress("done", steps, steps)
-                return area.report
+                return staging.report
         except StoreMoved:
-            continue  # somebody else wrote in between: check against what is there now
+            continue  # another process wrote in between: check against the new version
         except duckdb.OutOfMemoryException as error:
             raise StoreError(
                 f"the import needs more memory than it may have; allow more, or divide the file ({error})"
             ) from error
         except (duckdb.IOException, OSError) as error:
             if store.version() != version:
-                continue  # others wrote so often that the version we began with is gone
+                continue  # other processes wrote so often that this version was removed
             raise StoreError(f"the import cannot work with its files: {error}") from error
 
 
 def read_and_check(
-    area: Staging,
+    staging: Staging,
     paths: Sequence[Path],
     options: ImportOptions,
     form: str | None,
     names: Sequence[str] | None,
     progress: Progress,
 ) -> None:
-    """Read files into a scratch database and work out there what they would add to the store. Raises ``Refused``."""
+    """Read files into a scratch database and work out what they would add to the store. Raises ``Refused``."""
     steps = len(paths) + 2
     for done, path in enumerate(paths):
         name = names[done] if names else None
         progress(f"reading {name or path.name}", done, steps)
-        with area.report.going_on():
-            _read(Incoming(path, area, name), area, options, form)
-    if area.report.unread:
-        area.report.stop_if_bad()
+        with staging.report.collecting():
+            _read(Incoming(path, staging, name), staging, options, form)
+    if staging.report.unread:
+        staging.report.raise_problems()
     progress("checking and grading", steps - 2, steps)
-    run_checks(area, options)
+    run_checks(staging, options)
 
 
-def _read(incoming: Incoming, area: Staging, options: ImportOptions, form: str | None) -> None:
+def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: str | None) -> None:
     reader = reader_for(incoming, form)
     if form is None:
-        area.report.lines.append(f"{incoming.name}: read as {reader.KEY}")
-    area.report.formats.append(reader.KEY)
-    reader.read(incoming, area, options)
+        staging.report.lines.append(f"{incoming.name}: read as {reader.KEY}")
+    staging.report.formats.append(reader.KEY)
+    reader.read(incoming, staging, options)
 
 
-def answered_dataset(area: Staging, paths: Sequence[Path], names: Sequence[str] | None) -> str:
-    """The dataset that the files answer. Raises ``Refused`` where they bring anything else than runs of one."""
+def answered_dataset(staging: Staging, paths: Sequence[Path], names: Sequence[str] | None) -> str:
+    """The dataset that the files answer. Raises ``Refused`` unless they bring runs of one dataset and nothing else."""
     name = ", ".join(names or [path.name for path in paths])
-    for what in BESIDE:
-        found = area.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
-        if found:
-            raise refuse(name, f"this brings {what} for dataset {found[0]!r}, not only answers; import it first")
-    datasets = [row[0] for row in area.connection.execute("select distinct dataset from responses_read order by 1").fetchall()]
+    for what in NOT_RUNS:
+        row = staging.connection.execute(f"select dataset from new_{what} limit 1").fetchone()
+        if row:
+            raise refuse(name, f"this brings {what} for dataset {row[0]!r}, not only answers; import it first")
+    datasets: list[str] = [
+        row[0] for row in staging.connection.execute("select distinct dataset from responses_read order by 1").fetchall()
+    ]
     if len(datasets) != 1:
-        told = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
-        raise refuse(name, f"this holds {told}")
+        content = f"answers to several datasets ({', '.join(datasets)}); give one at a time" if datasets else "no answers"
+        raise refuse(name, f"this holds {content}")
     return datasets[0]
 
 
 def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None) -> None:
-    """Add the ``new_*`` tables of a scratch database to a fresh generation, and derive what depends on them."""
+    """Add the ``new_*`` tables of a scratch database to a new generation, and derive what depends on them."""
     run = connection.execute
     run(f"attach {literal(scratch)} as incoming (read_only)")
     replaced = run("select dataset from datasets semi join incoming.new_datasets using (dataset)").fetchall()
@@ -143,7 +148,7 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
                 f"delete from {table} where dataset in (select dataset from incoming.replaced_people where what = $what)",
                 {"what": what},
             )
-    run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # responses come in the order of runs and questions
+    run("set disabled_optimizers = 'join_order,build_side_probe_side'")  # keeps responses in the order of runs and questions
     for table in STORED:
         if table != "responses":
             rows = f"from incoming.new_{table}"
@@ -174,9 +179,10 @@ def publish(connection: duckdb.DuckDBPyConnection, scratch: Path, by: str | None
 
 @contextmanager
 def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -> Iterator[None]:
-    """Store the new responses: before what follows, or beside it, which then does not see them.
+    """Store the new responses, either before the body of the ``with`` or, with ``beside``, in parallel to it.
 
-    Beside, they are a transaction of their own. Nobody opens the generation before it is whole: the other one can still fail.
+    In parallel they are a transaction of their own, which the body does not see. That is safe: a generation is opened by
+    readers only once it is complete.
     """
     insert = "insert into responses by name from incoming.new_responses"
     if not beside:
@@ -186,7 +192,7 @@ def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -
     database, threads = connection.execute("select current_database(), current_setting('threads')::integer").fetchall()[0]
     with connection.cursor() as other, ThreadPoolExecutor(1) as thread:
         other.execute(f'use "{database}"')
-        # Who asks works, too, and one more asks now. With nothing left to do for it, DuckDB would keep a processor busy waiting.
+        # A thread that runs a query works on it, too. With a thread too many, DuckDB keeps a processor busy waiting.
         connection.execute(f"set threads = {max(1, threads - 1)}")
         try:
             stored = thread.submit(other.execute, insert)
@@ -200,14 +206,14 @@ def _storing_responses(connection: duckdb.DuckDBPyConnection, *, beside: bool) -
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
-    """Datasets to which these incoming tables add something."""
+    """Datasets with new rows in any of these tables."""
     return {
         row[0] for table in tables for row in connection.execute(f"select distinct dataset from incoming.new_{table}").fetchall()
     }
 
 
 def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """After its questions were replaced: people's rows follow, runs that answered what is gone are withdrawn."""
+    """Fit people's rows and runs to replaced questions; runs that answered questions that are gone are withdrawn."""
     run = connection.execute
     for table in ("exposures", "buzzes", "votes"):
         run(
@@ -231,27 +237,27 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, dataset: str) -> Non
     )
     run("drop table ungraded")
     run(
-        """update runs r set missing_questions = greatest(f.asked - r.questions, 0)
-        from (select count(*)::integer as asked from questions where dataset = $d) f where r.dataset = $d""",
+        """update runs r set missing_questions = greatest(f.total - r.questions, 0)
+        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d""",
         {"d": dataset},
     )
 
 
 def _grade_again(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Grade what was graded by a question that may have another answer now; table ``ungraded``: runs that have none left."""
+    """Grade guesses again by replaced questions; table ``ungraded`` lists the runs with guesses that have no answer now."""
     run = connection.execute
-    asked = run(
+    guesses = run(
         f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from responses r
         join datasets d using (dataset) join questions q using (dataset, question_id)
-        where r.dataset = $d and {BY_QUESTION}""",
+        where r.dataset = $d and {GRADED_BY_QUESTION}""",
         {"d": dataset},
     ).fetchall()
-    found = ArrowStream(grade_guesses(asked))
-    run("create temp table regraded as select * from found")
-    del found
+    graded = ArrowStream(grade_guesses(guesses))
+    run("create temp table regraded as select * from graded")
+    del graded
     matching = "g.question_id = r.question_id and g.guess is not distinct from r.guess"
     run("create temp table ungraded as select distinct r.run from responses r, regraded g "
-        f"where r.dataset = $d and {BY_QUESTION} and g.correct is null and {matching}", {"d": dataset})  # fmt: skip
+        f"where r.dataset = $d and {GRADED_BY_QUESTION} and g.correct is null and {matching}", {"d": dataset})  # fmt: skip
     run(f"""update responses r set correct = g.correct, graded = g.graded from regraded g
-        where r.dataset = $d and {BY_QUESTION} and g.correct is not null and {matching}""", {"d": dataset})  # fmt: skip
+        where r.dataset = $d and {GRADED_BY_QUESTION} and g.correct is not null and {matching}""", {"d": dataset})  # fmt: skip
     run("drop table regraded")

@@ -74,24 +74,37 @@ def refuse(
 
 @dataclass
 class Report:
-    """Collected while an import runs."""
+    """What an import reports, collected while it runs.
+
+    Attributes:
+        problems: as found, several of a cell among them.
+        more: number of problems that were only counted.
+        unread: a file could not be read, so that what depends on it cannot be checked.
+        warnings: sentences.
+        formats: keys of the formats that were read.
+        lines: a line for each dataset and run.
+        runs: ids of the runs of this import, existing ones among them.
+        stored: those of them that the store has already.
+        columns: recognised columns.
+        repaired: what was repaired, and how often.
+        skipped: (dataset, model, elicitation) -> reason -> rows that the model failed to answer.
+    """
 
     problems: list[Problem] = field(default_factory=list)
-    more: int = 0  # problems that were only counted
-    unread: bool = False  # a file could not be read: what hangs on it cannot be checked
+    more: int = 0
+    unread: bool = False
     warnings: list[str] = field(default_factory=list)
-    formats: list[str] = field(default_factory=list)  # keys of the formats that were read
-    lines: list[str] = field(default_factory=list)  # one per dataset and run, for the end
-    runs: list[str] = field(default_factory=list)  # ids of the runs of this import, those that existed among them
-    stored: list[str] = field(default_factory=list)  # those of them that the store has already
-    columns: list[str] = field(default_factory=list)  # that were recognised
+    formats: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
     repaired: Counter[str] = field(default_factory=Counter)
-    # (dataset, model, elicitation) -> reason -> rows that the model failed to answer
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """One file that cannot be read must not hide what is wrong with the others."""
+    def collecting(self) -> Iterator[None]:
+        """Collect the problems of a ``Refused`` that is raised inside, so that other files are still checked."""
         try:
             yield
         except Refused as refused:
@@ -99,10 +112,10 @@ class Report:
             self.more += refused.total - len(refused.problems)
             self.unread = True
 
-    def stop_if_bad(self) -> None:
-        """Raise ``Refused`` if there are problems; of several with one cell, the first is told."""
+    def raise_problems(self) -> None:
+        """Raise ``Refused`` if there are problems. Of several with one cell, it carries the first."""
         if self.problems:
-            told: dict[tuple[object, ...], Problem] = {}
+            first: dict[tuple[object, ...], Problem] = {}
             for problem in self.problems:
-                told.setdefault((problem.file, problem.line, problem.column, problem.line is None and problem.reason), problem)
-            raise Refused(sorted(told.values(), key=lambda p: (p.file, p.line or 0)), self.more)
+                first.setdefault((problem.file, problem.line, problem.column, problem.line is None and problem.reason), problem)
+            raise Refused(sorted(first.values(), key=lambda p: (p.file, p.line or 0)), self.more)

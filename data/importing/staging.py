@@ -23,7 +23,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ import duckdb
 from data.frames import frame, literal
 from data.importing.contract import SHOWN, Column, stage
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
-from data.importing.table_files import LARGEST, Room, TableFile
+from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
 from data.store import GenerationStore, create_schema
 
@@ -90,11 +90,11 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Decision:
-    """What an analyst says of one guess whose correctness the file does not state.
+    """An analyst's grade for a guess whose correctness the file does not state.
 
     Attributes:
         question_id, guess: as in the file; a guess of None is no answer.
-        clue: None for all clues of the question at which this was the guess.
+        clue: None for all clues of the question with this guess.
         correct: in [0, 1].
     """
 
@@ -106,7 +106,17 @@ class Decision:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What the analyst says beside the files."""
+    """What the analyst states beside the files. None or an empty value: the files say it, or a default holds.
+
+    Attributes:
+        dataset: to create or to answer.
+        title: of a dataset that is created.
+        model, elicitation: of a run.
+        percent: confidences run from 0 to 100.
+        classes: of a dataset, or of the probabilities in a file, in order.
+        replace: put questions and people in the place of the stored ones of their dataset.
+        decisions: grades.
+    """
 
     dataset: str | None = None
     title: str | None = None
@@ -117,43 +127,62 @@ class ImportOptions:
     replace: bool = False
     decisions: tuple[Decision, ...] = ()
 
-    def but(self, **changes: Any) -> ImportOptions:
-        """The same options with some changed."""
-        return replace(self, **changes)
-
 
 @dataclass
 class Staging:
-    """The scratch database of one import."""
+    """The scratch database of one import.
+
+    Attributes:
+        connection: to the scratch database, with the store attached as ``store``.
+        workspace: a folder for unpacked files.
+        path: of the scratch database.
+        limit: how much packed files may unpack to.
+        report: what the import reports.
+        files: in the order of opening; relations refer to them by index.
+    """
 
     connection: duckdb.DuckDBPyConnection
     workspace: Path
     path: Path
-    room: Room = field(default_factory=Room)  # what packed files may unpack to
+    limit: UnpackingLimit = field(default_factory=UnpackingLimit)
     report: Report = field(default_factory=Report)
     files: list[TableFile] = field(default_factory=list)
-    _viewed: str | None = None  # SQL of responses that are not copied into a table
+    _viewed: str | None = None  # SQL of responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, name: str | None = None) -> TableFile:
-        """Take a file into this import, decompressed where it must be."""
-        self.files.append(TableFile(path, self.workspace, name, self.room))
+        """Add a file to this import, decompressed if need be."""
+        self.files.append(TableFile(path, self.workspace, name, self.limit))
         return self.files[-1]
 
     def load(self, file: TableFile, columns: tuple[Column, ...]) -> list[str]:
-        """Read a file under a contract into the view ``loaded``; the contract columns that it has."""
-        have = stage(self.connection, file, columns, self.view_of(file), self.report)
+        """Read a file under a contract into the view ``loaded``.
+
+        Returns:
+            The columns of the contract that the file has.
+        """
+        columns_read = stage(self.connection, file, columns, self.view_of(file), self.report)
         self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
-        self.report.columns += [name for name in have if name not in self.report.columns]
-        return have
+        self.report.columns += [name for name in columns_read if name not in self.report.columns]
+        return columns_read
 
     def view_of(self, file: TableFile) -> str:
-        """Name of the view ``loaded`` that stays when another file is loaded."""
+        """Name of a view of a loaded file that stays when another file is loaded."""
         return f"loaded_{self.files.index(file)}"
 
     def add(self, table: str, file: TableFile, select: str, parameters: dict[str, Any] | None = None) -> int:
-        """Insert rows of a select, which names its columns and ``ordinal``, into a staged table; how many."""
+        """Insert the rows of a select into ``<table>_read``.
+
+        Args:
+            table: name of a table of the store.
+            file: where the rows are from.
+            select: names the columns of the table and ``ordinal``.
+            parameters: of the select.
+
+        Returns:
+            The number of rows.
+        """
         if table == "responses":
             self._copy_responses()
         source = self.files.index(file)
@@ -164,11 +193,14 @@ class Staging:
         return int(row[0]) if row else 0
 
     def view_responses(self, file: TableFile, select: str) -> int:
-        """Add responses as ``add`` does: of a single file, they are read where they are, and not copied.
+        """Add responses as ``add`` does, but read those of a single file in place instead of copying them.
 
         Args:
-            file: where they are from.
-            select: of its view, without parameters.
+            file: where the rows are from.
+            select: from the view of the file, without parameters.
+
+        Returns:
+            The number of rows.
         """
         if self._viewed is None and not self.has("responses"):
             self._viewed = f"select *, {self.files.index(file)} as file from ({select})"
@@ -177,14 +209,20 @@ class Staging:
         return self.add("responses", file, select)
 
     def _copy_responses(self) -> None:
-        """Copy the responses that were only looked at: others come beside them."""
+        """Copy the responses that were read in place: those of another file follow."""
         if self._viewed is not None:
             self.connection.execute(f"insert into copied_responses by name {self._viewed}")
             self.connection.execute("create or replace view responses_read as from copied_responses")
             self._viewed = None
 
     def add_dataset(self, file: str, dataset: str, **facts: Any) -> None:
-        """State a dataset; ``facts`` are columns of ``datasets``."""
+        """Add a dataset. Raises ``Refused`` for a bad id, kind or list of classes.
+
+        Args:
+            file: to blame.
+            dataset: its id.
+            facts: columns of ``datasets``.
+        """
         if not dataset or not set(dataset) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"):
             raise refuse(file, "a dataset id is made of a-z, 0-9 and -", column="dataset", value=dataset)
         if facts["kind"] not in KINDS:
@@ -207,19 +245,19 @@ class Staging:
         """Count rows that the model failed to answer."""
         self.report.skipped.setdefault(key, Counter()).update(reasons)
 
-    def known(self, dataset: str) -> dict[str, Any] | None:
-        """The dataset's row, in the store or among what came in; None where there is none."""
+    def dataset(self, dataset: str) -> dict[str, Any] | None:
+        """The row of a dataset, stored or incoming; None where there is none."""
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
     def datasets(self) -> list[str]:
-        """Ids of the datasets in the store and of those that came in."""
+        """Ids of stored and incoming datasets."""
         return [dataset for (dataset,) in self.connection.execute("select dataset from datasets order by 1").fetchall()]
 
     # -- for checks --------------------------------------------------------------------------------------------------
 
     def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> None:
-        """Report staged rows as bad.
+        """Report rows as bad.
 
         Args:
             table: SQL of a relation with ``file`` and ``ordinal``; its rows are called s.
@@ -244,28 +282,36 @@ class Staging:
         self.report.more += bad[0][4] - len(bad)
 
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
-        """Report every row but the first of those that share a key; rows without a whole key are no repeats."""
-        whole = " and ".join(f"{key} is not null" for key in keys)
+        """Report rows that repeat the key of an earlier one. Rows with a null in the key count as different.
+
+        Args:
+            table: name of a table of the store; its incoming rows are meant.
+            column: the column to blame.
+            keys: columns, or SQL over the rows.
+            what: the reason.
+            rows: SQL condition on the rows that are compared.
+        """
+        complete = " and ".join(f"{key} is not null" for key in keys)
         self.report_rows(
             f"""(select *, row_number() over (partition by {", ".join(keys)} order by file, ordinal) as nth from {table}_read
-            where {whole} and ({rows}))""",
+            where {complete} and ({rows}))""",
             column, f"s.{column}", f"'{what}'", "where nth > 1",
         )  # fmt: skip
 
     def has_problems(self, *tables: str) -> bool:
-        """Whether a problem lies in a file that brought rows of these staged tables."""
-        told = {problem.file for problem in self.report.problems}
-        brought = {
+        """Whether a file with incoming rows of any of these tables has a problem."""
+        bad = {problem.file for problem in self.report.problems}
+        files = {
             row[0] for table in tables for row in self.connection.execute(f"select distinct file from {table}_read").fetchall()
         }
-        return any(self.files[index].name in told for index in brought)
+        return any(self.files[index].name in bad for index in files)
 
     def has(self, *tables: str) -> bool:
-        """Whether anything came for any of these staged tables."""
+        """Whether there are incoming rows of any of these tables."""
         return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
     def close(self) -> None:
-        """Make the scratch database a file that the store can read."""
+        """Write the scratch database to its file, which publishing reads."""
         self.connection.execute("checkpoint scratch")
         self.connection.close()
 
@@ -276,8 +322,13 @@ class Staging:
 
 
 @contextmanager
-def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
-    """A fresh scratch database beside the version of the store in force; gone at the end."""
+def open_staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
+    """A new scratch database beside the current version of the store, removed at the end.
+
+    Args:
+        store: only read.
+        largest: bytes that the packed files of the import may unpack to.
+    """
     with scratch_folder() as folder:
         path = folder / "scratch.duckdb"
         connection = duckdb.connect(":memory:", config={**store.options, "temp_directory": str(folder / "spill")})
@@ -288,15 +339,15 @@ def staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]
             else:
                 connection.execute("attach ':memory:' as store; use store")
                 create_schema(connection)
-            # What is written once and read twice is not worth packing.
+            # Compression does not pay for what is written once and read twice.
             connection.execute("set force_compression = 'uncompressed'")
-            # Nobody recovers a scratch database: without a log, its hundreds of small steps wait for no disk.
+            # A scratch database is never recovered. Without a log, its many small steps need not wait for the disk.
             connection.execute(f"attach {literal(path)} as scratch (recovery_mode no_wal_writes); use scratch")
             connection.execute(
                 TABLES + "".join(f"create table new_{table} as from store.{table} limit 0;" for table in STORED) + VIEWS
             )
             workspace = folder / "files"
             workspace.mkdir()
-            yield Staging(connection, workspace, path, Room(largest))
+            yield Staging(connection, workspace, path, UnpackingLimit(largest))
         finally:
             connection.close()

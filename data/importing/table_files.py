@@ -1,4 +1,4 @@
-"""Files as they arrive: compressed or not, and which of the three table formats they are."""
+"""Files that hold a table, compressed or not, and which of three formats they are in: CSV, JSON Lines or Parquet."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ else:
 
 Format = Literal["csv", "jsonl", "parquet"]
 LONGEST_LINE = 16 * 1024 * 1024  # bytes; a model's reasoning can be long, an unclosed quote is longer
-LARGEST = 64 * 2**30  # bytes that a compressed file or a zip may unpack to, unless told otherwise
+LARGEST = 64 * 2**30  # bytes that the compressed files of an import may unpack to by default
 HEADER = 1_000_000  # characters in which a header must end
 MOST_COLUMNS = 16_384  # of a file; what a sheet of a spreadsheet has
-CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat one a billion times
+CELL = 8  # bytes that a cell of Parquet counts for at least: a few kilobytes can repeat a cell a billion times
 DELIMITERS = ",\t;"
 CHUNK = 1024 * 1024
 COUNTED = 200_000  # bad rows that are counted at most
-SAID = 300  # characters of what DuckDB says
-HELD, SHOWN = 3, 120  # lines and characters of a bad row that are shown
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # what they begin with
+LONGEST_CAUSE = 300  # characters of an error of DuckDB that are shown
+SHOWN_LINES, SHOWN = 3, 120  # lines and characters of a bad row that are shown
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # first bytes
 PARQUET = "binary_as_string = true, hive_partitioning = false"
 WRONG_LINE = "this line is no JSON object"
 NULS = "there are NUL bytes in the first line: this is no text, or text in UTF-16; save the file as CSV in UTF-8"
-# What people take for a table, and what it begins with.
-STRANGE = {
+# First bytes of files that are mistaken for tables, and what to tell their owner.
+NO_TABLES = {
     b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
     b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
     b"7z\xbc\xaf": "a 7z archive; unpack it",
@@ -56,15 +56,15 @@ TOO_LONG = f"this row is longer than {LONGEST_LINE // 2**20} MiB; is a quote lef
 OPEN_QUOTE = "a quoted field is not closed, or text follows its closing quote; a quote inside a quoted field is written twice"
 
 
-class Room:
-    """Bytes that the packed files of one import may unpack to, all of them together."""
+class UnpackingLimit:
+    """How many bytes the packed files of one import may unpack to, all together."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self.largest = largest
         self._taken = 0
 
     def take(self, count: int, name: str) -> None:
-        """Use some of it. Raises ``Refused`` where that is more than there is."""
+        """Count some bytes. Raises ``Refused`` for the file ``name`` where they exceed the limit."""
         self._taken += count
         if self._taken > self.largest:
             raise refuse(name, f"the file unpacks to more than {size(self.largest)}")
@@ -74,33 +74,32 @@ class TableFile:
     """A file that holds a table, decompressed on disk.
 
     Attributes:
-        name: what the analyst knows it as.
-        path: the plain file.
-
-    ``room``: what it may unpack to, shared with the other files of the import.
+        name: what reports call it.
+        path: the decompressed file.
+        limit: how much it may unpack to, shared with the other files of the import.
     """
 
-    def __init__(self, path: Path, workspace: Path, name: str | None = None, room: Room | None = None) -> None:
+    def __init__(self, path: Path, workspace: Path, name: str | None = None, limit: UnpackingLimit | None = None) -> None:
         self.name = name or path.name
         self._workspace = workspace
-        self.room = room or Room()
-        self.path = _plain(path, workspace, self.name, self.room)
+        self.limit = limit or UnpackingLimit()
+        self.path = _decompressed(path, workspace, self.name, self.limit)
 
     @property
     def pattern(self) -> str:
-        """The path as DuckDB's readers take it, which would read other files for ``run[1].csv``."""
+        """The path for DuckDB's readers, with the characters escaped that they read as patterns, as in ``run[1].csv``."""
         return re.sub(r"[\[*?]", r"[\g<0>]", str(self.path))
 
     @cached_property
     def format(self) -> Format:
-        """Told apart by content, not by name."""
+        """The format, by content and not by name."""
         with self.path.open("rb") as file:
             start = file.read(4096)
         if start.startswith(b"PAR1"):
             return "parquet"
         if self.name.lower().removesuffix(".gz").removesuffix(".zst").endswith((".parquet", ".pq")):
             raise refuse(self.name, "this is not a Parquet file: it does not begin with the bytes PAR1")
-        for signature, what in STRANGE.items():
+        for signature, what in NO_TABLES.items():
             if start.startswith(signature):
                 raise refuse(self.name, f"this is {what}")
         first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -143,10 +142,10 @@ class TableFile:
 
             try:
                 with duckdb.connect() as connection:
-                    found = connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
-                if len(found) > MOST_COLUMNS:
+                    described = connection.execute(f"describe from read_parquet($1, {PARQUET})", [self.pattern]).fetchall()
+                if len(described) > MOST_COLUMNS:
                     raise refuse(self.name, f"the file has more than {MOST_COLUMNS:,} columns")
-                return [row[0] for row in found]
+                return [row[0] for row in described]
             except duckdb.Error as error:
                 raise self.damaged_parquet(error) from error
         number, line = 0, ""
@@ -171,16 +170,16 @@ class TableFile:
         return self.path.open(encoding="utf-8-sig", newline="")
 
     def lines_of(self, ordinals: set[int]) -> dict[int, int]:
-        """Physical line, 1-based, of some rows, given by ordinal: for CSV a second pass, made only where a row is bad."""
+        """Physical line, 1-based, of some rows, given by ordinal. For CSV this takes a pass over the file."""
         if self.format != "csv":
             return {ordinal: ordinal for ordinal in ordinals}
-        found: dict[int, int] = {}
+        result: dict[int, int] = {}
         for ordinal, (line, _) in enumerate(self.records(), start=1):
             if ordinal in ordinals:
-                found[ordinal] = line
-                if len(found) == len(ordinals):
+                result[ordinal] = line
+                if len(result) == len(ordinals):
                     break
-        return found
+        return result
 
     def records(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """First physical line and fields of each row of a CSV file, header left out; blank lines are no rows.
@@ -206,10 +205,10 @@ class TableFile:
 
         Args:
             width: fields of each row; one for JSON Lines, where a row is a line.
-            most: rows to tell.
+            most: rows to report.
 
         Returns:
-            The first of them as problems, and how many there are beside.
+            The first of them as problems, and the number of the others.
         """
         problems: list[Problem] = []
         more = 0
@@ -226,16 +225,16 @@ class TableFile:
         return problems, more
 
     def _misshapen(self, width: int) -> Iterator[tuple[int, str, str]]:
-        """First line, what is wrong, and the start of each row that is misshapen."""
-        held: list[str] = []  # of the row at hand, its first lines
+        """First line, fault and beginning of each row that is misshapen."""
+        start: list[str] = []  # first lines of the current row
         number, length = 0, 0
 
         def lines() -> Iterator[str]:
             nonlocal number, length
             while line := source.readline(LONGEST_LINE):
                 number, length = number + 1, length + len(line)
-                if len(held) < HELD:
-                    held.append(line[:SHOWN])
+                if len(start) < SHOWN_LINES:
+                    start.append(line[:SHOWN])
                 if len(line) == LONGEST_LINE:
                     while line and not line.endswith(("\n", "\r")):
                         line = source.readline(LONGEST_LINE)
@@ -252,20 +251,20 @@ class TableFile:
                 quoting = {}
             while True:
                 first, length = number + 1, 0
-                held.clear()
+                start.clear()
                 try:
                     for row in csv.reader(lines(), **quoting) if self.format == "csv" else ([line] for line in lines()):
                         if row and len(row) != width and not (len(row) == width + 1 and not row[-1]):
-                            yield first, misfit(len(row), width), "".join(held)[:SHOWN].strip("\r\n")
+                            yield first, misfit(len(row), width), "".join(start)[:SHOWN].strip("\r\n")
                         first, length = number + 1, 0
-                        held.clear()
+                        start.clear()
                     return
                 except csv.Error as error:
                     long = str(error) == TOO_LONG or "field larger" in str(error)
-                    yield first, TOO_LONG if long else OPEN_QUOTE, "".join(held)[:SHOWN].strip("\r\n")
+                    yield first, TOO_LONG if long else OPEN_QUOTE, "".join(start)[:SHOWN].strip("\r\n")
 
     def has_endless_line(self) -> bool:
-        """Whether a line is longer than LONGEST_LINE: DuckDB leaves out such a row where no error is to be had of it."""
+        """Whether a line is longer than ``LONGEST_LINE``. DuckDB drops such a row without an error."""
         length = 0
         with self.path.open("rb") as file:
             while chunk := file.read(CHUNK):
@@ -276,7 +275,7 @@ class TableFile:
         return False
 
     def mixes_line_ends(self) -> bool:
-        """Whether lines end in different ways, those within quotes among them."""
+        """Whether lines end in different ways, also within quotes."""
         counts = [0, 0, 0]
         with self.path.open("rb") as file:
             while chunk := file.read(CHUNK):
@@ -287,7 +286,7 @@ class TableFile:
         return sum(map(bool, counts)) > 1
 
     def evened(self) -> TableFile:
-        """A copy in which every row ends in the same way: DuckDB reads no file that mixes line ends.
+        """A copy in which every row ends in the same way. DuckDB does not read files that mix line ends.
 
         Raises:
             Refused: for a row that is not as wide as the header, and for quotes that do not close.
@@ -308,36 +307,38 @@ class TableFile:
                         writer.writerow(row)
         except UnicodeDecodeError:
             raise self.not_utf8() from None
-        return TableFile(target, self._workspace, self.name, self.room)
+        return TableFile(target, self._workspace, self.name, self.limit)
 
     def check_parquet(self, connection: duckdb.DuckDBPyConnection, columns: list[str]) -> None:
-        """Refuse a Parquet file whose cells take more than there is room for: packed, equal ones take next to nothing.
+        """Refuse a Parquet file whose cells exceed the limit. Equal cells take next to no space in the file.
 
         Raises:
-            Refused: it does.
+            Refused: they do.
             duckdb.Error: the file cannot be read.
         """
-        ask = connection.execute
-        values = ask(
+        run = connection.execute
+        values = run(
             """select coalesce(sum(num_values), 0) from parquet_metadata($path)
             where regexp_extract(path_in_schema, '^[^,.]*') in (select unnest($columns))""",
             {"path": self.pattern, "columns": columns},
         ).fetchall()[0][0]
-        self.room.take(int(values) * CELL, self.name)
+        self.limit.take(int(values) * CELL, self.name)
         table = f"from read_parquet($path, {PARQUET})"
-        types = {row[0]: row[1] for row in ask(f"describe {table}", {"path": self.pattern}).fetchall()}
+        types = {row[0]: row[1] for row in run(f"describe {table}", {"path": self.pattern}).fetchall()}
         texts = [name for name in columns if types[name] == "VARCHAR"]
         if texts:
             lengths = ", ".join(f'sum(strlen("{name}"))' for name in texts)
-            self.room.take(sum(filter(None, ask(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
+            self.limit.take(sum(filter(None, run(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
 
     def damaged_parquet(self, error: Exception) -> Exception:
         """The refusal for a Parquet file that DuckDB cannot read."""
-        said = str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:SAID]
-        return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({said})")
+        cause = (
+            str(error).replace(self.pattern, self.name).replace(str(self.path), self.name).partition("\n\n")[0][:LONGEST_CAUSE]
+        )
+        return refuse(self.name, f"this Parquet file is damaged or cut short; write or fetch it again ({cause})")
 
     def not_utf8(self) -> Exception:
-        """The refusal for text that is not UTF-8, with the line where it stops being so."""
+        """The refusal for text that is not UTF-8, with the first line that is not."""
         with self.path.open("rb") as file:
             for line, raw in enumerate(file, start=1):
                 try:
@@ -349,17 +350,17 @@ class TableFile:
 
 
 def size(count: int) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes in GiB or MiB."""
     return f"{count // 2**30:,} GiB" if count >= 2**30 else f"{count // 2**20:,} MiB"
 
 
-def misfit(found: int, wanted: int) -> str:
-    """What is wrong with a row of another width than the header."""
-    return f"{found} {'field' if found == 1 else 'fields'} where the header has {wanted}"
+def misfit(fields: int, expected: int) -> str:
+    """The reason for a row that does not have as many fields as the header."""
+    return f"{fields} {'field' if fields == 1 else 'fields'} where the header has {expected}"
 
 
-def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
-    """The file itself or, where it is compressed, its content in a new file."""
+def _decompressed(path: Path, workspace: Path, name: str, limit: UnpackingLimit) -> Path:
+    """The file itself or, if it is compressed, a new file with its content."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -379,7 +380,7 @@ def _plain(path: Path, workspace: Path, name: str, room: Room) -> Path:
     try:
         with module.open(path, "rb") as compressed, target.open("wb") as out:
             while chunk := compressed.read(io.DEFAULT_BUFFER_SIZE * 16):
-                room.take(len(chunk), name)
+                limit.take(len(chunk), name)
                 written += out.write(chunk)
     except (EOFError, zlib.error, gzip.BadGzipFile, zstd.ZstdError) as error:
         raise refuse(name, f"the {kind} data is damaged or cut short ({error}); make or fetch the file again") from error

@@ -1,7 +1,7 @@
-"""One module per incoming format; a new format is one new module here.
+"""Readers of incoming formats, one module each. A new format is a new module here.
 
 Each module has ``KEY`` (the name of the format on the command line and in the API), ``recognises(incoming)`` and
-``read(incoming, staging, options)``, which puts rows into the staged tables.
+``read(incoming, staging, options)``, which fills the ``*_read`` relations of ``data.importing.staging``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Reader(Protocol):
         """Whether the file looks like this format, by name and content."""
 
     def read(self, incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-        """Put its rows into the staged tables; problems go into the report, a hopeless file raises ``Refused``."""
+        """Read its rows. Problems go into the report; a file that cannot be read at all raises ``Refused``."""
 
 
 @cache
 def readers() -> dict[str, Reader]:
     """Every reader by its key."""
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
     return {module.KEY: cast(Reader, module) for module in modules}
 
 
@@ -42,17 +42,17 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
         if key not in readers():
             raise refuse(incoming.name, f"unknown format {key!r}; this version reads: {known}")
         return readers()[key]
-    fitting = [reader for reader in readers().values() if reader.recognises(incoming)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not fitting and incoming.unreadable:
+    matches = [reader for reader in readers().values() if reader.recognises(incoming)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches and incoming.unreadable:
         raise incoming.unreadable
-    if fitting:
-        keys = ", ".join(sorted(reader.KEY for reader in fitting))
+    if matches:
+        keys = ", ".join(sorted(reader.KEY for reader in matches))
         raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
-    what = (
+    content = (
         "it has no dataset.json, which makes a bundle"
         if incoming.folder
         else f"its columns: {', '.join(incoming.file.columns)[:300]}"
     )
-    raise refuse(incoming.name, f"the format is not recognised ({what}); this version reads: {known}", hint="format")
+    raise refuse(incoming.name, f"the format is not recognised ({content}); this version reads: {known}", hint="format")

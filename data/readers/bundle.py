@@ -1,9 +1,10 @@
-"""A dataset as a bundle: a folder or a zip with ``dataset.json``, ``questions.csv`` and whatever else there is."""
+"""A dataset as a bundle: a folder or a zip with ``dataset.json``, ``questions.csv`` and optional other tables."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,31 +41,33 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     staging.add_dataset(f"{incoming.name}/dataset.json", dataset, **facts)
 
     for table, columns in TABLES.items():
-        with staging.report.going_on():
+        with staging.report.collecting():
             _load(incoming.name, folder, dataset, table, columns, staging)
     for path in sorted((folder / "responses").glob("*")):
         if path.name.endswith(ENDINGS):
-            with staging.report.going_on():
-                read_file(staging.open(path, f"{incoming.name}/responses/{path.name}"), staging, options.but(dataset=dataset))
-    strange = sorted(str(path.relative_to(folder)) for path in _strangers(folder))
-    if strange:
-        staging.report.warnings.append(f"{incoming.name}: no part of a bundle, left alone: {', '.join(strange)[:500]}")
+            with staging.report.collecting():
+                read_file(
+                    staging.open(path, f"{incoming.name}/responses/{path.name}"), staging, replace(options, dataset=dataset)
+                )
+    ignored = sorted(str(path.relative_to(folder)) for path in _ignored_files(folder))
+    if ignored:
+        staging.report.warnings.append(f"{incoming.name}: no part of a bundle, left alone: {', '.join(ignored)[:500]}")
 
 
 def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Column, ...], staging: Staging) -> None:
-    found = [folder / f"{table}{ending}" for ending in ENDINGS if (folder / f"{table}{ending}").is_file()]
-    if len(found) > 1:
-        raise refuse(bundle, f"{table} stands there twice: {', '.join(path.name for path in found)}")
-    if found:
-        file = staging.open(found[0], f"{bundle}/{found[0].name}")
+    paths = [folder / f"{table}{ending}" for ending in ENDINGS if (folder / f"{table}{ending}").is_file()]
+    if len(paths) > 1:
+        raise refuse(bundle, f"{table} stands there twice: {', '.join(path.name for path in paths)}")
+    if paths:
+        file = staging.open(paths[0], f"{bundle}/{paths[0].name}")
         staging.load(file, columns)
         staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
     elif table == "questions":
         raise refuse(f"{bundle}/{table}.csv", "the bundle has no such file")
 
 
-def _strangers(folder: Path) -> Iterator[Path]:
-    """Files that look as if they were meant to be read."""
+def _ignored_files(folder: Path) -> Iterator[Path]:
+    """Files that look as if they were meant to be read, but are not."""
     ours = {f"{table}{ending}" for table in TABLES for ending in ENDINGS}
     yield from (path for path in folder.glob("*") if path.name.endswith(ENDINGS) and path.name not in ours)
     yield from (

@@ -20,7 +20,7 @@ DATASET = "chaosnli"
 ELICITATION = "softmax"
 CLASSES = ("entailment", "neutral", "contradiction")  # the order of label_count
 LETTERS = {name[0]: name for name in CLASSES}
-NOT_ASKED = "not a question of this dataset"
+UNKNOWN_QUESTION = "not a question of this dataset"
 
 ITEMS = (
     Column("uid", required=True),
@@ -111,10 +111,10 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
 
 def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    known = staging.known(dataset)
-    if not known:
+    row = staging.dataset(dataset)
+    if not row:
         raise refuse(file.name, f"there is no dataset {dataset!r} to answer; import its items first", hint="dataset")
-    classes: list[str] = known["classes"] or []
+    classes: list[str] = row["classes"] or []
     _check_classes(file, dataset, classes, options)
     if not options.model:
         raise refuse(file.name, "which model predicted this?", hint="model")
@@ -123,12 +123,12 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
     size, order = len(classes), [options.classes.index(name) + 1 for name in classes]
     staging.connection.execute(
         f"""create or replace table predicted as
-        with asked as (
+        with questions_here as (
             select question_id from questions_read where dataset = $dataset union all
             select question_id from store.questions where dataset = $dataset
                 and not exists (select 1 from questions_read where dataset = $dataset)
         )
-        select *, {staging.files.index(file)} as file, uid in (from asked) as asked from loaded""",
+        select *, {staging.files.index(file)} as file, uid in (from questions_here) as known from loaded""",
         {"dataset": dataset},
     )
     of_classes = f"len(probs) = {size}"
@@ -139,44 +139,44 @@ def _read_predictions(file: TableFile, staging: Staging, options: ImportOptions)
          "is not the class to which probs gives most"),
     ):  # fmt: skip
         staging.report_rows("predicted", column, f"s.{column}", literal(reason), f"where {condition}")
-    rows = staging.connection.execute("select count(*), count(*) filter (asked) from predicted").fetchall()[0]
+    rows = staging.connection.execute("select count(*), count(*) filter (known) from predicted").fetchall()[0]
     if rows[0] > rows[1]:
-        staging.skip(key, {NOT_ASKED: rows[0] - rows[1]})
-    staged = staging.add(
+        staging.skip(key, {UNKNOWN_QUESTION: rows[0] - rows[1]})
+    count = staging.add(
         "responses",
         file,
         """select $dataset as dataset, $model as model, $elicitation as elicitation, uid as question_id, 0 as clue,
             to_json(list_transform($order, lambda k: probs[k]))::varchar as options, ordinal
-        from predicted where asked or uid is null""",
+        from predicted where known or uid is null""",
         key._asdict() | {"order": order},
     )
-    _doubt_order(file, staging, dataset, options.classes)
+    _warn_of_order(file, staging, dataset, options.classes)
     staging.connection.execute("drop table predicted")
-    if not staged and file.name not in {problem.file for problem in staging.report.problems}:
+    if not count and file.name not in {problem.file for problem in staging.report.problems}:
         reason = f"none of its {rows[0]:,} predictions is for a question of dataset {dataset!r}"
         staging.report.problems.append(Problem(file.name, None, "uid", None, reason))
 
 
 def _check_classes(file: TableFile, dataset: str, classes: list[str], options: ImportOptions) -> None:
-    """The class order of the predictions must be said, and be an order of the dataset's classes."""
+    """Refuse predictions whose class order is not stated, or is not an order of the dataset's classes."""
     if not classes:
         raise refuse(file.name, f"dataset {dataset!r} names no classes, so that these probabilities mean nothing to it")
-    named = ", ".join(classes)
+    names = ", ".join(classes)
     if not options.classes:
         raise refuse(
             file.name,
             "which class is each of the probabilities of? The file does not say, and a wrong guess would not show; "
-            f"name the classes in the file's order; the dataset has {named}",
+            f"name the classes in the file's order; the dataset has {names}",
             hint="classes",
         )
     if sorted(options.classes) != sorted(classes):
-        reason = f"the classes given must name each class of dataset {dataset!r} once, in the file's order: {named}"
+        reason = f"the classes given must name each class of dataset {dataset!r} once, in the file's order: {names}"
         raise refuse(file.name, reason, value=",".join(options.classes)[:SHOWN], hint="classes")
 
 
-def _doubt_order(file: TableFile, staging: Staging, dataset: str, said: tuple[str, ...]) -> None:
+def _warn_of_order(file: TableFile, staging: Staging, dataset: str, order: tuple[str, ...]) -> None:
     """Warn where another order of the classes makes the file's own labels fit the answers of more questions."""
-    found = staging.connection.execute(
+    rows = staging.connection.execute(
         """select p."true", q.answer, count(*) from predicted p join (
             select question_id, answer from questions_read where dataset = $dataset union all
             select question_id, answer from store.questions where dataset = $dataset
@@ -184,16 +184,16 @@ def _doubt_order(file: TableFile, staging: Staging, dataset: str, said: tuple[st
         ) q on q.question_id = p.uid where p."true" is not null and q.answer is not null group by all""",
         {"dataset": dataset},
     ).fetchall()
-    if not found or len(said) > MOST_ORDERED:
+    if not rows or len(order) > MOST_ORDERED:
         return
-    counts = {(label, answer): count for label, answer, count in found}
+    counts = {(label, answer): count for label, answer, count in rows}
 
-    def fitting(order: tuple[str, ...]) -> int:
-        return sum(counts.get(pair, 0) for pair in enumerate(order))
+    def fitting(classes: tuple[str, ...]) -> int:
+        return sum(counts.get(pair, 0) for pair in enumerate(classes))
 
-    best = max(permutations(said), key=fitting)
-    if fitting(best) > fitting(said):
+    best = max(permutations(order), key=fitting)
+    if fitting(best) > fitting(order):
         staging.report.warnings.append(
-            f"{file.name}: are the classes in the right order? Read as {','.join(said)}, the file's labels (`true`) are the "
-            f"answers of {fitting(said):,} questions; as {','.join(best)}, of {fitting(best):,}"
+            f"{file.name}: are the classes in the right order? Read as {','.join(order)}, the file's labels (`true`) are the "
+            f"answers of {fitting(order):,} questions; as {','.join(best)}, of {fitting(best):,}"
         )

@@ -74,15 +74,15 @@ def _read_questions(incoming: Incoming, staging: Staging, options: ImportOptions
 
 def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     dataset = options.dataset or DATASET
-    if not staging.known(dataset):
+    if not staging.dataset(dataset):
         raise refuse(incoming.name, f"there is no dataset {dataset!r} to answer; import its questions first")
     if not options.model:
         raise refuse(incoming.name, "which model answered?", hint="model")
     key = RunKey(dataset, options.model, options.elicitation or ELICITATION)
     file = incoming.file
-    have = staging.load(file, ANSWERS)
+    columns = staging.load(file, ANSWERS)
     for column in ("Answer", "Confidence"):
-        if column not in have:
+        if column not in columns:
             staging.report.problems.append(
                 Problem(file.name, 1, column, None, f"this column is missing; the file has: {', '.join(file.columns)}")
             )
@@ -98,7 +98,7 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
             try_cast(trim("Confidence") as double) / {percent} as confidence from loaded)""")
     reasons = staging.connection.execute("select failed, count(*) from parsed where failed is not null group by 1").fetchall()
     staging.skip(key, dict(reasons))
-    staged = staging.add(
+    count = staging.add(
         "responses",
         file,
         "select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, guess, confidence, "
@@ -107,6 +107,6 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
         key._asdict(),
     )
     staging.connection.execute("drop table parsed")
-    if not staged and file.name not in {problem.file for problem in staging.report.problems}:
-        told = "".join(f"; {count:,} times: {reason}" for reason, count in sorted(reasons))
-        staging.report.problems.append(Problem(file.name, None, None, None, f"no row holds an answer with a confidence{told}"))
+    if not count and file.name not in {problem.file for problem in staging.report.problems}:
+        causes = "".join(f"; {times:,} times: {reason}" for reason, times in sorted(reasons))
+        staging.report.problems.append(Problem(file.name, None, None, None, f"no row holds an answer with a confidence{causes}"))

@@ -1,4 +1,4 @@
-"""Our own upload format: one row per (question, clue)."""
+"""Clueline's own format of responses: one row per (question, clue)."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ MOST_RUNS = 1000  # of one file
 
 
 def recognises(incoming: Incoming) -> bool:
-    """A table with a column of ours: one that lacks another is still told what it lacks."""
+    """A table with a column of this format. The contract then reports the columns that it lacks."""
     return bool(incoming.columns & {"question_id", "confidence", "token_logprobs", "options"})
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
-    """Read one file of responses to a dataset that is there."""
+    """Read one file of responses to an existing dataset."""
     if not options.dataset:
         raise refuse(incoming.name, "which dataset do these answer?", hint="dataset")
-    if not staging.known(options.dataset):
+    if not staging.dataset(options.dataset):
         datasets = ", ".join(staging.datasets()) or "none"
         raise refuse(incoming.name, f"there is no dataset {options.dataset!r}; the store has: {datasets}", hint="dataset")
     read_file(incoming.file, staging, options)
 
 
 def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:
-    """Stage a file of responses; ``options.dataset`` is known to exist."""
-    have = staging.load(file, responses_columns(percent=options.percent))
+    """Add a file of responses to the dataset ``options.dataset``, which exists."""
+    columns = staging.load(file, responses_columns(percent=options.percent))
     problems = staging.report.problems
-    confident = {"confidence", "token_logprobs", "options"} & set(have)
-    if not confident:
+    stated = {"confidence", "token_logprobs", "options"} & set(columns)
+    if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
         problems.append(Problem(file.name, 1, "confidence", None, reason))
-    # What stands in for columns that the file lacks is never stored: it keeps the rows from being called bad one by one.
+    # Values for columns that the file lacks are never stored. They keep every row from being reported as bad.
     model = options.model
-    if not model and "model" not in have:
+    if not model and "model" not in columns:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
         model = "?"
     runs = "select distinct model, elicitation from loaded where model is not null limit $most + 1"
@@ -46,15 +46,15 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         raise refuse(
             file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
         )
-    said = literal(options.elicitation) if options.elicitation else "null"
-    staged = staging.view_responses(
+    elicitation = literal(options.elicitation) if options.elicitation else "null"
+    count = staging.view_responses(
         file,
         f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
-            coalesce(elicitation, {said},
+            coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
-            question_id, clue, guess, {"confidence" if confident else "coalesce(confidence, 0.0)"} as confidence,
+            question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
             token_logprobs, options, correct, ordinal
         from {staging.view_of(file)}""",
     )
-    if not staged and file.name not in {problem.file for problem in problems}:
+    if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))

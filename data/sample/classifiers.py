@@ -1,6 +1,6 @@
-"""Classifiers of short texts, cross-validated: nobody is asked about a text that it has learned from.
+"""Classifiers of short texts, cross-validated: none classifies a text that it was trained on.
 
-A classifier learns from the class that most people chose or, one of them, from the shares of the votes.
+A classifier learns from the class that most people chose; one learns from the shares of the votes.
 """
 
 from __future__ import annotations
@@ -26,52 +26,56 @@ FOLDS = 10
 INVERSE_PENALTY = 10.0  # of logistic regression
 SMOOTHING = 0.3  # added to the count of each word in each class
 NEARNESS = 0.05  # cosine by which a text must be nearer to weigh e times as much
-HOTTEST = 20.0  # T is looked for between its inverse and this
+HOTTEST = 20.0  # T is sought between its inverse and this
 
 
 class Classifier(NamedTuple):
-    """A way to classify, and how its distribution comes about."""
+    """A classifier, and how its confidence is elicited."""
 
     model: str
     elicitation: str
     learn: Learn  # (known texts, votes on them, other texts) -> distributions, shape (other texts, classes)
 
 
-def logistic_regression(known: Texts, votes: Floats, asked: Texts) -> Floats:
+def logistic_regression(known: Texts, votes: Floats, others: Texts) -> Floats:
     """Multinomial logistic regression on TF-IDF of words, from what most people chose."""
     vectorizer = _tfidf()
-    return _logistic().fit(vectorizer.fit_transform(known), majority(votes)).predict_proba(vectorizer.transform(asked))
+    shares: Floats = _logistic().fit(vectorizer.fit_transform(known), majority(votes)).predict_proba(vectorizer.transform(others))
+    return shares
 
 
-def logistic_regression_on_votes(known: Texts, votes: Floats, asked: Texts) -> Floats:
+def logistic_regression_on_votes(known: Texts, votes: Floats, others: Texts) -> Floats:
     """The same from the votes: each text enters once per class, with the class's share of its votes as weight."""
     texts, classes = votes.shape
     vectorizer = _tfidf()
     features = vectorizer.fit_transform(known)[np.repeat(np.arange(texts), classes)]
     weights = votes / votes.sum(axis=1, keepdims=True)
     fitted = _logistic().fit(features, np.tile(np.arange(classes), texts), sample_weight=weights.ravel())
-    return fitted.predict_proba(vectorizer.transform(asked))
+    shares: Floats = fitted.predict_proba(vectorizer.transform(others))
+    return shares
 
 
-def naive_bayes(known: Texts, votes: Floats, asked: Texts) -> Floats:
+def naive_bayes(known: Texts, votes: Floats, others: Texts) -> Floats:
     """Multinomial naive Bayes on which words occur, from what most people chose."""
     vectorizer = CountVectorizer(binary=True, strip_accents="unicode")
     fitted = MultinomialNB(alpha=SMOOTHING).fit(vectorizer.fit_transform(known), majority(votes))
-    return fitted.predict_proba(vectorizer.transform(asked))
+    shares: Floats = fitted.predict_proba(vectorizer.transform(others))
+    return shares
 
 
-def nearest_neighbours(known: Texts, votes: Floats, asked: Texts) -> Floats:
+def nearest_neighbours(known: Texts, votes: Floats, others: Texts) -> Floats:
     """Classes that most people chose of all known texts, weighted by exp(cosine / NEARNESS) of their TF-IDF vectors."""
     vectorizer = _tfidf()
     vectors = vectorizer.fit_transform(known)
-    weights = softmax(cosine_similarity(vectorizer.transform(asked), vectors) / NEARNESS, axis=1)
-    return weights @ np.eye(votes.shape[1])[majority(votes)]
+    weights = softmax(cosine_similarity(vectorizer.transform(others), vectors) / NEARNESS, axis=1)
+    shares: Floats = weights @ np.eye(votes.shape[1])[majority(votes)]
+    return shares
 
 
-def base_rate(known: Texts, votes: Floats, asked: Texts) -> Floats:
-    """How often most people chose each class, whatever the text says."""
+def base_rate(known: Texts, votes: Floats, others: Texts) -> Floats:
+    """The shares of the classes that most people chose, whatever the text."""
     shares = np.bincount(majority(votes), minlength=votes.shape[1]) / len(known)
-    return np.tile(shares, (len(asked), 1))
+    return np.tile(shares, (len(others), 1))
 
 
 def _tfidf() -> TfidfVectorizer:
@@ -79,7 +83,7 @@ def _tfidf() -> TfidfVectorizer:
 
 
 def _logistic() -> LogisticRegression:
-    # Newton's method comes so near to the optimum that rounding hides what is left.
+    # Newton's method reaches the optimum up to rounding.
     return LogisticRegression(C=INVERSE_PENALTY, solver="newton-cg", tol=1e-12, max_iter=1000)
 
 
@@ -90,16 +94,17 @@ CLASSIFIERS = (
     Classifier("Nearest neighbours", "softmax", nearest_neighbours),
     Classifier("Class shares", "base rate", base_rate),
 )
-TO_SCALE = "Naive Bayes"  # also comes as a run of its own, with its temperature scaled
+TO_SCALE = "Naive Bayes"  # there is also a run with its temperature scaled
 
 
 def majority(votes: Floats) -> Places:
     """Class with most votes, the first where tied."""
-    return votes.argmax(axis=1)
+    winners: Places = votes.argmax(axis=1)
+    return winners
 
 
 def folds_of(gold: Places) -> Places:
-    """Fold of each text: the texts of a class are dealt out in turn, one class after the other."""
+    """Fold of each text: the texts of each class are assigned to folds in turn."""
     fold = np.empty(len(gold), dtype=np.intp)
     fold[np.argsort(gold, kind="stable")] = np.arange(len(gold)) % FOLDS
     return fold
@@ -108,12 +113,12 @@ def folds_of(gold: Places) -> Places:
 def cross_validate(learn: Learn, texts: Texts, votes: Floats) -> Floats:
     """Distributions over the classes, each text classified by what was learned from the other folds."""
     fold = folds_of(majority(votes))
-    found = np.empty_like(votes)
+    shares = np.empty_like(votes)
     for k in range(FOLDS):
-        known = [text for text, its in zip(texts, fold, strict=True) if its != k]
-        asked = [text for text, its in zip(texts, fold, strict=True) if its == k]
-        found[fold == k] = learn(known, votes[fold != k], asked)
-    return found
+        known = [text for text, its_fold in zip(texts, fold, strict=True) if its_fold != k]
+        others = [text for text, its_fold in zip(texts, fold, strict=True) if its_fold == k]
+        shares[fold == k] = learn(known, votes[fold != k], others)
+    return shares
 
 
 def scale_temperature(shares: Floats, gold: Places) -> Floats:
@@ -133,5 +138,5 @@ def temperature(logs: Floats, gold: Places) -> float:
         expected = (softmax(logs * coldness, axis=1) * logs).sum(axis=1)
         return float((expected - logs[np.arange(len(gold)), gold]).mean())
 
-    # The loss is convex in 1 / T. Where its slope is 0 is known to the last digits, where it is least only to half of them.
-    return 1.0 / brentq(slope, 1 / HOTTEST, HOTTEST, xtol=1e-14)
+    # The loss is convex in 1 / T. The root of its slope is found to the last digit, its minimum only to half of the digits.
+    return float(1.0 / brentq(slope, 1 / HOTTEST, HOTTEST, xtol=1e-14))

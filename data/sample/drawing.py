@@ -1,6 +1,6 @@
-"""Random numbers that stay the same with any numpy.
+"""Random numbers that are the same with every version of numpy.
 
-Only uniform numbers are drawn: how numpy makes others of them may change between its versions.
+Only uniform numbers are drawn from numpy: its other distributions may change between versions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def generator(seed: int) -> np.random.Generator:
-    """The only generator of a bundle."""
+    """The single generator of a bundle."""
     return np.random.Generator(np.random.PCG64(seed))
 
 

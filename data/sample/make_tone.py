@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from data.sample.annotators import ANNOTATORS, BENT_SPREAD, CARELESS, poll
+from data.sample.annotators import ANNOTATORS, BIAS_SPREAD, CARELESS, poll
 from data.sample.classifiers import CLASSIFIERS, FOLDS, TO_SCALE, Floats, cross_validate, majority, scale_temperature
 from data.sample.messages import CLASSES, CLEAR, LEANING, Message, read_messages
 from data.sample.writing import write_csv, write_json
@@ -31,7 +31,7 @@ DATASET = {
     "classes": list(CLASSES),
     "note": f"The people are simulated: {ANNOTATORS} annotators each vote once on the tone of every message. An annotator "
     "takes a class with a chance proportional to the share of votes that the message's author meant it to get, times exp(b); b "
-    f"is the annotator's own for each class, normal with mean 0 and standard deviation {BENT_SPREAD}. With a chance of the "
+    f"is the annotator's own for each class, normal with mean 0 and standard deviation {BIAS_SPREAD}. With a chance of the "
     f"annotator's own, uniform from {CARELESS[0]:.0%} to {CARELESS[1]:.0%}, a vote falls on any class alike. The seed is fixed. "
     f"Subcategory: the largest share meant is at least {CLEAR:.0%} (clear), at least {LEANING:.0%} (leaning) or less (open). "
     "Difficulty: 1 minus the largest share of votes. The messages are original and the classifiers real: each answers what it "

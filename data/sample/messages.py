@@ -16,21 +16,21 @@ CATEGORIES = {
     "neighbours": "Neighbours",
     "leisure": "Leisure",
 }  # file name: category, in the order of the bundle
-CLEAR, LEANING = 0.75, 0.5  # largest share that is meant, from which a message counts as such
+CLEAR, LEANING = 0.75, 0.5  # largest intended share from which a message counts as such
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message whose tone is asked for."""
+    """A message whose tone annotators vote on."""
 
     message_id: str
     category: str
     text: str
-    shares: tuple[float, ...]  # of the votes, as its author means it; in the order of the classes, above 0, sum 1
+    shares: tuple[float, ...]  # of the votes, as intended; in the order of the classes, above 0, sum 1
 
     @property
     def clarity(self) -> str:
-        """How far people are meant to agree."""
+        """How far annotators are intended to agree."""
         largest = max(self.shares)
         return "clear" if largest >= CLEAR else "leaning" if largest >= LEANING else "open"
 

@@ -1,9 +1,9 @@
 """Simulated human teams: a tournament of twelve, two in a room, who buzz while questions are read to them.
 
-A team comes to know an answer at a word whose hazard grows along the question: the cumulative hazard up to
-the fraction f is exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1), the strength being the team's skill,
-plus its bent for the category, minus the question's difficulty. At times it takes a risk and buzzes somewhat
-earlier, wrongly; at the end it may try a guess.
+A team learns the answer at a word; the hazard grows along the question: the cumulative hazard up to
+the fraction f is exp(strength) (exp(GROWTH f) - 1) / (exp(GROWTH) - 1), where the strength is the team's skill,
+plus its bias for the category, minus the question's difficulty. Sometimes a team takes a risk and buzzes somewhat
+earlier, incorrectly; at the end it may guess.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "
 ROUNDS = 6  # all rooms of a round hear the same questions, as many in each round
 
 GROWTH = 4.5
-MEAN_STRENGTH = -0.1  # log of a middling team's cumulative hazard at the end of a middling question
+MEAN_STRENGTH = -0.1  # log of an average team's cumulative hazard at the end of an average question
 SKILL_SPREAD = 0.6  # standard deviations of the parts of the strength
-BENT_SPREAD = 0.45
+BIAS_SPREAD = 0.45
 DIFFICULTY_SPREAD = 0.7
 RISK = (0.05, 0.18)  # chance to buzz before it knows: between these, for each team
-EARLY = (2, 20)  # words by which it then is too early
+EARLY = (2, 20)  # words by which it is then too early
 TRY = 0.25  # chance to guess at the end without knowing
 LUCK = 0.4  # chance that such a guess is right
 
 
 class Buzz(NamedTuple):
-    """A buzz that a team would make if nobody came before it; sorts by time."""
+    """A buzz that a team would make if no other team came first. Sorts by time."""
 
     word: int  # 0-based; the number of words = after the end
-    lot: float  # in [0, 1): who comes first at the same word
+    lot: float  # in [0, 1): breaks ties at the same word
     correct: bool
 
 
 class Team(NamedTuple):
-    """Who plays."""
+    """A team that plays."""
 
     name: str
     risk: float
@@ -51,7 +51,7 @@ class Team(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A team's buzz on a question, and its buzz once the other team is out: then it need not take a risk."""
+    """A team's buzz on a question, and its buzz after the other team is out, without a risk."""
 
     team: str
     first: Buzz | None
@@ -65,8 +65,8 @@ def tournament(
 
     Args:
         questions: in any order; every round reads questions of all categories.
-        wrong: by page title, the titles that a wrong buzz may say.
-        seed: of the only random generator.
+        wrong: by page title, the titles that an incorrect buzz may give.
+        seed: of the random generator.
 
     Returns:
         Rows of ``exposures.csv`` and of ``buzzes.csv``.
@@ -79,19 +79,19 @@ def tournament(
     for question, harder, number in zip(questions, difficulty, rounds_of(questions), strict=True):
         words = question.word_ends[-1]
         for room, teams in enumerate(rooms[number], start=1):
-            where = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
+            keys = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
             strengths = [team.strength[question.category] - harder for team in teams]
             played = play([plan(random, team, s, words) for team, s in zip(teams, strengths, strict=True)])
             winner, last = next(((name, buzz.word) for name, buzz in played if buzz.correct), (None, words))
             heard = {"heard_words": last + 1 if last < words else None, "ended_by": winner}
-            exposures += [where | {"team": team.name, "team_kind": "human"} | heard for team in teams]
+            exposures += [keys | {"team": team.name, "team_kind": "human"} | heard for team in teams]
             mistakes = wrong[question.page]
-            any_one = int(random.random() * len(mistakes))
+            mistake = int(random.random() * len(mistakes))
             for name, buzz in played:
-                any_one += 1  # so that no room hears the same mistake twice
-                guess = question.page if buzz.correct else mistakes[any_one % len(mistakes)]
-                said = {"correct": buzz.correct, "guess": guess}
-                buzzes.append(where | {"team": name, "word": buzz.word} | said)
+                mistake += 1  # so that no room hears the same mistake twice
+                guess = question.page if buzz.correct else mistakes[mistake % len(mistakes)]
+                answer = {"correct": buzz.correct, "guess": guess}
+                buzzes.append(keys | {"team": name, "word": buzz.word} | answer)
     return exposures, buzzes
 
 
@@ -101,8 +101,8 @@ def draw_teams(random: np.random.Generator) -> list[Team]:
     risks = (RISK[0] + (RISK[1] - RISK[0]) * random.random(len(TEAMS))).tolist()
     teams = []
     for name, skill, risk in zip(TEAMS, skills, risks, strict=True):
-        bents = normals(random, len(CATEGORIES), BENT_SPREAD)
-        strength = {c: MEAN_STRENGTH + skill + bent for c, bent in zip(CATEGORIES.values(), bents, strict=True)}
+        biases = normals(random, len(CATEGORIES), BIAS_SPREAD)
+        strength = {c: MEAN_STRENGTH + skill + bias for c, bias in zip(CATEGORIES.values(), biases, strict=True)}
         teams.append(Team(name, risk, strength))
     return teams
 
@@ -129,7 +129,7 @@ def rounds_of(questions: Sequence[Question]) -> list[int]:
 
 
 def plan(random: np.random.Generator, team: Team, strength: float, words: int) -> Plan:
-    """Draw what a team does on a question of so many words; six random numbers, whatever comes of them."""
+    """Draw what a team does on a question of ``words`` words. Always takes six random numbers."""
     wait, dares, early, tries, lucky, lot = random.random(6).tolist()
     hazard = -math.log1p(-wait) * math.exp(-strength)  # exponential, in units of the hazard up to the end
     knows = int(words * math.log1p(hazard * math.expm1(GROWTH)) / GROWTH)
@@ -144,7 +144,7 @@ def plan(random: np.random.Generator, team: Team, strength: float, words: int) -
 
 
 def play(plans: Sequence[Plan]) -> list[tuple[str, Buzz]]:
-    """Who buzzes in a room of two, in order: right ends the question, wrong leaves it to the other team."""
+    """Who buzzes in a room of two, in order. A correct buzz ends the question, an incorrect one leaves it to the other team."""
     ready = sorted((p.first, p.team) for p in plans if p.first)
     if not ready:
         return []

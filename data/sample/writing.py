@@ -1,4 +1,4 @@
-"""Files of a bundle, written the same everywhere: UTF-8, LF line ends."""
+"""Writes the files of a bundle, the same on every system: UTF-8, LF line ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows under the keys of the first one; None is an empty cell, a truth ``true`` or ``false``."""
+    """Write rows under the keys of the first one; None is an empty cell, a bool ``true`` or ``false``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

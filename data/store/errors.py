@@ -1,4 +1,4 @@
-"""What can be wrong with a store."""
+"""Errors of a store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class StoreError(Exception):
 
 
 class DamagedStore(StoreError):
-    """The folder holds data, but not a version that can be served. Nothing is written to it or deleted before a repair."""
+    """The folder holds data, but no version that can be served. Nothing in it is changed before a repair."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")

@@ -1,4 +1,4 @@
-"""Tables that leave the store as files: DuckDB writes them to disk as it reads them, so memory does not grow with their size."""
+"""Exports tables as files. DuckDB streams them to the disk, so that memory does not grow with their size."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from data.store.revisions import states
 from data.store.snapshot import Snapshot
 
 Form = Literal["csv", "jsonl", "parquet"]
-# Of DuckDB while it writes one file. One thread: several would each hold many rows back, to write them in order.
-MEANS = {"threads": 1, "memory_limit": "256MB"}
-HOW: dict[Form, str] = {
+# DuckDB's options for one file. Several threads would each buffer many rows, to write them in order.
+OPTIONS = {"threads": 1, "memory_limit": "256MB"}
+FORMATS: dict[Form, str] = {
     "csv": "format csv, header",
     "jsonl": "format json",
     "parquet": "format parquet, compression zstd, row_group_size 20480",
@@ -29,7 +29,7 @@ HOW: dict[Form, str] = {
 
 @dataclass(frozen=True)
 class Table:
-    """What is to go out: a query over the tables of the store, and its parameters. CSV takes no lists and maps: JSON text."""
+    """A query over the tables of the store, and its parameters. For CSV, lists and maps must be JSON texts."""
 
     sql: str
     parameters: dict[str, Any]
@@ -48,7 +48,7 @@ class Exporter:
     def write(self, table: Table, form: Form, path: Path) -> None:
         """Write the rows of a query to a new file. Raises ``StoreError``."""
         try:
-            self.snapshot.connection.execute(f"copy ({table.sql}) to {literal(path)} ({HOW[form]})", table.parameters)
+            self.snapshot.connection.execute(f"copy ({table.sql}) to {literal(path)} ({FORMATS[form]})", table.parameters)
         except duckdb.OutOfMemoryException as error:
             raise StoreError(f"the file needs more memory than it may have ({error})") from error
         except duckdb.IOException as error:
@@ -57,21 +57,21 @@ class Exporter:
 
 @contextmanager
 def exporter(store: GenerationStore) -> Iterator[Exporter]:
-    """Open the version in force for export: all files written in the block come from it, whatever is imported meanwhile.
+    """Open the current version for export: all files written in the block come from it, whatever is imported meanwhile.
 
     Raises:
         StoreError: the store is empty or cannot be read.
     """
     with TemporaryDirectory(prefix="clueline-") as spill:
-        # A connection of its own: the one that pages read through may not write files.
-        config = {**store.options, **MEANS, "temp_directory": spill}
+        # The connection that pages read through may not write files.
+        config = {**store.options, **OPTIONS, "temp_directory": spill}
         with duckdb.connect(":memory:", config=config) as connection:
             version = _attach(store, connection)
             yield Exporter(Snapshot(version, connection, states(connection)))
 
 
 def export(store: GenerationStore, table: Table, form: Form) -> BinaryIO:
-    """The rows of a query as a file, open for reading; its place on the disk is free again once it is closed.
+    """The rows of a query as a file, open for reading. Its space on the disk is free once it is closed.
 
     Raises:
         StoreError: the store cannot be read or the disk for temporary files is full.
@@ -99,4 +99,4 @@ def _attach(store: GenerationStore, connection: duckdb.DuckDBPyConnection) -> st
         except duckdb.IOException as error:
             if store.generation() == generation:
                 raise StoreError(f"the store in {store.folder} cannot be read: {error}") from error
-            # Writers have moved on so far that the version we began with is gone.
+            # Other processes wrote so often that this version was removed.

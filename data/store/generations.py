@@ -1,8 +1,8 @@
-"""The store: immutable DuckDB generations in one folder, and a pointer to the one in force.
+"""The store as a folder of immutable DuckDB files, its generations, and a pointer to the current one.
 
-DuckDB lets one process write or many read, never both. So nothing is ever written to a file that somebody reads: a write
-copies the current generation, changes the copy, makes it durable and then moves the pointer ``CURRENT``, in one atomic
-rename. Readers look at the pointer and open the new file when it has moved.
+DuckDB lets either one process write or many read. So no file that may have readers is ever written to: a write copies the
+current generation, changes the copy, makes it durable, and then moves the pointer ``CURRENT`` in one atomic rename. Readers
+check the pointer and open the new file when it has moved.
 """
 
 from __future__ import annotations
@@ -26,28 +26,31 @@ import duckdb
 from data.frames import literal
 from data.statistics import TABLE
 from data.store.errors import DamagedStore, StoreError, StoreMoved
-from data.store.memory import ROOM, Memory
+from data.store.memory import CAPACITY, Memory
 from data.store.revisions import states
 from data.store.snapshot import Snapshot
 
 SCHEMA = Path(__file__).parent / "schema.sql"
-KEEP = 3  # generations left on disk after a write: a reader may still be opening the one before
-STORAGE = "storage_version 'v1.4.0'"  # of new files: packs texts faster and smaller than the oldest version that can be read
+KEEP = 3  # generations left on disk after a write: a reader may still be opening an earlier one
+STORAGE = "storage_version 'v1.4.0'"  # of new files: compresses texts faster and better than DuckDB's default
 GENERATION = re.compile(r"gen-\d{6,}\.duckdb")
-NO_GENERATION = "none"  # what CURRENT names from the first write on until it is done
+NO_GENERATION = "none"  # what CURRENT names while the first write is under way
 T = TypeVar("T")
 
 
 def open_store(
-    url: str | Path, *, threads: int | None = None, memory_limit: str | None = None, room: int = ROOM
+    url: str | Path, *, threads: int | None = None, memory_limit: str | None = None, capacity: int = CAPACITY
 ) -> GenerationStore:
     """Open the store in the folder ``url``; the folder is made at the first write.
 
     Args:
         url: path of a folder.
-        threads: DuckDB threads of this process (default: all cores).
-        room: bytes of what snapshots hold in memory (``data.store.memory``).
-        memory_limit: DuckDB's memory in this process, such as ``1GB`` (default: DuckDB's own, 80 % of the machine).
+        threads: DuckDB threads of this process; all cores by default.
+        memory_limit: DuckDB's memory in this process, such as ``1GB``; 80 % of the machine by default.
+        capacity: bytes that snapshots may keep in memory (``data.store.memory``).
+
+    Raises:
+        StoreError: ``url`` is an address and not a path.
     """
     if re.match(r"[a-z][a-z0-9+.-]+:", str(url)):
         raise StoreError(f"{url}: only a folder can be a store; give a path")
@@ -56,26 +59,29 @@ def open_store(
         options["threads"] = threads
     if memory_limit:
         options["memory_limit"] = memory_limit
-    return GenerationStore(Path(url), options, room)
+    return GenerationStore(Path(url), options, capacity)
 
 
 class GenerationStore:
-    """A folder of generations, ``gen-000042.duckdb``, and ``CURRENT``: the file in force and a token that never repeats."""
+    """A folder of generations, such as ``gen-000042.duckdb``.
 
-    def __init__(self, folder: Path, options: dict[str, Any], room: int = ROOM) -> None:
+    The file ``CURRENT`` holds the name of the current generation and a token that never repeats.
+    """
+
+    def __init__(self, folder: Path, options: dict[str, Any], capacity: int = CAPACITY) -> None:
         self.folder = folder.expanduser().absolute()
         self.options = options
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
-        self._memory = Memory(room)
+        self._memory = Memory(capacity)
         self._has_been_written = False
 
     def _pointer(self) -> tuple[str, str]:
-        """File name and version in force; ("", "0") before the first write.
+        """Name of the current file, and the version; ("", "0") before the first write.
 
         Raises:
             DamagedStore: the pointer is lost or cannot be read, in a folder that holds data.
-            StoreError: the system does not let it be read.
+            StoreError: the system does not allow it to be read.
         """
         path = self.folder / "CURRENT"
         try:
@@ -98,20 +104,20 @@ class GenerationStore:
         return name, f"{_number(Path(name))}-{token}"
 
     def generations(self) -> list[Path]:
-        """The files in the folder that are versions of the store by their names, oldest first."""
+        """The files in the folder that are generations by their name, oldest first."""
         return sorted((path for path in self.folder.glob("gen-*.duckdb") if GENERATION.fullmatch(path.name)), key=_number)
 
     def version(self) -> str:
-        """Name of the version in force."""
+        """Name of the current version; never reused, so that it can key a cache."""
         return self._pointer()[1]
 
     def generation(self) -> Path | None:
-        """Path of the generation in force, or None before the first write."""
+        """Path of the current generation; None before the first write."""
         name, _ = self._pointer()
         return self.folder / name if name else None
 
     def snapshot(self) -> Snapshot:
-        """A cursor on the version in force. Cheap when the version has not changed since the last call."""
+        """A cursor on the current version. Cheap when the version has not changed since the last call."""
         with self._lock:
             for attempt in range(5):
                 name, version = self._pointer()
@@ -119,25 +125,30 @@ class GenerationStore:
                     try:
                         connection = self.open_generation(name)
                     except (duckdb.Error, FileNotFoundError) as error:
-                        # Between reading the pointer and opening, writers may have moved on by several generations.
+                        # Between reading the pointer and opening the file, writers may have added several generations.
                         if attempt < 4 and self._pointer()[1] != version:
                             continue
                         raise _cannot_open(name, error) from error
-                    # The old connection is not closed: other threads may hold cursors on it. It goes with the last of them.
+                    # The old connection is not closed: it lives as long as the cursors of other threads on it.
                     self._opened = Snapshot(version, connection, states(connection), self._memory)
-                    self._memory.only((dataset, state.base) for dataset, state in self._opened.states.items())
+                    self._memory.retain((dataset, state.base) for dataset, state in self._opened.states.items())
                 return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.folder} changes faster than it can be opened")
 
     def close(self) -> None:
-        """Let go of the generation that is open: DuckDB's threads must have ended before the process does."""
+        """Close the open generation. DuckDB's threads must end before the process does."""
         with self._lock:
             if self._opened is not None:
                 self._opened.connection.close()
                 self._opened = None
 
     def open_generation(self, name: str) -> duckdb.DuckDBPyConnection:
-        """A connection that reads a generation and no more; an empty store where ``name`` is blank. Raises ``StoreError``."""
+        """A read-only connection to a generation, or to an empty store if ``name`` is blank.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            StoreError: it was made by another version of Clueline.
+        """
         if not name:
             connection = duckdb.connect(":memory:", config=self.options)
             create_schema(connection)
@@ -150,7 +161,7 @@ class GenerationStore:
         return connection
 
     def _check_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Refuse a store whose tables are not the ones that this version reads and writes."""
+        """Raise ``StoreError`` for a store whose tables are not those of this version."""
         if _columns(connection) != _columns_of_this_version():
             raise StoreError(
                 f"the store in {self.folder} was made by another version of Clueline; use that version, "
@@ -158,8 +169,20 @@ class GenerationStore:
             )
 
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T], *, expect: str | None = None) -> T:
-        """Apply ``change`` to a copy of the newest generation and put the copy in force; nothing is left if it raises."""
-        self._pointer()  # a damaged store is left as it is
+        """Apply ``change`` to a copy of the current generation and make the copy current.
+
+        Args:
+            change: called with a connection, in a transaction. If it raises, the store is unchanged.
+            expect: version that must be the current one.
+
+        Returns:
+            What ``change`` returns.
+
+        Raises:
+            StoreMoved: the current version is not ``expect``.
+            StoreError: the store is damaged or cannot be written.
+        """
+        self._pointer()  # raises for a damaged store
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
@@ -173,19 +196,19 @@ class GenerationStore:
         name, _ = self._pointer()
         number = _number(Path(name)) + 1 if name else 1
         if not name:
-            self._point(NO_GENERATION)  # should this process be killed, the file below is no sign of a lost pointer
+            self._point(NO_GENERATION)  # if this process is killed, the file below must not look like a lost pointer
         elif not (self.folder / name).exists():
             raise DamagedStore(f"the version in force, {name}, is gone")
-        fresh = self.folder / f"gen-{number:06d}.duckdb"
+        new = self.folder / f"gen-{number:06d}.duckdb"
         self._clean(number)
-        _remove(fresh)  # a log that lost its file would be played into the new one
+        _remove(new)  # a log without its file would be replayed into the new one
         try:
             if name:
-                shutil.copyfile(self.folder / name, fresh)
-            # Nobody reads this file before it is whole, so that a log of what is written would only be written twice.
-            connection = duckdb.connect(":memory:", config={**self.options, "temp_directory": f"{fresh}.tmp"})
+                shutil.copyfile(self.folder / name, new)
+            # No reader opens this file before it is complete, so it needs no write-ahead log.
+            connection = duckdb.connect(":memory:", config={**self.options, "temp_directory": f"{new}.tmp"})
             try:
-                connection.execute(f"attach {literal(fresh)} as fresh (recovery_mode no_wal_writes, {STORAGE}); use fresh")
+                connection.execute(f"attach {literal(new)} as new (recovery_mode no_wal_writes, {STORAGE}); use new")
                 if not name:
                     create_schema(connection)
                 self._check_schema(connection)
@@ -193,21 +216,21 @@ class GenerationStore:
                 result = change(connection)
                 try:
                     connection.execute("commit")
-                    connection.execute("checkpoint fresh")
-                except duckdb.Error as error:  # DuckDB calls a full disk a failed transaction here
+                    connection.execute("checkpoint new")
+                except duckdb.Error as error:  # here DuckDB reports a full disk as a failed transaction
                     raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
             finally:
                 connection.close()
-            _sync(fresh)
-            self._point(fresh.name)
+            _sync(new)
+            self._point(new.name)
         except BaseException:
-            _remove(fresh)
+            _remove(new)
             raise
         self._clean(number + 1)
         return result
 
     def restore(self, name: str) -> None:
-        """Put a generation in force again, in the place of a lost or damaged one; no file is deleted.
+        """Make a generation current again, in the place of a lost or damaged one. No file is deleted.
 
         Args:
             name: of one of ``generations``.
@@ -243,7 +266,7 @@ class GenerationStore:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
 
     def _clean(self, upcoming: int) -> None:
-        """Remove generations too old to be opened by a reader, and what killed writers left from ``upcoming`` on."""
+        """Remove generations that no reader opens any more, and files that killed writers left from ``upcoming`` on."""
         for path in self.generations():
             if not upcoming - KEEP <= _number(path) < upcoming:
                 _remove(path)
@@ -257,7 +280,7 @@ class GenerationStore:
 
     @contextmanager
     def _locked(self, patience: float = 900.0) -> Iterator[None]:
-        """Hold the writers' lock; the system frees it if this process dies."""
+        """Hold the writers' lock. The system frees it if this process dies."""
         with (self.folder / "LOCK").open("a") as handle:
             until = time.monotonic() + patience
             while True:
@@ -302,7 +325,7 @@ def _number(path: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    """Remove a generation with the log and the spilled blocks that DuckDB puts beside it."""
+    """Remove a generation and the files that DuckDB puts beside it."""
     path.with_name(path.name + ".wal").unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     shutil.rmtree(path.with_name(path.name + ".tmp"), ignore_errors=True)

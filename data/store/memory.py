@@ -1,4 +1,4 @@
-"""What was read of runs and is held in memory, so that it need not be read for every question anew."""
+"""Values of runs kept in memory, so that they are read from the store only once."""
 
 from __future__ import annotations
 
@@ -19,44 +19,46 @@ class Sized(Protocol):
 
 
 T = TypeVar("T", bound=Sized)
-About = tuple[str, str, str]  # dataset, its base, what of it
-ROOM = 1 << 30  # bytes of a process
+Key = tuple[str, str, str]  # dataset, its base, name of the value
+CAPACITY = 1 << 30  # bytes of a process
 
 
 class Memory:
-    """Values by what they are and run; where they outgrow the room, those go that were asked for least recently."""
+    """Values by key and run. Above the capacity, those that were used least recently are dropped."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._kept: LRUCache[tuple[About, str], Sized] = LRUCache(room, getsizeof=lambda value: value.nbytes)
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._kept: LRUCache[tuple[Key, str], Sized] = LRUCache(capacity, getsizeof=lambda value: value.nbytes)
         self._lock = Lock()
-        self._reading: defaultdict[str, RLock] = defaultdict(RLock)  # by dataset; whoever reads may need something else for it
+        self._reading: defaultdict[str, RLock] = defaultdict(
+            RLock
+        )  # by dataset; reading a value may need another one of the dataset
 
-    def get(self, about: About, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> dict[str, T]:
-        """The values of some runs, those that are not there read at once. Nothing is read by two threads at the same time."""
-        found: dict[str, T] = self._there(about, runs)
-        if len(found) < len(set(runs)):
-            with self._reading[about[0]]:
-                found |= self._there(about, [run for run in runs if run not in found])
-                missing = [run for run in dict.fromkeys(runs) if run not in found]
+    def get(self, key: Key, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> dict[str, T]:
+        """The values of some runs; those not in memory are read together. No value is read by two threads at a time."""
+        values: dict[str, T] = self._kept_values(key, runs)
+        if len(values) < len(set(runs)):
+            with self._reading[key[0]]:
+                values |= self._kept_values(key, [run for run in runs if run not in values])
+                missing = [run for run in dict.fromkeys(runs) if run not in values]
                 if missing:
                     new = read(missing)
-                    found |= new
-                    self._keep(about, new)
-        return found
+                    values |= new
+                    self._keep(key, new)
+        return values
 
-    def _there(self, about: About, runs: Sequence[str]) -> dict[str, T]:
+    def _kept_values(self, key: Key, runs: Sequence[str]) -> dict[str, T]:
         with self._lock:
-            return {run: cast("T", self._kept[about, run]) for run in runs if (about, run) in self._kept}
+            return {run: cast("T", self._kept[key, run]) for run in runs if (key, run) in self._kept}
 
-    def _keep(self, about: About, new: Mapping[str, T]) -> None:
+    def _keep(self, key: Key, new: Mapping[str, T]) -> None:
         with self._lock:
             for run, value in new.items():
                 if value.nbytes <= self._kept.maxsize:
-                    self._kept[about, run] = value
+                    self._kept[key, run] = value
 
-    def only(self, bases: Iterable[tuple[str, str]]) -> None:
-        """Let go of what is true of no dataset any more; ``bases``: the pairs of dataset and base that there are."""
-        there = set(bases)
+    def retain(self, bases: Iterable[tuple[str, str]]) -> None:
+        """Drop all values but those of some pairs of dataset and base."""
+        current = set(bases)
         with self._lock:
-            for key in [key for key in self._kept if key[0][:2] not in there]:
+            for key in [key for key in self._kept if key[0][:2] not in current]:
                 del self._kept[key]

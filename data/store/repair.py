@@ -1,4 +1,4 @@
-"""Finding what is left of a damaged store. Nothing is written here: ``GenerationStore.restore`` puts a version in force again."""
+"""Finds the whole versions in a damaged store. Only ``GenerationStore.restore`` changes anything."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from data.store.generations import GenerationStore
 
 @dataclass(frozen=True)
 class VersionOnDisk:
-    """A version of the store as it lies in its folder.
+    """A version of the store in its folder.
 
     Attributes:
         name: of its file.
-        size: bytes.
+        size: in bytes.
         written_at: when it was written, UTC.
-        datasets, runs: how many it holds; None where it is damaged.
-        damage: why it cannot be served; None where it is whole.
+        datasets, runs: how many it holds; None if it is damaged.
+        damage: why it cannot be served; None if it is whole.
     """
 
     name: str
@@ -33,7 +33,7 @@ class VersionOnDisk:
 
 
 def damage_of(store: GenerationStore) -> StoreError | None:
-    """Why the version in force cannot be served; None for a whole or an empty store. Reads all of it."""
+    """Why the current version cannot be served; None for a whole or an empty store. Reads all of it."""
     try:
         path = store.generation()
     except StoreError as error:
@@ -50,10 +50,10 @@ def versions_on_disk(store: GenerationStore) -> list[VersionOnDisk]:
 
 
 def inspect_version(store: GenerationStore, path: Path) -> VersionOnDisk:
-    """Read every value of one version: DuckDB compares each block with its checksum as it reads it.
+    """Read every value of one version. DuckDB compares each block with its checksum.
 
     Args:
-        store: that the version belongs to.
+        store: the version belongs to it.
         path: one of ``store.generations()``.
     """
     stat = path.stat()

@@ -1,8 +1,7 @@
-"""Which state each dataset is in: what was computed of a dataset is true for as long as its revision stays.
+"""The state of each dataset: what was computed from a dataset is valid for as long as its revision stays.
 
-An upload makes a new version of the whole store, but leaves all datasets but one as they were; and of that one, it leaves as
-they were the questions, the people and what earlier runs said. So a dataset has a ``base``, too: what was read of single runs
-is true for as long as that stays.
+An upload makes a new version of the whole store, but changes only one dataset, and of that neither questions nor people nor
+earlier runs. So a dataset also has a ``base``: values of single runs are valid for as long as the base stays.
 """
 
 from __future__ import annotations
@@ -15,23 +14,29 @@ import duckdb
 
 
 class State(NamedTuple):
-    """Tokens, never reused: ``revision`` of the dataset as it is, ``base`` of what a new run does not touch."""
+    """Tokens, never reused: ``revision`` of the whole dataset, ``base`` of the part that a new run does not change."""
 
     revision: str
     base: str
 
 
 def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases: Iterable[str] = ()) -> None:
-    """Say that these datasets are not what they were, or even what lies at their base. Whoever changes anything of them must."""
-    grounds = set(bases)
+    """Give datasets a new revision, and some a new base. Every change to a dataset must call this.
+
+    Args:
+        connection: to the generation that is being written.
+        datasets: those that changed.
+        bases: those whose questions, people or earlier runs changed.
+    """
+    rebased = set(bases)
     before = states(connection)
-    for dataset in sorted({*datasets, *grounds}):
-        base = secrets.token_hex(8) if dataset in grounds or dataset not in before else before[dataset].base
+    for dataset in sorted({*datasets, *rebased}):
+        base = secrets.token_hex(8) if dataset in rebased or dataset not in before else before[dataset].base
         connection.execute("delete from revisions where dataset = $d", {"d": dataset})
         connection.execute("insert into revisions values ($d, $r, $b)", {"d": dataset, "r": secrets.token_hex(8), "b": base})
 
 
 def states(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
-    """Of each dataset, in the datasets' order."""
+    """The state of each dataset, in the order of datasets."""
     sql = "select dataset, revision, base from datasets join revisions using (dataset) order by position"
     return {dataset: State(revision, base) for dataset, revision, base in connection.execute(sql).fetchall()}

@@ -1,4 +1,4 @@
-"""Withdrawing a run and restoring it: a mark, nothing is erased."""
+"""Withdraws and restores runs. A withdrawn run is marked, not erased."""
 
 from __future__ import annotations
 
@@ -17,23 +17,37 @@ class NoSuchRun(Exception):
 
 
 class CannotRestore(Exception):
-    """What the run answered is no longer there; the message says so."""
+    """The questions that the run answered have changed; the message says how."""
 
 
 def withdraw(store: GenerationStore, run: str, by: str | None) -> bool:
-    """Mark a run as withdrawn by the holder of a token; False if it was.
+    """Mark a run as withdrawn.
+
+    Args:
+        store: with the run.
+        run: its id.
+        by: name of the token of the caller, or None.
+
+    Returns:
+        False if it was withdrawn already.
 
     Raises:
-        NoSuchRun, StoreError
+        NoSuchRun: there is no such run.
+        StoreError: the store cannot be read or written.
     """
     return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by))
 
 
 def restore(store: GenerationStore, run: str) -> bool:
-    """Take the mark from a run; False if it had none.
+    """Remove the mark of a withdrawn run.
+
+    Returns:
+        False if it was not withdrawn.
 
     Raises:
-        NoSuchRun, CannotRestore, StoreError
+        NoSuchRun: there is no such run.
+        CannotRestore: its questions were replaced.
+        StoreError: the store cannot be read or written.
     """
     return _change(store, run, lambda withdrawn: withdrawn, _restore)
 
@@ -44,7 +58,7 @@ def _change(
     needed: Callable[[bool], bool],
     change: Callable[[duckdb.DuckDBPyConnection, str], None],
 ) -> bool:
-    # Looked at before the store is copied, and again in the copy: another process may have been quicker.
+    # Checked before the store is copied, and again in the copy: another process may have been faster.
     if not needed(_find(store.snapshot().connection, run)[1]):
         return False
 
@@ -53,7 +67,7 @@ def _change(
         if not needed(withdrawn):
             return False
         change(connection, run)
-        statistics.derive_difficulty(connection, dataset)  # it may rest on how the runs that count did
+        statistics.derive_difficulty(connection, dataset)  # it may depend on the runs that are not withdrawn
         renew(connection, [dataset])
         return True
 
@@ -62,10 +76,10 @@ def _change(
 
 def _find(connection: duckdb.DuckDBPyConnection, run: str) -> tuple[str, bool]:
     """Dataset of a run, and whether it is withdrawn."""
-    found = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
-    if found is None:
+    row = connection.execute("select dataset, withdrawn_at is not null from runs where run = $r", {"r": run}).fetchone()
+    if row is None:
         raise NoSuchRun(run)
-    return found[0], found[1]
+    return row[0], row[1]
 
 
 def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None) -> None:

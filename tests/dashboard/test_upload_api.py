@@ -287,7 +287,7 @@ def test_only_runs_are_taken(standing, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "other"), "zip", folder)
     with open(packed, "rb") as file:
         content = file.read()
-    assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["remedy"]
+    assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["reason"]
     assert [one["dataset"] for one in get(standing.client, "/api/v1/datasets")["datasets"]] == ["lifeeval", "pyramid", "tone"]
 
 

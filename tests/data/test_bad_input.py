@@ -276,7 +276,7 @@ def test_who_answered(kept, tmp_path):
     ("options", "reason"),
     [
         ({}, "which dataset do these answer?"),
-        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; the store has: toy"),
+        ({"dataset": "nowhere"}, "there is no dataset 'nowhere'; the store has: bare, spans, toy, voted"),
         ({"form": "excel"}, "unknown format 'excel'; this version reads: bundle, chaosnli, lifeeval, responses"),
     ],
 )
@@ -506,8 +506,9 @@ def test_people_that_the_store_knows_otherwise(kept, tmp_path):
     )
     reason = "the store says something else of the same question, match, team"
     assert refusal(kept, folder).problems == [
-        Problem("toy/buzzes.csv", 2, "team", "Ash", reason), Problem("toy/exposures.csv", 2, "team", "Ash", reason),
-    ]  # fmt: skip
+        Problem("toy/buzzes.csv", 2, "team", "Ash", reason, "replace_people"),
+        Problem("toy/exposures.csv", 2, "team", "Ash", reason, "replace_people"),
+    ]
 
 
 def test_lifeeval_files(kept, tmp_path):

@@ -647,7 +647,7 @@ def test_one_file_of_lifeeval_as_released(store, tmp_path):
 
 def test_an_empty_store_is_seeded(store, folder, tmp_path):
     shutil.copytree(bundles.write(folder), tmp_path / "bundled")
-    assert seed(store, [tmp_path / "bundled"]).lines[1] == "dataset toy: 2 questions imported"
+    assert "dataset toy: 2 questions imported" in seed(store, [tmp_path / "bundled"]).lines
     other = bundles.write(tmp_path / "mine", bundles.FACTS | {"dataset": "mine"})
     bundles.put(store, other)
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("mine",)]

@@ -134,7 +134,7 @@ def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items,
          "there is no dataset 'nowhere' to answer; import its items first"),
         ({"dataset": "nli", "classes": CLASSES}, "which model predicted this?"),
         ({"dataset": "nli", "model": "m"},
-         "which class is each of the probabilities of? The file does not say, and a wrong guess would not show: give their names "
+         "which class is each of the probabilities of? The file does not say, and a wrong guess would not show; name the classes "
          "in the file's order; the dataset has entailment, neutral, contradiction"),
         *(({"dataset": "nli", "model": "m", "classes": classes},
            "the classes given must name each class of dataset 'nli' once, in the file's order: "

@@ -25,7 +25,7 @@ ABOUT = ("toy", "base", "a")
 
 @pytest.fixture
 def memory():
-    return Memory(room=100)
+    return Memory(capacity=100)
 
 
 def reading(size, read):
@@ -66,7 +66,7 @@ def test_what_is_larger_than_all_room_is_read_each_time(memory):
 def test_what_is_true_of_no_dataset_any_more_is_let_go(memory):
     memory.get(("toy", "old", "a"), ["r"], reading(1, []))
     memory.get(("relay", "base", "a"), ["r"], reading(1, []))
-    memory.only([("toy", "new"), ("relay", "base")])
+    memory.retain([("toy", "new"), ("relay", "base")])
     memory.get(("relay", "base", "a"), ["r"], fail)
     assert len(memory.get(("toy", "old", "a"), ["r"], reading(2, []))["r"]) == 2
 

@@ -246,8 +246,8 @@ def test_everybody_votes_once_on_every_message():
 
 
 def test_annotators_vote_as_the_note_says(monkeypatch):
-    """Without bents, a share p is chosen with chance (1 - s) p + s / 3, where s is 3.5 % on average."""
-    monkeypatch.setattr(annotators, "BENT_SPREAD", 1e-9)
+    """Without biases, a share p is chosen with chance (1 - s) p + s / 3, where s is 3.5 % on average."""
+    monkeypatch.setattr(annotators, "BIAS_SPREAD", 1e-9)
     meant = [0.7, 0.2, 0.1]
     found = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
     expected = [0.965 * share + 0.035 / 3 for share in meant]
@@ -255,14 +255,14 @@ def test_annotators_vote_as_the_note_says(monkeypatch):
     assert found == pytest.approx(expected, abs=0.004)
 
 
-def test_bents_are_the_annotators_own(monkeypatch):
+def test_biases_are_the_annotators_own(monkeypatch):
     """One annotator alone who is never careless: the log odds of two classes move by as much on every kind of message."""
     monkeypatch.setattr(annotators, "ANNOTATORS", 1)
     monkeypatch.setattr(annotators, "CARELESS", (0.0, 0.0))
     kinds = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [1 / 3, 1 / 3, 1 / 3]])
     votes = annotators.poll(np.repeat(kinds, 40_000, axis=0).tolist(), seed=3).reshape(3, -1, 3).mean(axis=1)
-    bents = np.log(votes / kinds)
-    odds = bents - bents[:, :1]
+    biases = np.log(votes / kinds)
+    odds = biases - biases[:, :1]
     assert abs(odds - odds[0]).max() < 0.06  # some four standard errors
     assert abs(odds).max() > 0.2
 

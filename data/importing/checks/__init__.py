@@ -20,17 +20,17 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has("questions", "clues"):
         check_questions(staging)
     if staging.has_problems("questions", "clues"):
-        staging.report.stop_if_bad()  # what hangs on the questions would be called wrong because they are
+        staging.report.raise_problems()  # what hangs on the questions would be called wrong because they are
     check_datasets(staging, options)
     if staging.has("exposures", "buzzes", "votes"):
         check_people(staging)
     if staging.has("responses"):
         check_responses(staging)
-    staging.report.stop_if_bad()
+    staging.report.raise_problems()
     add_votes(staging)
     if staging.has("responses"):
         resolve_confidences(staging)
         apply_decisions(staging, options)
         grade_responses(staging)
-        staging.report.stop_if_bad()
+        staging.report.raise_problems()
         name_runs(staging)

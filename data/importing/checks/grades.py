@@ -49,7 +49,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
         for nth, question, guess, _ in bad:
             staging.report.problems.append(Problem(DECISIONS, nth, "guess", guess, f"{reason} (question {question!r})"))
         staging.report.more += bad[0][3] - len(bad) if bad else 0
-    staging.report.stop_if_bad()
+    staging.report.raise_problems()
 
 
 def grade_responses(staging: Staging) -> None:

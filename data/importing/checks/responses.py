@@ -171,7 +171,7 @@ def resolve_confidences(staging: Staging) -> None:
          "none of the options, so that they do not give its confidence; name one of them, or state a confidence"),
     ):  # fmt: skip
         staging.report_rows("read_options", column, f"s.{column}", f"'{reason}'", f"where {condition}")
-    staging.report.stop_if_bad()
+    staging.report.raise_problems()
     uneven = f"abs(list_sum(shares) - 1) > {UNIT_SUM} or list_max(shares) > 1"
     changed = run(
         f"update read_options set shares = list_transform(shares, lambda p: p / list_sum(shares)) where {uneven}"

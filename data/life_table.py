@@ -1,7 +1,7 @@
 """Death probabilities of the U.S. period life table 2022, and LifeEval's scores from them.
 
 Source of the figures: Social Security Administration, Office of the Chief Actuary, table 4c6 of the 2025 Trustees Report
-(public domain), kept in ``facts/life_table_2022.csv``: q_x, the probability that somebody aged x dies before x + 1.
+(public domain), kept in ``facts/life_table_2022.csv``: q_x, the probability that a person aged x dies before x + 1.
 """
 
 from __future__ import annotations

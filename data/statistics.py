@@ -64,7 +64,7 @@ class Items:
         up to 1. GRACE eq. 2, app. M.
         """
         sizes = np.diff(self.first)
-        longest_first = np.argsort(-sizes, kind="stable")  # the questions that have a t-th item stand in front
+        longest_first = np.argsort(-sizes, kind="stable")  # the questions that have a t-th item come first
         first, sizes = self.first[:-1][longest_first], sizes[longest_first]
         silent, right = np.ones(len(sizes)), np.zeros(len(sizes))
         result = np.empty_like(self.confidence)

@@ -18,7 +18,7 @@ from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LI
 
 Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1
-LONGEST_NAME = 500  # characters of what a run is told apart by: what an address can hold
+LONGEST_NAME = 500  # characters of model and elicitation: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
 
 
@@ -106,8 +106,8 @@ def stage(
 ) -> list[str]:
     """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
 
-    What is behind the view is a Parquet file itself, which is scanned faster than any copy of it is written, or a table with
-    the cells of a text file. Bad cells are added to the report.
+    The view reads a Parquet file itself, since scanning it is faster than writing a copy, or a table with the cells of a text
+    file. Bad cells are added to the report.
 
     Returns:
         Names of the contract columns that the file has.
@@ -136,7 +136,7 @@ def stage(
 def _read_raw(
     connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], raw: str, report: Report
 ) -> dict[str, str]:
-    """Make the wanted columns, as they are, and ``ordinal`` the view ``raw``; their names and DuckDB types."""
+    """Make the view ``raw`` of the wanted columns as they are and ``ordinal``. Returns their names and DuckDB types."""
     try:
         if file.format == "parquet":
             have = [name for name in wanted if name in file.columns]
@@ -163,18 +163,18 @@ def _read_raw(
     return {name: types[name] for name in have}
 
 
-# Quotes are read strictly, for DuckDB mends them otherwise, losing text. It stops at the first row that does not fit: that it
-# notes such rows and goes on can be had, but takes gigabytes where there are millions.
+# Quotes are read strictly; otherwise DuckDB repairs them and loses text. It stops at the first bad row: its option to record
+# bad rows and go on takes gigabytes where there are millions.
 READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false, strict_mode = true,
     max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
 
 
 def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str) -> list[str]:
     delimiter, header = file.dialect
-    doubled = sorted({name for name in header if name in wanted and header.count(name) > 1})
-    if doubled:
-        raise refuse(file.name, "this column stands twice in the header", line=1, column=doubled[0])
-    # DuckDB wants distinct names; ours are kept, the others are only placeholders.
+    repeated = sorted({name for name in header if name in wanted and header.count(name) > 1})
+    if repeated:
+        raise refuse(file.name, "this column is in the header twice", line=1, column=repeated[0])
+    # DuckDB needs distinct names. Those of the contract are kept, the others are placeholders.
     names = {name if name in wanted else f"{index}:{name}": "VARCHAR" for index, name in enumerate(header)}
     have = [name for name in wanted if name in header]
     _read_text(
@@ -192,7 +192,7 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
 def _read_json_lines(
     connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str, report: Report
 ) -> list[str]:
-    # A CSV of one column whose delimiter and quote never occur: the fastest way in DuckDB to number the lines of a file.
+    # Read as a CSV of one column whose delimiter and quote never occur: DuckDB's fastest way to number the lines of a file.
     # Blank lines are rows of such a CSV, so that ordinals are physical lines.
     _read_text(
         connection,
@@ -213,8 +213,8 @@ def _read_json_lines(
     keys = (
         "select distinct key from (select unnest(json_keys(line)) as key from lines where good) where list_contains($wanted, key)"
     )
-    found = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
-    have = [name for name in wanted if name in found]
+    present = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
+    have = [name for name in wanted if name in present]
     values = "".join(f", json_extract_string(line, '$.\"{name}\"') as {_quoted(name)}" for name in have)
     connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
     connection.execute("drop table lines")
@@ -243,10 +243,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(name: str) -> str:
-    """SQL for a cell without the spaces around it, null where nothing is left."""
+def trimmed_text(name: str) -> str:
+    """SQL for the text of a column without the spaces around it, null where nothing is left."""
     text = f"{_quoted(name)}::varchar"
-    # Nearly every cell has none, which takes a third of the time to find out that looking for all spaces of Unicode takes.
+    # Nearly every cell has none. Checking that takes a third of the time of trimming all spaces of Unicode.
     plain = f"ascii({text}) > 32 and not suffix({text}, ' ') and strlen({text}) = length({text})"
     return f"case when {plain} then {text} else nullif(trim({text}), '') end"
 
@@ -257,18 +257,18 @@ def _number(text: str) -> str:
 
 
 INTEGRAL = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")}
-PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # whose numbers need not be read from their text
+PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # types whose numbers need not be parsed
 
 
 def _given(column: Column, raw_type: str) -> str:
-    """SQL that is null where a raw cell holds nothing: its text, unless the cell itself says as much in less time."""
+    """SQL that is null where a raw cell is empty: its text, or the cell itself where that is enough and faster."""
     lists = column.type in ("numbers", "options") and raw_type.endswith("]")
-    return _quoted(column.name) if raw_type in PLAIN or lists else _text(column.name)
+    return _quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
 
 
 def _typed(column: Column, raw_type: str) -> str:
     """SQL that reads a raw cell as the column's type, null where that cannot be."""
-    name, text = _quoted(column.name), _text(column.name)
+    name, text = _quoted(column.name), trimmed_text(column.name)
     match column.type:
         case "text":
             return f"nullif({name}::varchar, '')"
@@ -286,7 +286,7 @@ def _typed(column: Column, raw_type: str) -> str:
             words = "when 'true' then 1 when 'false' then 0 when 'yes' then 1 when 'no' then 0"
             return f"case lower({text}) {words} else {_number(text)} end"
         case "numbers":
-            # A list that cannot be read is an empty one, which is a fault of its own, so that it does not count as absent.
+            # A list that cannot be read becomes an empty one, which is a fault. As null, it would count as absent.
             numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
             return f"case when {_given(column, raw_type)} is not null then coalesce({numbers}, []) end"
         case "options":
@@ -330,14 +330,14 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
 def _report_cells(
     connection: duckdb.DuckDBPyConnection, file: TableFile, raw: str, columns: dict[Column, str], report: Report
 ) -> None:
-    """Report each cell of ``raw`` that breaks its column's contract: one scan that looks for any, one more where there are."""
+    """Report each cell of ``raw`` that breaks its column's contract. A second scan lists them if the first one finds any."""
     cells: list[str] = []
     texts: list[str] = []
     conditions: list[str] = []
     faults: list[str] = []
     for index, (column, raw_type) in enumerate(columns.items()):
         cells += [f"{_typed(column, raw_type)} as cell_{index}", f"{_given(column, raw_type)} as given_{index}"]
-        texts += [f"{_text(column.name)} as text_{index}"]
+        texts += [f"{trimmed_text(column.name)} as text_{index}"]
         for condition, reason, hint in _faults(column, f"cell_{index}", f"given_{index}"):
             conditions.append(f"({condition})")
             faults.append(
@@ -347,13 +347,13 @@ def _report_cells(
     if not columns:
         return
     faulty = " or ".join(conditions) or "false"
-    # The hash makes DuckDB read every cell: a damaged file is found out here, not later in a query that looks at this column.
-    # Text files have been read already.
-    whole = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
-    some = connection.execute(
-        f"select coalesce(bool_or({faulty}), false), {whole} from (select {', '.join(cells)}, * from {raw})"
+    # The hash makes DuckDB read every cell, so that a damaged file fails here and not in a later query. Text files have been
+    # read already.
+    checksum = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
+    result = connection.execute(
+        f"select coalesce(bool_or({faulty}), false), {checksum} from (select {', '.join(cells)}, * from {raw})"
     )
-    if not some.fetchall()[0][0]:
+    if not result.fetchall()[0][0]:
         return
     bad = connection.execute(
         f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),

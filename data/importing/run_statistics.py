@@ -168,7 +168,7 @@ def _numbered_curves(connection: duckdb.DuckDBPyConnection, dataset: str, new: N
 
 
 class _Part(NamedTuple):
-    """What is read at once: some runs, or some questions of one run.
+    """What one query reads: some runs, or some questions of one run.
 
     Attributes:
         runs: with the number of their responses, in order.

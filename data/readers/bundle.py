@@ -57,7 +57,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Column, ...], staging: Staging) -> None:
     paths = [folder / f"{table}{ending}" for ending in ENDINGS if (folder / f"{table}{ending}").is_file()]
     if len(paths) > 1:
-        raise refuse(bundle, f"{table} stands there twice: {', '.join(path.name for path in paths)}")
+        raise refuse(bundle, f"there are two tables of {table}: {', '.join(path.name for path in paths)}")
     if paths:
         file = staging.open(paths[0], f"{bundle}/{paths[0].name}")
         staging.load(file, columns)

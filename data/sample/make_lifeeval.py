@@ -81,7 +81,7 @@ def optimal(question: Question) -> Answer:
 
 
 def optimal_rounded(question: Question) -> Answer:
-    """The optimal answer, its confidence told to the nearest 5 %."""
+    """The optimal answer, its confidence rounded to the nearest 5 %."""
     guess, confidence = optimal(question)
     return Answer(guess, round(confidence * 20) / 20)
 

@@ -13,9 +13,9 @@ TOKENS = "tokens.json"
 
 
 def back_up(store: GenerationStore, target: Path) -> VersionOnDisk:
-    """Copy the version in force and the tokens to a new folder, while others may read and write the store.
+    """Copy the current version and the tokens to a new folder, while others may read and write the store.
 
-    A version in force is never changed, so the copy is consistent without a lock. It is read again and compared with its
+    A version is never changed, so the copy is consistent without a lock. It is read again and compared with its
     checksums before the folder gets its name.
 
     Args:
@@ -49,7 +49,7 @@ def back_up(store: GenerationStore, target: Path) -> VersionOnDisk:
 
 
 def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
-    """Put the content of a backup in force, in the place of whatever the store holds; readers see it at once.
+    """Make the content of a backup the current version, in the place of whatever the store holds.
 
     Tokens are restored only where the store has none, so that a token revoked since stays revoked.
 
@@ -75,7 +75,7 @@ def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
 
 
 def whole_version(store: GenerationStore) -> VersionOnDisk:
-    """The version in force, every block of it read and compared with its checksum.
+    """The current version, after comparing every block with its checksum.
 
     Raises:
         StoreError: there is none, or it is damaged.
@@ -100,4 +100,4 @@ def _copy_in_force(store: GenerationStore, target: GenerationStore) -> None:
         except StoreError:
             if store.generation() == generation:
                 raise
-            # Writers have moved on so far that the version we began with is gone.
+            # Other processes wrote so often that this version was removed.

@@ -86,7 +86,7 @@ def export(store: GenerationStore, table: Table, form: Form) -> BinaryIO:
 
 
 def _attach(store: GenerationStore, connection: duckdb.DuckDBPyConnection) -> str:
-    """Attach the version in force; it stays readable when writers move on. Returns its name."""
+    """Attach the current version, which stays readable when others write. Returns its name."""
     while True:
         version, generation = store.version(), store.generation()
         if generation is None:

@@ -242,7 +242,7 @@ class GenerationStore:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
 
     def adopt(self, path: Path) -> None:
-        """Put a copy of another store's generation in force; no file is deleted.
+        """Make a copy of another store's generation the current one. No file is deleted.
 
         Args:
             path: of a whole generation.
@@ -253,14 +253,14 @@ class GenerationStore:
                 known = self.generations()
                 number = _number(known[-1]) + 1 if known else 1
                 if not known and not (self.folder / "CURRENT").exists():
-                    self._point(NO_GENERATION)  # should this process be killed, the file below is no sign of a lost pointer
-                fresh = self.folder / f"gen-{number:06d}.duckdb"
+                    self._point(NO_GENERATION)  # if this process is killed, the file below must not look like a lost pointer
+                new = self.folder / f"gen-{number:06d}.duckdb"
                 try:
-                    shutil.copyfile(path, fresh)
-                    _sync(fresh)
-                    self._point(fresh.name)
+                    shutil.copyfile(path, new)
+                    _sync(new)
+                    self._point(new.name)
                 except BaseException:
-                    _remove(fresh)
+                    _remove(new)
                     raise
         except OSError as error:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from data.importing import report
-from data.importing.contract import _text
+from data.importing.contract import trimmed_text
 from data.importing.report import Problem, Refused
 from data.importing.table_files import OPEN_QUOTE, zstd
 from data.store import open_store
@@ -82,7 +82,7 @@ RESPONSES = {
     "no confidence of any kind": (csv("question_id,clue,guess\nq1,0,Rome\n"), [
         (1, "confidence", None, "one of confidence, token_logprobs and options is required; the file has: question_id, clue, guess"),
     ]),
-    "a column that stands twice": (csv("question_id,clue,clue,confidence\nq1,0,0,1\n"), [(1, "clue", None, "this column stands twice in the header")]),
+    "a column that stands twice": (csv("question_id,clue,clue,confidence\nq1,0,0,1\n"), [(1, "clue", None, "this column is in the header twice")]),
     # cells
     "a confidence in percent": (csv(HEADER + "q1,0,Rome,0.5\nq1,1,Rome,80\n"), [(3, "confidence", "80", TOO_HIGH)]),
     "a negative confidence": (csv(HEADER + "q1,0,Rome,-0.1\n"), [(2, "confidence", "-0.1", "must lie in [0, 1]")]),
@@ -402,12 +402,12 @@ LAST_WORD = "the question has 16 words, numbered from 0; its end is 16"
 BUNDLES = {
     "no questions file": ({"questions": None}, [("questions.csv", None, None, None, "the bundle has no such file")]),
     "no questions": ({"questions": "question_id\n", "clues": None}, [("dataset.json", None, None, None, "the dataset has no questions")]),
-    "a question twice": ({"questions": bundles.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question stands in the file already")]),
+    "a question twice": ({"questions": bundles.QUESTIONS + "q1,Rome,\n"}, [("questions.csv", 4, "question_id", "q1", "this question is in the file already")]),
     "a difficulty": ({"questions": "question_id,difficulty\nq1,1.5\nq2,-1\n"}, [
         ("questions.csv", 2, "difficulty", "1.5", "must lie in [0, 1]"), ("questions.csv", 3, "difficulty", "-1", "must lie in [0, 1]"),
     ]),
-    "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "questions stands there twice: questions.csv, questions.jsonl")]),
-    "a clue twice": ({"clues": bundles.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question stands in the file already")]),
+    "two files of a table": ({"questions__jsonl": '{"question_id": "q1"}'}, [("", None, None, None, "there are two tables of questions: questions.csv, questions.jsonl")]),
+    "a clue twice": ({"clues": bundles.CLUES + "q1,0,again,20\n"}, [("clues.csv", 7, "clue", "0", "this clue of the question is in the file already")]),
     "a clue left out": ({"clues": bundles.CLUES.replace("q1,1,", "q1,4,")}, [
         ("clues.csv", 4, "clue", "2", "clues are numbered from 0 without a gap; this question has none with number 1"),
     ]),
@@ -445,7 +445,7 @@ BUNDLES = {
     "negative votes": ({"votes": VOTES + "q1,yes,-1\nq1,no,0.5\n"}, [
         ("votes.csv", 2, "votes", "-1", "must be at least 0"), ("votes.csv", 3, "votes", "0.5", "must be a whole number"),
     ]),
-    "votes twice": ({"votes": VOTES + "q1,yes,1\nq1,yes,1\n"}, [("votes.csv", 3, "class", "yes", "votes for this class of the question stand in the file already")]),
+    "votes twice": ({"votes": VOTES + "q1,yes,1\nq1,yes,1\n"}, [("votes.csv", 3, "class", "yes", "votes for this class of the question are in the file already")]),
     "LifeEval about nobody": ({"facts": NEW | {"kind": "lifeeval"}, "clues": None, "questions": "question_id,sex,minimum_age,radius\na,,130,5\nb,other,30,0\n"}, [
         ("questions.csv", 2, "sex", None, "a LifeEval question needs this"), ("questions.csv", 2, "minimum_age", "130", "must lie in [0, 119]"),
         ("questions.csv", 3, "sex", "other", "must be one of: male, female"), ("questions.csv", 3, "radius", "0", "must lie in [1, 120]"),
@@ -575,5 +575,5 @@ def test_cells_are_trimmed_of_every_space_of_unicode():
     with duckdb.connect() as connection:
         connection.execute("create table t (nth integer, cell varchar)")
         connection.executemany("insert into t values (?, ?)", list(enumerate([*cells, None])))
-        found = [row[0] for row in connection.execute(f"select {_text('cell')} from t order by nth").fetchall()]
+        found = [row[0] for row in connection.execute(f"select {trimmed_text('cell')} from t order by nth").fetchall()]
     assert found == [*(cell.strip("".join(spaces)) or None for cell in cells), None]

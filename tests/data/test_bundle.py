@@ -198,7 +198,7 @@ def test_people(store, folder):
 
 
 @pytest.mark.parametrize(("word", "clue"), [(0, 0), (4, 0), (5, 1), (9, 1), (10, 2), (15, 2), (16, 2)])
-def test_a_buzz_belongs_to_the_first_clue_that_ends_after_its_word(store, folder, word, clue):
+def test_a_buzz_is_in_the_first_clue_that_ends_after_it(store, folder, word, clue):
     bundles.put(store, bundles.write(folder, buzzes=f"question_id,match_id,team,word,correct\nq1,m,Ash,{word},yes\n"))
     assert rows(store, "select clue, correct from buzzes") == [(clue, True)]
 

@@ -79,7 +79,7 @@ def test_items(store, items):
     assert found == {(uid, name): n for uid, counts in COUNTS.items() for name, n in zip(names, counts, strict=True)}
 
 
-def test_without_a_majority_label_the_earlier_of_two_classes_that_tie_is_the_answer(store, tmp_path):
+def test_the_earlier_of_two_tied_classes_is_the_answer(store, tmp_path):
     bundles.put(store, write(tmp_path / "items.jsonl", [item(uid, majority_label=...) for uid in COUNTS]))
     assert rows(store, "select dataset, question_id, answer from questions order by position") == [
         ("chaosnli", "a#1", "entailment"), ("chaosnli", "b#2", "neutral"), ("chaosnli", "c#3", "entailment"),
@@ -115,7 +115,7 @@ def test_items_and_predictions_together(store, items, tmp_path):
     assert store.version() == version
 
 
-def test_a_class_order_that_the_files_labels_contradict_is_doubted(store, items, tmp_path):
+def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     # Labels 0, 1, 0 are entailment, contradiction, entailment in the right order.
     path = write(tmp_path / "one.jsonl", [prediction(uid, true=true) for uid, true in zip(COUNTS, (0, 1, 0), strict=True)])
@@ -202,7 +202,7 @@ def test_bad_items(store, tmp_path, changes, column, reason):
 
 def test_the_same_item_twice(store, tmp_path):
     path = write(tmp_path / "items.jsonl", [item("a#1"), item("a#1")])
-    assert told(store, path) == [(2, "question_id", "this question stands in the file already")]
+    assert told(store, path) == [(2, "question_id", "this question is in the file already")]
 
 
 def test_alpha_nli_is_refused(store, tmp_path):

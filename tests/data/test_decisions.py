@@ -52,7 +52,7 @@ def test_without_a_clue_it_is_about_every_clue_of_that_guess(store, run):
     assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [one["clue"] for one in decisions] == [1, 2]
 
 
-def test_it_makes_the_run_that_a_file_with_that_correctness_makes(store, run, tmp_path):
+def test_a_decision_counts_as_if_the_file_stated_it(store, run, tmp_path):
     """Runs are named by content: another decision is another run, the same one the same, stated or decided."""
     plain, decided = put(store, run), put(store, run, ROME)
     assert plain != decided == put(store, run, ROME)
@@ -78,7 +78,7 @@ def test_a_decision_that_fits_nothing_is_refused(store, run, decisions, reason):
     assert store.version() == version
 
 
-def test_what_the_file_states_or_the_life_table_says_is_not_decided(store, run, tmp_path):
+def test_stated_and_life_table_grades_are_not_decided(store, run, tmp_path):
     run.write_text("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.2,0\n")
     with pytest.raises(Refused, match="the file states whether this is correct"):
         put(store, run, ROME)

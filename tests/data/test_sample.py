@@ -325,7 +325,7 @@ def distance(run: str) -> float:
     return float(abs(SHARES[run] - PEOPLE).sum(axis=1).mean() / 2)
 
 
-def test_scaling_mends_ece_and_makes_it_less_certain_than_people():
+def test_scaling_improves_ece_and_lowers_certainty():
     sharp, scaled = "naive-bayes-softmax", "naive-bayes-temperature-scaled"
     assert ece(SHARES[sharp]) > 0.2 and ece(SHARES[scaled]) < 0.1
     assert entropy_gap(sharp) < -0.2 and entropy_gap(scaled) > 0.1
@@ -333,7 +333,7 @@ def test_scaling_mends_ece_and_makes_it_less_certain_than_people():
     assert [a["guess"] for a in RUNS[sharp]] == [a["guess"] for a in RUNS[scaled]]
 
 
-def test_who_learned_from_votes_is_nearest_to_people_and_not_best_by_ece():
+def test_learning_from_votes_is_nearest_to_people():
     nearest = "logistic-regression-on-votes-softmax"
     assert min(RUNS, key=distance) == nearest
     assert sorted(RUNS, key=lambda run: ece(SHARES[run]))[-2:] == [nearest, "naive-bayes-softmax"]

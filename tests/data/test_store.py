@@ -76,7 +76,7 @@ def test_versions_do_not_repeat_when_an_old_store_is_put_back(store):
     assert notes(store) == ["a", "c"]
 
 
-def test_generations_beyond_the_pointer_go_and_the_one_in_force_stays(store):
+def test_generations_beyond_the_pointer_are_removed(store):
     for index in range(3):
         store.write(note(f"n{index}"))
     first = generations(store)[0]
@@ -147,7 +147,7 @@ def test_what_killed_writers_left_is_cleaned(store):
     assert notes(store) == ["a", "b"]
 
 
-def test_a_log_without_its_file_is_not_played_into_the_next_generation(store):
+def test_a_leftover_log_is_not_replayed(store):
     store.write(note("a"))
     (store.folder / "gen-000002.duckdb.wal").write_bytes(b"half written")
     store.write(note("b"))
@@ -256,7 +256,7 @@ def test_a_store_of_another_version_says_so(store):
     assert generations(store) == ["gen-000001.duckdb"]
 
 
-def test_a_generation_is_on_the_disk_before_it_is_in_force_and_the_pointer_before_it_is_told(store, monkeypatch):
+def test_files_are_synced_before_the_pointer_moves(store, monkeypatch):
     store.write(note("a"))
     synced = []
     monkeypatch.setattr(

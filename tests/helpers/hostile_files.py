@@ -282,7 +282,7 @@ add("shape", {
     "bars": ("run.csv", GOOD.replace(b",", b"|"), UNKNOWN),
     "what Excel writes before the header": ("run.csv", b"sep=,\n" + GOOD, UNKNOWN),
     "a remark before the header": ("run.csv", b"# made by hand\n" + GOOD, UNKNOWN),
-    "a column twice": ("run.csv", b"question_id,clue,clue,confidence\nq1,0,0,0.5\n", "stands twice"),
+    "a column twice": ("run.csv", b"question_id,clue,clue,confidence\nq1,0,0,0.5\n", "in the header twice"),
     "another column twice": ("run.csv", b"question_id,clue,guess,confidence,x,x\nq1,0,Rome,0.25,1,2\n", ONE),
     "columns without names": ("run.csv", b"question_id,clue,guess,confidence,,\nq1,0,Rome,0.25,1,2\n", ONE),
     "no names": ("run.csv", b",,,\nq1,0,Rome,0.25\n", UNKNOWN),

@@ -20,7 +20,7 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
     if staging.has("questions", "clues"):
         check_questions(staging)
     if staging.has_problems("questions", "clues"):
-        staging.report.raise_problems()  # what hangs on the questions would be called wrong because they are
+        staging.report.raise_problems()  # else what depends on the questions would be reported, too
     check_datasets(staging, options)
     if staging.has("exposures", "buzzes", "votes"):
         check_people(staging)

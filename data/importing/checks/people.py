@@ -23,7 +23,7 @@ def check_people(staging: Staging) -> None:
     staging.report_repeats("exposures", "team", room, "this team heard this question in this match already")
     staging.report_repeats("buzzes", "team", room, "a second buzz of this team on this question in this match")
     staging.report_repeats(
-        "votes", "class", ("dataset", "question_id", "class"), "votes for this class of the question stand in the file already"
+        "votes", "class", ("dataset", "question_id", "class"), "votes for this class of the question are in the file already"
     )
     staging.report_rows("buzzes_read", "correct", "s.correct", "'must be true or false'", "where correct > 0 and correct < 1")
     length = """join (select dataset, question_id, max(word_end) as words from clues group by all) c

@@ -17,9 +17,9 @@ from data.life_table import best_guess
 def check_questions(staging: Staging) -> None:
     """Check that each question and clue is there once and clues have no gap; count words and characters."""
     run = staging.connection.execute
-    staging.report_repeats("questions", "question_id", ("dataset", "question_id"), "this question stands in the file already")
+    staging.report_repeats("questions", "question_id", ("dataset", "question_id"), "this question is in the file already")
     staging.report_repeats(
-        "clues", "clue", ("dataset", "question_id", "clue"), "this clue of the question stands in the file already"
+        "clues", "clue", ("dataset", "question_id", "clue"), "this clue of the question is in the file already"
     )
     no_address = "where question_id in ('.', '..')"
     staging.report_rows("questions_read", "question_id", "s.question_id", "'this id cannot stand in an address'", no_address)

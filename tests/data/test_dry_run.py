@@ -42,7 +42,7 @@ def files(folder):
 
 
 @pytest.mark.parametrize("people", [{}, PEOPLE], ids=["alone", "with people"])
-def test_it_shows_what_the_import_brings_and_leaves_the_store_alone(store, tmp_path, run, people):
+def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, people):
     """Difficulty among it, which hangs on the runs where there are no people."""
     bundles.put(store, bundles.write(tmp_path / "toy", responses=bundles.RESPONSES, **people), model="old")
     bundles.put(

@@ -117,7 +117,7 @@ def test_any_cell_counts(tmp_path, change):
     assert hashes(tmp_path / "one", [*rows, cell]) != hashes(tmp_path / "other", [*rows, cell | change])
 
 
-def test_a_parquet_file_with_a_column_named_like_the_number_of_its_rows(tmp_path):
+def test_a_parquet_column_named_file_row_number(tmp_path):
     """DuckDB would number the rows in a column of this name."""
     rows = drawn()
     assert hashes(tmp_path / "one", [row | {"file_row_number": 7} for row in rows]) == hashes(tmp_path / "other", rows)

@@ -99,7 +99,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
 
     def write():
         try:
-            for number in range(12):
+            for number in range(6):
                 add_run(open_store(copied), tmp_path, f"writer-{number}")
         except Exception as error:
             failures.append(error)
@@ -126,7 +126,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
     writer.join()
     assert not failures
     assert counts == sorted(counts)
-    assert inspect_version(store, store.generation()).runs == 31
+    assert inspect_version(store, store.generation()).runs == 25
 
 
 @pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])

@@ -52,7 +52,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     parts = []
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
-        parts.append(BreakdownPart(_name(by, value), len(group), run_rows(evidence.keep(rows), metrics, intervals)))
+        parts.append(BreakdownPart(_name(by, value), len(group), run_rows(evidence.select_rows(rows), metrics, intervals)))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 
 

@@ -106,10 +106,10 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
                 low=number(slope_ends[0, index]),
                 high=number(slope_ends[1, index]),
                 missing=None if np.isfinite(values[index]) else HARD_EASY.undefined,
-                line=_line(evidence, known, heights[index], ends[:, index]),
-                points=_points(evidence, known, gaps),
+                line=_line(evidence, rows, heights[index], ends[:, index]),
+                points=_points(evidence, rows, gaps),
             )
-            for index, (run, known) in enumerate(zip(evidence.runs, _known(evidence), strict=True))
+            for index, (run, rows) in enumerate(zip(evidence.runs, _known(evidence), strict=True))
         ],
     )
 
@@ -126,10 +126,10 @@ def _known(evidence: Evidence) -> Iterator[NDArray[np.int64]]:
         yield rows[rows >= 0]
 
 
-def _line(evidence: Evidence, known: NDArray[np.int64], heights: Floats, ends: Floats) -> list[LinePoint]:
+def _line(evidence: Evidence, rows: NDArray[np.int64], heights: Floats, ends: Floats) -> list[LinePoint]:
     if not np.isfinite(heights).all():
         return []
-    hard = evidence.sums["difficulty"][known]
+    hard = evidence.sums["difficulty"][rows]
     step = GRID[1]
     inside = (hard[0] - step < GRID) & (hard[-1] + step > GRID)
     return [
@@ -138,8 +138,8 @@ def _line(evidence: Evidence, known: NDArray[np.int64], heights: Floats, ends: F
     ]
 
 
-def _points(evidence: Evidence, known: NDArray[np.int64], gaps: Floats) -> list[QuestionPoint]:
+def _points(evidence: Evidence, rows: NDArray[np.int64], gaps: Floats) -> list[QuestionPoint]:
     most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // len(evidence.runs)))
-    rows = known[:: max(1, -(-len(known) // most))]
-    columns = evidence.questions[rows].tolist(), evidence.sums["difficulty"][rows].tolist(), gaps[rows].tolist()
+    shown = rows[:: max(1, -(-len(rows) // most))]
+    columns = evidence.questions[shown].tolist(), evidence.sums["difficulty"][shown].tolist(), gaps[shown].tolist()
     return [QuestionPoint(*row) for row in zip(*columns, strict=True)]

@@ -46,9 +46,9 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
         order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {MOST_EXAMINED}""",
         {"runs": list(runs)},
     )
-    found = []
+    grades = []
     for question_id, answer, guess, correct, clues, _ in rows:
         reason = doubt(answer, guess)
         if reason:
-            found.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
-    return GradeReview(len(found), rows[0][5] if rows else 0, len(rows), found[:MOST_LISTED])
+            grades.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
+    return GradeReview(len(grades), rows[0][5] if rows else 0, len(rows), grades[:MOST_LISTED])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store import Snapshot
-from queries.engine.select import chosen, kept_responses
+from data.store.generations import Snapshot
+from queries.engine.select import selected_responses, selection_clauses
 from queries.parameters import Range
 from queries.selection import Selection
 
@@ -42,10 +42,10 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
         confidence: the range, None for all.
         limit: how many to give, at most 1000.
     """
-    with_clauses, parameters = chosen(selection)
-    responses = kept_responses(selection, parameters)
+    with_clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(selection, parameters)
     low, high = confidence or (0.0, 1.0)
-    found = snapshot.frame(
+    rows = snapshot.frame(
         f"""{with_clauses}
         select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
             abs(p.confidence - p.correct) as off, count(*) over () as total
@@ -55,5 +55,5 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
         order by off desc, q.position, p.clue, r.position limit $i_limit""",
         parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS)},
     )
-    total = int(found["total"][0]) if len(found) else 0
-    return Items(total, [Item(**row) for row in found.drop("total").to_dicts()])
+    total = int(rows["total"][0]) if len(rows) else 0
+    return Items(total, [Item(**row) for row in rows.drop("total").to_dicts()])

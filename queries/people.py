@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine import distributions
-from queries.engine.distributions import Distributions, Items
+from queries.engine.distributions import DistributionItems, Distributions
 from queries.engine.evidence import gather
-from queries.engine.select import chosen, kept_responses
+from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection, number, selection_keys
@@ -79,27 +79,27 @@ class People(msgspec.Struct):
 def people(snapshot: Snapshot, selection: Selection) -> People:
     """Histograms of DistCE, EntCE and ranks of each run of a selection, and its classes' reliability."""
     runs = gather(snapshot, selection, ()).runs
-    clauses, parameters = chosen(selection)
-    source = distributions.Source(clauses, kept_responses(selection, parameters), parameters)
-    found = distributions.read(snapshot, selection.dataset, source)
+    clauses, parameters = selection_clauses(selection)
+    source = distributions.Source(clauses, selected_responses(selection, parameters), parameters)
+    data = distributions.read_distributions(snapshot, selection.dataset, source)
     polled = snapshot.rows("select count(*) from votes where dataset = $d and votes > 0", {"d": selection.dataset})[0][0]
-    sizes = [group.shares.shape[1] for group in found.groups] or [len(found.classes)]
+    sizes = [group.shares.shape[1] for group in data.groups] or [len(data.classes)]
     widest = math.log(max(*sizes, 2))
     edges = [widest * k / (ENTROPY_BINS // 2) for k in range(-(ENTROPY_BINS // 2), ENTROPY_BINS // 2 + 1)]
-    of_item = found.places["run"].rle_id().to_numpy()  # items stand run by run
-    number_of = {run: index for index, run in enumerate(found.places["run"].unique(maintain_order=True))}
-    questions = found.places["question_id"].to_numpy()
+    of_item = data.places["run"].rle_id().to_numpy()  # items stand run by run
+    number_of = {run: index for index, run in enumerate(data.places["run"].unique(maintain_order=True))}
+    questions = data.places["question_id"].to_numpy()
     no_votes = None if polled else "the dataset has no human votes"
     rows = []
     for run in runs:
-        mine = [group.only(np.equal(of_item[group.item], number_of.get(run.run, -1))) for group in found.groups]
-        voted = [group.voted() for group in mine]
+        groups = [group.subset(np.equal(of_item[group.item], number_of.get(run.run, -1))) for group in data.groups]
+        voted = [group.voted() for group in groups]
         items = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
         missing = no_votes
         if not len(items) and polled:
-            given = any(len(group.item) for group in mine)
+            given = any(len(group.item) for group in groups)
             missing = "nobody voted on these questions" if given else "the run gives no whole distribution here"
-        asked = [group.only(group.drawn.sum(axis=-1) > 0) for group in voted]
+        with_reference = [group.subset(group.drawn.sum(axis=-1) > 0) for group in voted]
         rows.append(
             RunHistograms(
                 run=run.run,
@@ -107,15 +107,17 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
                 elicitation=run.elicitation,
                 questions=len(set(questions[items])),
                 histograms=None if missing else _histograms(voted, max(sizes), edges, reference=False),
-                reference=_histograms(asked, max(sizes), edges, reference=True) if any(len(g.item) for g in asked) else None,
-                classes=[] if missing else _class_bins(found, voted, selection.conventions),
+                reference=_histograms(with_reference, max(sizes), edges, reference=True)
+                if any(len(g.item) for g in with_reference)
+                else None,
+                classes=[] if missing else _class_bins(data, voted, selection.conventions),
                 missing=missing,
             )
         )
     return People(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        classes=list(found.classes) if found.named or len(found.classes) <= distributions.MOST_CLASSES else [],
+        classes=list(data.classes) if data.named or len(data.classes) <= distributions.MOST_CLASSES else [],
         reference_votes=kernels.REFERENCE_VOTES,
         distance_edges=[k / kernels.ERROR_BINS for k in range(kernels.ERROR_BINS + 1)],
         entropy_edges=edges,
@@ -124,7 +126,7 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     )
 
 
-def _histograms(groups: list[Items], most: int, edges: list[float], *, reference: bool) -> Histograms:
+def _histograms(groups: list[DistributionItems], most: int, edges: list[float], *, reference: bool) -> Histograms:
     """Histograms of the runs' distributions or, for ``reference``, of those that the drawn votes give."""
     distance = np.zeros(kernels.ERROR_BINS, dtype=np.int64)
     entropy = np.zeros(ENTROPY_BINS, dtype=np.int64)
@@ -142,12 +144,12 @@ def _histograms(groups: list[Items], most: int, edges: list[float], *, reference
     return Histograms(int(distance.sum()), distance.tolist(), entropy.tolist(), ranking.tolist())
 
 
-def _class_bins(found: Distributions, voted: list[Items], conventions: Conventions) -> list[ClassBins]:
+def _class_bins(data: Distributions, voted: list[DistributionItems], conventions: Conventions) -> list[ClassBins]:
     """The reliability of each class over one run's items."""
-    _, shares, gold = distributions.by_class(replace(found, groups=tuple(voted)))
+    _, shares, gold = distributions.by_class(replace(data, groups=tuple(voted)))
     if not shares.size:
         return []
-    return [ClassBins(name, _bins(shares[:, k], gold == k, conventions)) for k, name in enumerate(found.classes)]
+    return [ClassBins(name, _bins(shares[:, k], gold == k, conventions)) for k, name in enumerate(data.classes)]
 
 
 def _bins(shares: Floats, is_gold: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:

@@ -19,7 +19,7 @@ def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
     clues have no texts of their own, the question's text comes with its last clue.
     """
     condition, parameters = selection.question_filter()
-    kept, values = selection.clue_filter("shown")
+    within, values = selection.clue_filter("shown")
     parameters |= values
     last = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})[0][0]
     for first in range(0, last + 1, AT_ONCE):
@@ -30,6 +30,6 @@ def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
                         case when c.clue = q.clues - 1 then q.text end) as text
                 from questions q join clues c using (dataset, question_id)
                 where q.position >= $first and q.position < $first + {AT_ONCE} and {condition})
-            select question_id, clue, text from shown where {kept} order by position, clue""",
+            select question_id, clue, text from shown where {within} order by position, clue""",
             parameters | {"first": first},
         )

@@ -82,8 +82,8 @@ def published_rows(key: str) -> tuple[PublishedTable, list[PublishedRow]]:
     """A table as rows of models, in its order. Raises ``KeyError`` for an unknown one."""
     known = published()
     tables = {table.key: table for table in known.tables}
-    found: dict[tuple[str, str | None, str | None], dict[str, float]] = {}
+    rows: dict[tuple[str, str | None, str | None], dict[str, float]] = {}
     for value in known.values:
         if value.key == key:
-            found.setdefault((value.model, value.elicitation, value.slice), {})[value.metric] = value.value
-    return tables[key], [PublishedRow(*who, values) for who, values in found.items()]
+            rows.setdefault((value.model, value.elicitation, value.slice), {})[value.metric] = value.value
+    return tables[key], [PublishedRow(*who, values) for who, values in rows.items()]

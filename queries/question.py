@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.buzzing import Rules
 from queries.buzzing.runs import NO_LOGPROBS, read_buzzing
 from queries.engine.evidence import gather
-from queries.engine.select import chosen, kept_responses
+from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.buzzing import buzzpoints_at
 from queries.metrics.kernels.questions import buzz_mass
@@ -149,19 +149,21 @@ def question(
         BadRequest: there is no such question.
     """
     identity = {"dataset": selection.dataset, "question": question_id}
-    one = "dataset = $dataset and question_id = $question"
+    this_question = "dataset = $dataset and question_id = $question"
     facts = snapshot.frame(
         f"""select dataset, question_id, text, answer, category, subcategory, difficulty, difficulty_source,
-            sex, minimum_age, radius from questions where {one}""",
+            sex, minimum_age, radius from questions where {this_question}""",
         identity,
     ).to_dicts()
     if not facts:
         raise BadRequest(
             "unknown_question", f"Dataset {selection.dataset!r} has no question {question_id!r}.", "question_id", status=404
         )
-    clues = snapshot.frame(f"select clue, text, word_end, char_end from clues where {one} order by clue", identity).to_dicts()
-    human = _human(snapshot, one, identity)
-    votes, stated = _votes(snapshot, one, identity)
+    clues = snapshot.frame(
+        f"select clue, text, word_end, char_end from clues where {this_question} order by clue", identity
+    ).to_dicts()
+    human = _human(snapshot, this_question, identity)
+    votes, stated = _votes(snapshot, this_question, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
     only = Selection(
         selection.dataset,
@@ -199,12 +201,13 @@ def _lifespan(facts: dict[str, Any]) -> Lifespan | None:
     return Lifespan(list(range(age, age + len(alive) - 1)), (-np.diff(alive) / alive[0]).tolist(), best, mas)
 
 
-def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> HumanRecord | None:
-    curves = snapshot.frame(f"select * from curves where {one} order by clue", identity)
+def _human(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> HumanRecord | None:
+    curves = snapshot.frame(f"select * from curves where {this_question} order by clue", identity)
     if curves.is_empty():
         return None
     buzzes = snapshot.frame(
-        f"select clue, word, correct, team from buzzes where {one} and team_kind = 'human' order by word, team, match_id",
+        f"""select clue, word, correct, team from buzzes where {this_question} and team_kind = 'human'
+        order by word, team, match_id""",
         identity,
     )
     return HumanRecord(
@@ -214,18 +217,18 @@ def _human(snapshot: Snapshot, one: str, identity: dict[str, str]) -> HumanRecor
     )
 
 
-def _votes(snapshot: Snapshot, one: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
+def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> tuple[Votes | None, list[str] | None]:
     """The votes, None where nobody voted; and the classes that the dataset names, over which unnamed distributions are."""
     stated = snapshot.rows("select classes from datasets where dataset = $dataset", {"dataset": identity["dataset"]})[0][0]
-    given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {one} order by class", identity))
+    given: dict[str, int] = dict(snapshot.rows(f"select class, votes from votes where {this_question} order by class", identity))
     total = sum(given.values())
     if not total:
         return None, stated
     if not stated:  # each question has classes of its own: what could be voted for, and what runs could choose
-        named = snapshot.rows(
-            f"select distinct unnest(option_names) from responses where {one} and option_names is not null", identity
+        option_names = snapshot.rows(
+            f"select distinct unnest(option_names) from responses where {this_question} and option_names is not null", identity
         )
-    classes = stated or sorted({*given, *(row[0] for row in named)})
+    classes = stated or sorted({*given, *(row[0] for row in option_names)})
     votes = [given.get(name, 0) for name in classes]
     return Votes(classes, votes, [count / total for count in votes]), stated
 
@@ -234,24 +237,24 @@ def _shares(votes: Votes | None, options: list[float] | None, names: list[str] |
     """A distribution over the classes of the votes."""
     if votes is None or options is None or names is None:
         return None
-    of = dict(zip(names, options, strict=True))
-    return [float(of.get(name, 0.0)) for name in votes.classes]
+    share_of = dict(zip(names, options, strict=True))
+    return [float(share_of.get(name, 0.0)) for name in votes.classes]
 
 
 def _buzzpoints(snapshot: Snapshot, only: Selection, rules: Rules, best: dict[str, float]) -> dict[str, Buzzpoint]:
     """By run; a threshold on one question alone would know too much to be a run's best one."""
     settled = replace(rules, thresholds=tuple((best | dict(rules.thresholds)).items()))
-    found = {}
-    for said in read_buzzing(snapshot, only, settled).runs:
-        run = said.run.run
-        asked = settled.of(run)
-        if asked is None or not said.scored:
-            why = "this selection has no best threshold: give one" if said.scored else NO_LOGPROBS
-            found[run] = Buzzpoint(None, False, None, why)
+    buzzpoints = {}
+    for data in read_buzzing(snapshot, only, settled).runs:
+        run = data.run.run
+        threshold = settled.of(run)
+        if threshold is None or not data.scored:
+            why = "this selection has no best threshold: give one" if data.scored else NO_LOGPROBS
+            buzzpoints[run] = Buzzpoint(None, False, None, why)
             continue
-        at = said.at[buzzpoints_at(said.passing, asked)]
-        found[run] = Buzzpoint(asked, rules.of(run) is None, int(at[0]) if len(at) else None, None)
-    return found
+        at = data.at[buzzpoints_at(data.passing, threshold)]
+        buzzpoints[run] = Buzzpoint(threshold, rules.of(run) is None, int(at[0]) if len(at) else None, None)
+    return buzzpoints
 
 
 def _runs(
@@ -264,15 +267,15 @@ def _runs(
 ) -> list[RunResponses]:
     evidence = gather(snapshot, only, METRICS)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
-    with_clauses, parameters = chosen(only)
+    with_clauses, parameters = selection_clauses(only)
     rows = snapshot.frame(
         f"""{with_clauses}
         select p.run, p.clue, p.guess, p.correct, p.confidence, p.graded, p.options, p.option_names
-        from ({kept_responses(only, parameters)}) p order by p.clue""",
+        from ({selected_responses(only, parameters)}) p order by p.clue""",
         parameters,
     )
     by_run = rows.partition_by("run", as_dict=True)
-    found = []
+    runs = []
     for index, run in enumerate(evidence.runs):
         rows_of_run = by_run[(run.run,)]
         last = rows_of_run.row(-1, named=True)
@@ -282,7 +285,7 @@ def _runs(
             weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
             answer["buzz_mass"] = float(share)
             answer["contribution"] = number(weight * (2 * answer["correct"] - 1) * answer["confidence"] / len(answers))
-        found.append(
+        runs.append(
             RunResponses(
                 run=run.run,
                 model=run.model,
@@ -293,4 +296,4 @@ def _runs(
                 clues=[ClueResponse(**answer) for answer in answers],
             )
         )
-    return found
+    return runs

@@ -11,7 +11,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.evidence import gather
-from queries.engine.select import chosen, kept_responses
+from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import BadRequest
 from queries.selection import Selection
@@ -63,24 +63,24 @@ def read_sort(sort: str, runs: Sequence[str], dataset: str) -> Sort:
     descending, key = sort.startswith("-"), sort.removeprefix("-")
     if key in FACTS:
         return Sort(key, descending, "fact")
-    name, _, said = key.partition(":")
+    name, _, run_ids = key.partition(":")
     metric = CATALOGUE.get(name)
     if name != WRONG_EARLY and (metric is None or not metric.single):
         raise BadRequest("unknown_value", f"Questions cannot be sorted by {key!r}.", "sort", ALLOWED)
-    named = said.split("-") if name != WRONG_EARLY else [said]
-    if len(named) > 2:
-        raise BadRequest("unknown_value", f"{said!r} names more than two runs.", "sort", [f"{name}:RUN", f"{name}:RUN-RUN"])
-    for place, run in enumerate(named):
+    chosen_runs = run_ids.split("-") if name != WRONG_EARLY else [run_ids]
+    if len(chosen_runs) > 2:
+        raise BadRequest("unknown_value", f"{run_ids!r} names more than two runs.", "sort", [f"{name}:RUN", f"{name}:RUN-RUN"])
+    for place, run in enumerate(chosen_runs):
         if run not in runs:
-            before = "".join(f"{known}-" for known in named[:place])
+            before = "".join(f"{known}-" for known in chosen_runs[:place])
             message = f"Dataset {dataset!r} has no run {run!r}."
             raise BadRequest("unknown_value", message, "sort", [f"{name}:{before}{known}" for known in runs])
-    if len(named) == 2 and named[0] == named[1]:
-        others = [f"{name}:{named[0]}-{run}" for run in runs if run != named[0]]
+    if len(chosen_runs) == 2 and chosen_runs[0] == chosen_runs[1]:
+        others = [f"{name}:{chosen_runs[0]}-{run}" for run in runs if run != chosen_runs[0]]
         raise BadRequest("unknown_value", "A run does not differ from itself: name two runs.", "sort", others)
     if metric is None:
-        return Sort(key, descending, "wrong", None, tuple(named))
-    return Sort(key, descending, "difference" if len(named) == 2 else "metric", metric, tuple(named))
+        return Sort(key, descending, "wrong", None, tuple(chosen_runs))
+    return Sort(key, descending, "difference" if len(chosen_runs) == 2 else "metric", metric, tuple(chosen_runs))
 
 
 ALLOWED = [
@@ -100,38 +100,38 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
     runs = [
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
     ]
-    asked = read_sort(sort, runs, selection.dataset)
+    parsed = read_sort(sort, runs, selection.dataset)
     condition, parameters = selection.question_filter()
-    if asked.by == "fact":
-        value = {"people": f"(select last(h.team_share order by h.clue) {_of_question('h')})"}.get(asked.key, f"q.{asked.key}")
+    if parsed.by == "fact":
+        value = {"people": f"(select last(h.team_share order by h.clue) {_of_question('h')})"}.get(parsed.key, f"q.{parsed.key}")
     else:
         value = "null"
     facts = snapshot.frame(
         f"select q.question_id, q.position, {value} as value from questions q where {condition} order by q.position", parameters
     )
-    if asked.by != "fact":
-        values = _values(snapshot, selection, asked).with_columns(pl.col("value").fill_nan(None))
+    if parsed.by != "fact":
+        values = _values(snapshot, selection, parsed).with_columns(pl.col("value").fill_nan(None))
         facts = facts.drop("value").join(values, on="question_id", how="left", maintain_order="left")
-    found = facts.sort("value", "position", descending=[asked.descending, False], nulls_last=True)
-    return QuestionOrder(found["question_id"].to_list(), None if asked.by == "fact" else found["value"].to_list())
+    ordered = facts.sort("value", "position", descending=[parsed.descending, False], nulls_last=True)
+    return QuestionOrder(ordered["question_id"].to_list(), None if parsed.by == "fact" else ordered["value"].to_list())
 
 
 def _of_question(table: str) -> str:
     return f"from curves {table} where {table}.dataset = q.dataset and {table}.question_id = q.question_id"
 
 
-def _values(snapshot: Snapshot, selection: Selection, asked: Sort) -> pl.DataFrame:
+def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFrame:
     """What each question that the runs answered is sorted by."""
-    selection = selection.replace(run=asked.runs, model=(), elicitation=())
-    if asked.metric is None:
+    selection = selection.replace(run=sort.runs, model=(), elicitation=())
+    if sort.metric is None:
         return _wrong(snapshot, selection)
-    evidence = gather(snapshot, selection, [asked.metric])
-    values = evidence.per_question(asked.metric)
-    of = {
+    evidence = gather(snapshot, selection, [sort.metric])
+    values = evidence.per_question(sort.metric)
+    by_run = {
         run.run: pl.DataFrame({"question_id": evidence.questions[first:last], "value": values[first:last]}, schema=VALUED)
         for run, first, last in zip(evidence.runs, evidence.starts, evidence.ends, strict=True)
     }
-    sides = [of.get(run, pl.DataFrame(schema=VALUED)) for run in asked.runs]
+    sides = [by_run.get(run, pl.DataFrame(schema=VALUED)) for run in sort.runs]
     if len(sides) == 1:
         return sides[0]
     return sides[0].join(sides[1], on="question_id").select("question_id", pl.col("value") - pl.col("value_right"))
@@ -143,10 +143,10 @@ def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     In [0, 1]. Nobody knew what no human team was asked: h is 0 there, as before the first buzz.
     """
     curve = selection.conventions.early_curve
-    with_clauses, parameters = chosen(selection)
+    with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
         select p.question_id, max((1 - coalesce(h.{curve}, 0)) * (1 - p.correct) * p.confidence) as value
-        from ({kept_responses(selection, parameters)}) p left join curves h using (dataset, question_id, clue) group by 1""",
+        from ({selected_responses(selection, parameters)}) p left join curves h using (dataset, question_id, clue) group by 1""",
         parameters,
     )

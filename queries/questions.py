@@ -71,7 +71,7 @@ def questions(
 
 
 def question_page(
-    found: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
+    order: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
     """A page of an order that is known already.
 
@@ -83,22 +83,22 @@ def question_page(
     start = _start(cursor)
     if not 1 <= limit <= LONGEST_PAGE:
         raise BadRequest("bad_value", f"limit must lie in 1..{LONGEST_PAGE}.", "limit")
-    ids = tuple(found.questions[start : start + limit])
+    ids = tuple(order.questions[start : start + limit])
     listed = detail(ids).questions
-    if found.values is not None:
-        for one, value in zip(listed, found.values[start : start + limit], strict=True):
-            one.value = value
+    if order.values is not None:
+        for row, value in zip(listed, order.values[start : start + limit], strict=True):
+            row.value = value
     end = start + len(ids)
-    return QuestionPage(listed, next=str(end) if end < len(found.questions) else None, total=len(found.questions))
+    return QuestionPage(listed, next=str(end) if end < len(order.questions) else None, total=len(order.questions))
 
 
 def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
     """What is listed of some questions, in the order of ``ids``, with the values of the selection's runs."""
-    named = selection.replace(questions=ids)
-    facts = {fact["question_id"]: fact for fact in _facts(snapshot, named).to_dicts()}
-    values = _values(snapshot, named, metrics) if metrics and ids else {}
+    selected = selection.replace(questions=ids)
+    facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
+    values = _values(snapshot, selected, metrics) if metrics and ids else {}
     return QuestionDetails([QuestionRow(**facts[name], runs=values.get(name, {})) for name in ids])
 
 
@@ -119,9 +119,9 @@ def question_table(
     start = _start(cursor)
     if limit is not None and limit < 1:
         raise BadRequest("bad_value", "limit must be at least 1.", "limit")
-    found = ordered_questions(snapshot, selection, sort)
-    last = len(found.questions) if limit is None else start + limit
-    page = pl.DataFrame({"question_id": found.questions[start:last]}, schema={"question_id": pl.String})
+    order = ordered_questions(snapshot, selection, sort)
+    last = len(order.questions) if limit is None else start + limit
+    page = pl.DataFrame({"question_id": order.questions[start:last]}, schema={"question_id": pl.String})
     if limit is not None and limit <= LONGEST_PAGE:  # many names cost more than reading every question
         selection = selection.replace(questions=tuple(page["question_id"]))
     page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
@@ -136,10 +136,10 @@ def question_table(
         ).with_columns(pl.exclude("question_id").fill_nan(None))
         page = page.join(values, on="question_id", how="left", maintain_order="left")
     key = sort.removeprefix("-")
-    if found.values is not None and key not in page.columns:
-        page = page.with_columns(pl.Series(key, found.values[start:last], dtype=pl.Float64))
+    if order.values is not None and key not in page.columns:
+        page = page.with_columns(pl.Series(key, order.values[start:last], dtype=pl.Float64))
     end = start + len(page)
-    return page, str(end) if end < len(found.questions) else None
+    return page, str(end) if end < len(order.questions) else None
 
 
 def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
@@ -157,12 +157,12 @@ def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric])
     """Question -> run -> metric -> value."""
     evidence = gather(snapshot, selection, metrics)
     columns = {metric.key: evidence.per_question(metric) for metric in metrics}
-    found: dict[str, dict[str, dict[str, float | None]]] = {}
+    result: dict[str, dict[str, dict[str, float | None]]] = {}
     for run, start, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
         for row in range(start, end):
             cells = {key: number(values[row]) for key, values in columns.items()}
-            found.setdefault(str(evidence.questions[row]), {})[run.run] = cells
-    return found
+            result.setdefault(str(evidence.questions[row]), {})[run.run] = cells
+    return result
 
 
 def _start(cursor: str | None) -> int:

@@ -12,7 +12,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.evidence import Run, gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
-from queries.engine.select import Responses, chosen, kept_responses
+from queries.engine.select import Responses, selected_responses, selection_clauses
 from queries.metrics import Metric
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted
 from queries.metrics.metric import Floats
@@ -105,23 +105,23 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, uncertain=False)}
-    found = []
+    results = []
     for index, run in enumerate(before.runs):
         part, changes = mapped[run.run], {}
         for metric in metrics:
             was = values_before[metric.key][index]
             now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
             changes[metric.key] = _change(metric, was, now, part is None)
-        found.append(_recalibrated(run, changes, part, drawn.get(run.run)))
-    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, found)
+        results.append(_recalibrated(run, changes, part, drawn.get(run.run)))
+    return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
 def _items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    with_clauses, parameters = chosen(selection)
+    with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
         select p.run, p.question_id, p.clue, p.confidence, p.correct, q.place
-        from ({kept_responses(selection, parameters)}) p join chosen_questions q using (question_id)
+        from ({selected_responses(selection, parameters)}) p join chosen_questions q using (question_id)
         order by p.run, q.place, p.clue""",
         parameters,
     )

@@ -107,29 +107,29 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     Raises:
         BadRequest: there is no such run.
     """
-    of = run(snapshot, name)
+    facts = run(snapshot, name)
 
-    def some(condition: str) -> bool:
-        return bool(snapshot.rows(f"select 1 from responses where run = $run and {condition} limit 1", {"run": of.run}))
+    def has(condition: str) -> bool:
+        return bool(snapshot.rows(f"select 1 from responses where run = $run and {condition} limit 1", {"run": facts.run}))
 
     def nested(value: str) -> str:
         return f"to_json({value})::varchar" if form == "csv" else value
 
     by_name = "case when options is not null then map(option_names, options) end"
-    distribution = by_name if some("option_names is not null") else "options"
+    distribution = by_name if has("option_names is not null") else "options"
     columns = {
         "question_id": "question_id",
         "clue": "clue",
-        "guess": "guess" if some("guess is not null") else None,
+        "guess": "guess" if has("guess is not null") else None,
         "confidence": "confidence",
-        "correct": f"case when {STATED} then correct end" if some(STATED) else None,
-        "token_logprobs": nested("token_logprobs") if some("token_logprobs is not null") else None,
-        "options": nested(distribution) if some("options is not null") else None,
+        "correct": f"case when {STATED} then correct end" if has(STATED) else None,
+        "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
+        "options": nested(distribution) if has("options is not null") else None,
         "model": "$model::varchar",
         "elicitation": "$elicitation::varchar",
     }
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
-    parameters = {"run": of.run, "model": of.model, "elicitation": of.elicitation}
+    parameters = {"run": facts.run, "model": facts.model, "elicitation": facts.elicitation}
     return Table(f"select {chosen} from responses where run = $run", parameters)
 
 
@@ -139,14 +139,14 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
     Raises:
         BadRequest: there is no such run.
     """
-    of = run(snapshot, name)
+    facts = run(snapshot, name)
     rows = snapshot.rows(
         """select q.question_id, count(*) over () from questions q
         anti join (select question_id from statistics where run = $run) s using (question_id)
         where q.dataset = $d order by q.position limit $most""",
-        {"run": of.run, "d": of.dataset, "most": most},
+        {"run": facts.run, "d": facts.dataset, "most": most},
     )
-    return UnansweredQuestions(of.run, rows[0][1] if rows else 0, [row[0] for row in rows])
+    return UnansweredQuestions(facts.run, rows[0][1] if rows else 0, [row[0] for row in rows])
 
 
 class GradedResponse(msgspec.Struct):

@@ -76,23 +76,23 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     parts = [*_parts(snapshot, selection)]
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
-    inside = np.stack([kept for _, kept in parts])
-    answered, *found_there = evidence.in_parts(metric, inside)
-    worth, spread = (metric.loss(values) for values in found_there)
+    inside = np.stack([mask for _, mask in parts])
+    answered, *metrics_in_parts = evidence.in_parts(metric, inside)
+    worth, spread = (metric.loss(values) for values in metrics_in_parts)
     if against is None:
         reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
         testable = (answered >= FEWEST_QUESTIONS) & (evidence.ends - evidence.starts - answered >= FEWEST_QUESTIONS)
     else:
-        other = runs.index(against)
-        reference, beside = np.broadcast_to(worth[:, [other]], worth.shape), spread[:, :, [other]]
+        reference_run = runs.index(against)
+        reference, beside = np.broadcast_to(worth[:, [reference_run]], worth.shape), spread[:, :, [reference_run]]
         testable = answered >= FEWEST_QUESTIONS
-        testable[:, other] = False
+        testable[:, reference_run] = False
     differences = spread - beside
     testable &= np.isfinite(worth) & np.isfinite(reference) & np.isfinite(differences).any(axis=1)
     at = np.argwhere(testable)
     tested = differences[at[:, 0], :, at[:, 1]].T
     (lows, highs, _), p_values = percentile_interval(tested), p_value(tested)
-    found = [
+    results = [
         Slice(
             run=evidence.runs[run].run,
             model=evidence.runs[run].model,
@@ -109,8 +109,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
         )
         for (part, run), low, high, p, adjusted in zip(at.tolist(), lows, highs, p_values, holm(p_values), strict=True)
     ]
-    found.sort(key=lambda one: (one.p_value, -abs(one.difference)))
-    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(found), found)
+    results.sort(key=lambda slice_: (slice_.p_value, -abs(slice_.difference)))
+    return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results)
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
@@ -124,11 +124,11 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
     single = {by: _values(facts, by) for by in SLICE_FIELDS}
     for by in SLICE_FIELDS:
         if len(single[by]) > 1:
-            yield from (({by: name}, kept) for name, kept in single[by].items())
-    for one, other in combinations([by for by in SLICE_FIELDS if len(single[by]) > 1], 2):
-        for name, kept in single[one].items():
-            for another, left in single[other].items():
-                yield {one: name, other: another}, kept & left
+            yield from (({by: name}, mask) for name, mask in single[by].items())
+    for first, second in combinations([by for by in SLICE_FIELDS if len(single[by]) > 1], 2):
+        for name, mask in single[first].items():
+            for second_name, second_mask in single[second].items():
+                yield {first: name, second: second_name}, mask & second_mask
 
 
 def _values(facts: pl.DataFrame, by: str) -> dict[str, NDArray[np.bool_]]:
@@ -138,8 +138,8 @@ def _values(facts: pl.DataFrame, by: str) -> dict[str, NDArray[np.bool_]]:
         values: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         spans = list(pairwise(THIRDS))
         rounded = [(round(low, 2), round(high, 2)) for low, high in spans]
-        found = {format_range(span): (values >= span[0]) & (values <= span[1]) for span in rounded}
-        return {name: kept for name, kept in found.items() if kept.any()}
+        masks = {format_range(span): (values >= span[0]) & (values <= span[1]) for span in rounded}
+        return {name: mask for name, mask in masks.items() if mask.any()}
     return {
         str(value): (column == value).fill_null(False).to_numpy() for value in column.drop_nulls().unique(maintain_order=True)
     }

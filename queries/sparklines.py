@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from data.store import Snapshot
-from queries.engine.select import chosen, kept_responses
+from data.store.generations import Snapshot
+from queries.engine.select import selected_responses, selection_clauses
 from queries.selection import Selection
 
 
@@ -45,18 +45,18 @@ class Sparklines(msgspec.Struct):
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
     """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
     selection = selection.replace(questions=ids)
-    with_clauses, parameters = chosen(selection)
-    said = snapshot.rows(
+    with_clauses, parameters = selection_clauses(selection)
+    rows = snapshot.rows(
         f"""{with_clauses}
         select p.run, p.question_id, list(k.revealed order by p.clue), list(p.confidence order by p.clue),
             last(p.correct order by p.clue)
-        from ({kept_responses(selection, parameters)}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
+        from ({selected_responses(selection, parameters)}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
         parameters,
     )
-    found = {name: QuestionSparklines({}, known) for name, known in _people(snapshot, selection, ids).items()}
-    for run, name, revealed, confidence, correct in said:
-        found[name].runs[run] = RunSparkline(revealed, confidence, correct)
-    return Sparklines(found)
+    by_question = {name: QuestionSparklines({}, human) for name, human in _people(snapshot, selection, ids).items()}
+    for run, name, revealed, confidence, correct in rows:
+        by_question[name].runs[run] = RunSparkline(revealed, confidence, correct)
+    return Sparklines(by_question)
 
 
 def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:

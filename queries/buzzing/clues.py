@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store import Snapshot
-from queries.engine.select import chosen
+from data.store.generations import Snapshot
+from queries.engine.select import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.opponents import Opponents, meet_opponents
 from queries.selection import Selection
@@ -42,7 +42,7 @@ class ClueTable:
     teams: pl.DataFrame
 
     @cached_property
-    def room(self) -> Opponents:
+    def opponents(self) -> Opponents:
         """What buzzes at each clue meet among people."""
         people = self.teams.filter(team_kind="human")
         question = people["question"].to_numpy()
@@ -52,9 +52,9 @@ class ClueTable:
         late = buzzed["word"].to_numpy() >= self.words[buzzed["question"].to_numpy()]
         silent = people.filter(pl.col("word").is_null() & pl.col("heard_words").is_not_null())
         # Broken off before the end: gone at the first clue that ends after what the team heard.
-        heard, of = silent["heard_words"].to_numpy(), silent["question"].to_numpy()
-        broken = heard < self.words[of]
-        gone = self.first_reaching(of[broken], heard[broken] + 1)
+        heard, silent_question = silent["heard_words"].to_numpy(), silent["question"].to_numpy()
+        broken = heard < self.words[silent_question]
+        gone = self.first_reaching(silent_question[broken], heard[broken] + 1)
 
         def count(rows: Ints, weight: Floats | None = None) -> Floats:
             return np.bincount(rows, weight, len(self.question)).astype(float)
@@ -76,7 +76,7 @@ class ClueTable:
 
 def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable, Ints]:
     """The board, and the position in the dataset of each of its questions."""
-    with_clauses, parameters = chosen(selection)
+    with_clauses, parameters = selection_clauses(selection)
     human = selection.conventions.human or PEOPLE_CURVE
     clues = snapshot.frame(
         f"""{with_clauses}
@@ -96,13 +96,13 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
     positions, first, question = np.unique(whole(clues["position"]), return_index=True, return_inverse=True)
     ends = np.append(first, len(clues))[1:]
     word_end = whole(clues["word_end"])
-    asked = np.searchsorted(positions, whole(teams["position"]))
-    board = ClueTable(
+    team_question = np.searchsorted(positions, whole(teams["position"]))
+    clue_table = ClueTable(
         first=first.astype(np.int64), question=question.astype(np.int64), word_end=word_end, revealed=numbers(clues["revealed"]),
         human=numbers(clues["human"]), words=word_end[ends - 1], clues=(ends - first).astype(np.int64),
-        teams=teams.drop("position").with_columns(pl.Series("question", asked.astype(np.int64))),
+        teams=teams.drop("position").with_columns(pl.Series("question", team_question.astype(np.int64))),
     )  # fmt: skip
-    return board, positions
+    return clue_table, positions
 
 
 def numbers(column: pl.Series) -> Floats:

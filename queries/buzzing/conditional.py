@@ -24,56 +24,58 @@ def buzz_rates(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzRa
     A clue counts as heard up to the first buzz inclusive; without a buzz, up to the clue in which the question ended for the
     team. The survey score is a mean over the questions heard.
     """
-    return of_play(read_buzzing(snapshot, selection, rules))
+    return rates_of(read_buzzing(snapshot, selection, rules))
 
 
-def of_play(found: BuzzingData) -> BuzzRates:
+def rates_of(data: BuzzingData) -> BuzzRates:
     """The same, of what is read already."""
-    if found.missing:
-        return BuzzRates(found.missing, [], [])
-    return BuzzRates(None, [_run(said) for said in found.runs], _teams(found.board))
+    if data.missing:
+        return BuzzRates(data.missing, [], [])
+    return BuzzRates(None, [_run(player) for player in data.runs], _teams(data.clue_table))
 
 
-def _run(said: RunBuzzing) -> RunBuzzRates:
-    told = RunBuzzRates(said.run.run, said.run.model, said.run.elicitation, {})
-    if said.buzzes is None:
-        told.missing = dict.fromkeys(NUMBERS, f"no threshold: {NO_PEOPLE if said.scored else NO_LOGPROBS}")
-        return told
-    found = conditional_buzzes(said.question, said.correct, said.buzzes)
-    question, at = said.question[said.buzzes], said.at[said.buzzes]
-    score = survey_score(said.board.share_heard(question, at - said.board.first[question]), said.correct[said.buzzes])
-    told.threshold = said.threshold
-    told.given_correct, told.given_incorrect = number(found.given_correct), number(found.given_incorrect)
-    told.seen_correct, told.seen_incorrect = found.seen_correct, found.seen_incorrect
-    told.buzz_rate = len(said.buzzes) / (found.seen_correct + found.seen_incorrect)
-    told.survey_score = float(score.sum()) / len(said.questions)
+def _run(player: RunBuzzing) -> RunBuzzRates:
+    rates = RunBuzzRates(player.run.run, player.run.model, player.run.elicitation, {})
+    if player.buzzes is None:
+        rates.missing = dict.fromkeys(NUMBERS, f"no threshold: {NO_PEOPLE if player.scored else NO_LOGPROBS}")
+        return rates
+    counts = conditional_buzzes(player.question, player.correct, player.buzzes)
+    question, at = player.question[player.buzzes], player.at[player.buzzes]
+    score = survey_score(
+        player.clue_table.share_heard(question, at - player.clue_table.first[question]), player.correct[player.buzzes]
+    )
+    rates.threshold = player.threshold
+    rates.given_correct, rates.given_incorrect = number(counts.given_correct), number(counts.given_incorrect)
+    rates.seen_correct, rates.seen_incorrect = counts.seen_correct, counts.seen_incorrect
+    rates.buzz_rate = len(player.buzzes) / (counts.seen_correct + counts.seen_incorrect)
+    rates.survey_score = float(score.sum()) / len(player.questions)
     for name, kind in (("given_correct", "correct"), ("given_incorrect", "incorrect")):
-        if getattr(told, name) is None:
-            told.missing[name] = f"no guess was {kind} before or at the buzz"
-    return told
+        if getattr(rates, name) is None:
+            rates.missing[name] = f"no guess was {kind} before or at the buzz"
+    return rates
 
 
-def _teams(board: ClueTable) -> list[TeamBuzzRates]:
-    each = _each_team(board)
-    people = each.filter(team_kind="human")
+def _teams(clue_table: ClueTable) -> list[TeamBuzzRates]:
+    teams = _rates_by_team(clue_table)
+    people = teams.filter(team_kind="human")
     upper = upper_half(people["survey_score"].to_numpy())
     groups = [("people", people), ("upper half", people.filter(upper)), ("lower half", people.filter(~upper))]
-    found = [_group(name, "human", part) for name, part in groups]
-    return found + [_group(row["team"][0], "model", row) for row in each.filter(team_kind="model").iter_slices(1)]
+    rows = [_group(name, "human", part) for name, part in groups]
+    return rows + [_group(row["team"][0], "model", row) for row in teams.filter(team_kind="model").iter_slices(1)]
 
 
-def _each_team(board: ClueTable) -> pl.DataFrame:
+def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
     """Per team: buzzes, correct and incorrect ones, per clue heard, and the survey score per question heard."""
-    teams = board.teams
+    teams = clue_table.teams
     question = teams["question"].to_numpy()
     buzzed = teams["word"].is_not_null().to_numpy()
-    words = board.words[question]
+    words = clue_table.words[question]
     heard = np.minimum(teams["heard_words"].cast(pl.Float64).fill_null(np.inf).to_numpy(), words).astype(np.int64)
     # The clue that holds the last word heard.
-    ended = board.first_reaching(question, np.maximum(heard, 1)) - board.first[question]
+    ended = clue_table.first_reaching(question, np.maximum(heard, 1)) - clue_table.first[question]
     clue = np.where(buzzed, teams["clue"].fill_null(0).to_numpy(), ended)
     correct = teams["correct"].cast(pl.Float64).fill_null(0.0).to_numpy()
-    score = np.where(buzzed, survey_score(board.share_heard(question, clue), correct), 0.0)
+    score = np.where(buzzed, survey_score(clue_table.share_heard(question, clue), correct), 0.0)
     rows = teams.select("team", "team_kind").with_columns(
         seen=pl.Series(clue + 1.0),
         buzz=pl.Series(buzzed.astype(float)),

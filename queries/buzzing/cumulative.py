@@ -24,52 +24,52 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
     its clue. A group of teams is pooled: its buzzes over the questions that its teams heard. Quartiles are cut at the
     percentiles of the teams' correct buzzes on the questions of the selection.
     """
-    return of_play(read_buzzing(snapshot, selection, rules))
+    return curves_of(read_buzzing(snapshot, selection, rules))
 
 
-def of_play(found: BuzzingData) -> BuzzCurves:
+def curves_of(data: BuzzingData) -> BuzzCurves:
     """The same, of what is read already."""
-    if found.missing:
-        return BuzzCurves(found.missing, GRID.tolist(), [])
-    curves = [*_people(found.board), *_model_teams(found.board), *(_run(said) for said in found.runs)]
+    if data.missing:
+        return BuzzCurves(data.missing, GRID.tolist(), [])
+    curves = [*_people(data.clue_table), *_model_teams(data.clue_table), *(_run(player) for player in data.runs)]
     return BuzzCurves(None, GRID.tolist(), curves)
 
 
-def _people(board: ClueTable) -> list[BuzzCurve]:
-    teams = board.teams.filter(team_kind="human")
+def _people(clue_table: ClueTable) -> list[BuzzCurve]:
+    teams = clue_table.teams.filter(team_kind="human")
     total = teams.group_by("team").agg(pl.col("correct").cast(pl.Int64).sum()).sort("team")
     group = total.with_columns(pl.Series("quartile", quartiles(total["correct"].to_numpy())))
     quartile = teams.join(group.select("team", "quartile"), on="team", how="left", maintain_order="left")["quartile"]
     parts = [(f"Q{number}", teams.filter(quartile == number)) for number in (1, 2, 3, 4)]
     return [
-        _teams(board, name, "human", part, NO_PEOPLE if teams.is_empty() else "no team is in this quartile")
+        _teams(clue_table, name, "human", part, NO_PEOPLE if teams.is_empty() else "no team is in this quartile")
         for name, part in [("people", teams), *parts]
     ]
 
 
-def _model_teams(board: ClueTable) -> list[BuzzCurve]:
-    models = board.teams.filter(team_kind="model").partition_by("team", as_dict=True)
-    return [_teams(board, str(name), "model", models[(name,)], "") for (name,) in sorted(models)]
+def _model_teams(clue_table: ClueTable) -> list[BuzzCurve]:
+    models = clue_table.teams.filter(team_kind="model").partition_by("team", as_dict=True)
+    return [_teams(clue_table, str(name), "model", models[(name,)], "") for (name,) in sorted(models)]
 
 
-def _teams(board: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
+def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_none: str) -> BuzzCurve:
     buzzes = teams.filter(pl.col("word").is_not_null())
     right = buzzes["correct"].to_numpy().astype(float)
-    return _curve(name, kind, teams["team"].n_unique(), len(teams), revealed_at(board, buzzes), right, if_none)
+    return _curve(name, kind, teams["team"].n_unique(), len(teams), revealed_at(clue_table, buzzes), right, if_none)
 
 
-def revealed_at(board: ClueTable, buzzes: pl.DataFrame) -> Floats:
+def revealed_at(clue_table: ClueTable, buzzes: pl.DataFrame) -> Floats:
     """Fraction of the question heard at each buzz of a team, in (0, 1]."""
-    words = board.words[buzzes["question"].to_numpy()]
+    words = clue_table.words[buzzes["question"].to_numpy()]
     return np.minimum(buzzes["word"].to_numpy() + 1, words) / words
 
 
-def _run(said: RunBuzzing) -> BuzzCurve:
-    if said.buzzes is None:
-        reason = NO_PEOPLE if said.scored else NO_LOGPROBS
-        return BuzzCurve(said.run.run, "run", 1, len(said.questions), None, None, f"no threshold: {reason}")
-    revealed = said.board.revealed[said.at[said.buzzes]]
-    return _curve(said.run.run, "run", 1, len(said.questions), revealed, said.correct[said.buzzes], "")
+def _run(player: RunBuzzing) -> BuzzCurve:
+    if player.buzzes is None:
+        reason = NO_PEOPLE if player.scored else NO_LOGPROBS
+        return BuzzCurve(player.run.run, "run", 1, len(player.questions), None, None, f"no threshold: {reason}")
+    revealed = player.clue_table.revealed[player.at[player.buzzes]]
+    return _curve(player.run.run, "run", 1, len(player.questions), revealed, player.correct[player.buzzes], "")
 
 
 def _curve(name: str, kind: str, teams: int, heard: int, revealed: Floats, correct: Floats, if_none: str) -> BuzzCurve:

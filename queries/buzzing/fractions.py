@@ -24,55 +24,55 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     Questions with no such clue are left out and counted. People have no guess at every clue: beside the runs stands the share
     of teams that have answered correctly by then, on the questions that a team heard.
     """
-    return of_play(read_buzzing(snapshot, selection, Rules()))
+    return accuracy_of(read_buzzing(snapshot, selection, Rules()))
 
 
-def of_play(found: BuzzingData) -> FractionAccuracy:
+def accuracy_of(data: BuzzingData) -> FractionAccuracy:
     """The same, of what is read already."""
-    if found.missing:
-        return FractionAccuracy(found.missing, [], [])
-    teams = found.board.teams
+    if data.missing:
+        return FractionAccuracy(data.missing, [], [])
+    teams = data.clue_table.teams
     models = teams.filter(team_kind="model").partition_by("team", as_dict=True)
     groups = [("people", "human", teams.filter(team_kind="human"))]
     groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
     return FractionAccuracy(
         None,
-        [RunAccuracy(said.run.run, said.run.model, said.run.elicitation, _run(said)) for said in found.runs],
-        [TeamsAccuracy(name, kind, _teams(found.board, part)) for name, kind, part in groups],
+        [RunAccuracy(player.run.run, player.run.model, player.run.elicitation, _run(player)) for player in data.runs],
+        [TeamsAccuracy(name, kind, _teams(data.clue_table, part)) for name, kind, part in groups],
     )
 
 
-def _run(said: RunBuzzing) -> list[AtFraction]:
-    revealed = said.board.revealed[said.at]
+def _run(player: RunBuzzing) -> list[AtFraction]:
+    revealed = player.clue_table.revealed[player.at]
     marks = []
     for mark in MARKS:
-        rows = latest_responses(said.question, revealed, mark)
-        accuracy = float(said.correct[rows].mean()) if len(rows) else None
+        rows = latest_responses(player.question, revealed, mark)
+        accuracy = float(player.correct[rows].mean()) if len(rows) else None
         reason = None if len(rows) else "no answered clue of these questions ends by then"
-        marks.append(AtFraction(mark, accuracy, len(rows), len(said.questions) - len(rows), reason))
+        marks.append(AtFraction(mark, accuracy, len(rows), len(player.questions) - len(rows), reason))
     return marks
 
 
-def _teams(board: ClueTable, teams: pl.DataFrame) -> list[PeopleAtFraction]:
+def _teams(clue_table: ClueTable, teams: pl.DataFrame) -> list[PeopleAtFraction]:
     buzzes = teams.filter(pl.col("word").is_not_null())
-    question, at = buzzes["question"].to_numpy(), revealed_at(board, buzzes)
+    question, at = buzzes["question"].to_numpy(), revealed_at(clue_table, buzzes)
     correct = buzzes["correct"].to_numpy().astype(float)
-    heard = np.bincount(teams["question"].to_numpy(), minlength=len(board.first))
-    some = heard > 0
+    heard = np.bincount(teams["question"].to_numpy(), minlength=len(clue_table.first))
+    was_heard = heard > 0
     marks = []
     for mark in MARKS:
         by_then = at <= mark
-        right = np.bincount(question[by_then], correct[by_then], len(board.first))
+        right = np.bincount(question[by_then], correct[by_then], len(clue_table.first))
         count = int(by_then.sum())
         marks.append(
             PeopleAtFraction(
                 revealed=mark,
-                right=float((right[some] / heard[some]).mean()) if some.any() else None,
-                questions=int(some.sum()),
-                left_out=int((~some).sum()),
+                right=float((right[was_heard] / heard[was_heard]).mean()) if was_heard.any() else None,
+                questions=int(was_heard.sum()),
+                left_out=int((~was_heard).sum()),
                 buzz_accuracy=float(correct[by_then].mean()) if count else None,
                 buzzes=count,
-                missing=({} if some.any() else {"right": NO_PEOPLE})
+                missing=({} if was_heard.any() else {"right": NO_PEOPLE})
                 | ({} if count else {"buzz_accuracy": "nobody has buzzed by then"}),
             )
         )

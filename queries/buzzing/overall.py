@@ -12,14 +12,14 @@ from queries.selection import Selection, selection_keys
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
     """The threshold explorer, the buzz curves, accuracy by fraction and the habits of a selection."""
-    found = read_buzzing(snapshot, selection, rules)
+    data = read_buzzing(snapshot, selection, rules)
     return Buzz(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        questions=found.questions,
-        missing=found.missing,
-        explorer=thresholds.of_play(snapshot, found, selection, rules),
-        curves=cumulative.of_play(found),
-        accuracy=fractions.of_play(found),
-        habits=conditional.of_play(found),
+        questions=data.questions,
+        missing=data.missing,
+        explorer=thresholds.explorer_of(snapshot, data, selection, rules),
+        curves=cumulative.curves_of(data),
+        accuracy=fractions.accuracy_of(data),
+        habits=conditional.rates_of(data),
     )

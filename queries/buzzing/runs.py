@@ -14,7 +14,7 @@ from queries.buzzing.clues import ClueTable, Ints, read_clue_table
 from queries.buzzing.rules import Rules
 from queries.engine import run_columns
 from queries.engine.evidence import Run
-from queries.engine.select import chosen, taken
+from queries.engine.select import rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,
@@ -40,7 +40,7 @@ class RunBuzzing:
     """What one run said, by question and clue: question, row of the clue on the board, score and correctness, each (items,)."""
 
     run: Run
-    board: ClueTable
+    clue_table: ClueTable
     rules: Rules
     question: Ints
     at: Ints
@@ -60,13 +60,15 @@ class RunBuzzing:
     @cached_property
     def heard(self) -> NDArray[np.bool_]:
         """Whether a human team heard each of its questions, shape (questions,)."""
-        return np.isfinite(self.board.room.first[self.board.first[self.questions]])
+        return np.isfinite(self.clue_table.opponents.first[self.clue_table.first[self.questions]])
 
     @cached_property
     def wins(self) -> Floats:
         """Of every item, what a buzz there adds to expected wins: pi(f) y. NaN where pi is unknown."""
         pi = (
-            chance_unanswered(self.board.revealed[self.at]) if self.rules.curve == "polynomial" else 1 - self.board.human[self.at]
+            chance_unanswered(self.clue_table.revealed[self.at])
+            if self.rules.curve == "polynomial"
+            else 1 - self.clue_table.human[self.at]
         )
         return pi * self.correct
 
@@ -80,8 +82,8 @@ class RunBuzzing:
         """Totals of expected wins, system score and wins against people, shape (thresholds, 3), over the threshold."""
         rows = self.passing.rows
         at, correct = self.at[rows], self.correct[rows]
-        met = self.board.room
-        worth = np.stack([self.wins[rows], expected_points(met, correct, at), correct * met.first[at]], axis=-1)
+        opponents = self.clue_table.opponents
+        worth = np.stack([self.wins[rows], expected_points(opponents, correct, at), correct * opponents.first[at]], axis=-1)
         return totals_by_threshold(self.passing, np.nan_to_num(worth), FLOOR[self.rules.scale])
 
     @cached_property
@@ -101,9 +103,9 @@ class RunBuzzing:
         """The threshold in use: the one asked for, else one of the best ones."""
         if not self.scored:
             return None
-        asked = self.rules.of(self.run.run)
-        if asked is not None or self.optimum is None:
-            return asked
+        requested = self.rules.of(self.run.run)
+        if requested is not None or self.optimum is None:
+            return requested
         return representative_threshold(self.optimum)
 
     @cached_property
@@ -112,11 +114,11 @@ class RunBuzzing:
         return None if self.threshold is None else buzzpoints_at(self.passing, self.threshold)
 
 
-def representative_threshold(found: ThresholdInterval) -> float:
+def representative_threshold(best: ThresholdInterval) -> float:
     """A threshold of an interval: its lower end; where that is -inf, 1 below its upper end, or 0."""
-    if np.isfinite(found.low):
-        return found.low
-    return found.high - 1 if np.isfinite(found.high) else 0.0
+    if np.isfinite(best.low):
+        return best.low
+    return best.high - 1 if np.isfinite(best.high) else 0.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class BuzzingData:
 
     missing: str | None
     questions: int
-    board: ClueTable
+    clue_table: ClueTable
     runs: tuple[RunBuzzing, ...]
 
 
@@ -141,29 +143,31 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
     missing = None if read and count else UNREAD if not read else "no questions are selected"
     if missing:
         selection = selection.replace(questions=())
-    board, positions = read_clue_table(snapshot, selection)
-    runs = tuple(_said(snapshot, selection, rules, board, positions))
-    return BuzzingData(missing, count, board, runs)
+    clue_table, positions = read_clue_table(snapshot, selection)
+    runs = tuple(_players(snapshot, selection, rules, clue_table, positions))
+    return BuzzingData(missing, count, clue_table, runs)
 
 
-def _said(snapshot: Snapshot, selection: Selection, rules: Rules, board: ClueTable, positions: Ints) -> Iterator[RunBuzzing]:
-    with_clauses, parameters = chosen(selection)
-    found = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
-    runs = [Run(*row) for row in found]
+def _players(
+    snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints
+) -> Iterator[RunBuzzing]:
+    with_clauses, parameters = selection_clauses(selection)
+    rows_of_runs = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
+    runs = [Run(*row) for row in rows_of_runs]
     names = [run.run for run in runs]
-    answers = run_columns.items(snapshot, selection.dataset, names)
+    items_of_runs = run_columns.run_items(snapshot, selection.dataset, names)
     if rules.scale == "confidence":
-        scores = [said.confidence for said in answers]
+        scores = [run_items.confidence for run_items in items_of_runs]
     else:
-        scores = run_columns.logprobs(snapshot, selection.dataset, names)
-    asked = taken(run_columns.placements(snapshot, selection.dataset, names), positions)
-    for run, said, score, rows, places in zip(runs, answers, scores, *asked, strict=True):
-        items, each = said.of(rows)
-        question = np.repeat(places, each)
-        at = board.first[question] + said.clue[items]
+        scores = run_columns.run_logprobs(snapshot, selection.dataset, names)
+    row_indices = rows_about(run_columns.row_orders(snapshot, selection.dataset, names), positions)
+    for run, run_items, score, rows, places in zip(runs, items_of_runs, scores, *row_indices, strict=True):
+        items, item_counts = run_items.of_rows(rows)
+        question = np.repeat(places, item_counts)
+        at = clue_table.first[question] + run_items.clue[items]
         if selection.revealed:
             low, high = selection.revealed
-            kept = (board.revealed[at] >= low) & (board.revealed[at] <= high)
-            items, question, at = items[kept], question[kept], at[kept]
+            within = (clue_table.revealed[at] >= low) & (clue_table.revealed[at] <= high)
+            items, question, at = items[within], question[within], at[within]
         if len(items):
-            yield RunBuzzing(run, board, rules, question, at, score[items], said.correct[items])
+            yield RunBuzzing(run, clue_table, rules, question, at, score[items], run_items.correct[items])

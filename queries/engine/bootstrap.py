@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from queries.engine.run_columns import Sparse, added
+from queries.engine.run_columns import SparseColumn, sum_by_place
 from queries.metrics.kernels.arrays import ratio
 from queries.metrics.metric import Floats, ItemKernel, Metric
 
@@ -45,7 +45,7 @@ def _floats(clusters: int) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def clusters(questions: int) -> NDArray[np.int64]:
+def question_clusters(questions: int) -> NDArray[np.int64]:
     """Cluster of each question of a selection in its order, shape (questions,): its own while they are few."""
     if questions <= MOST_CLUSTERS:
         return np.arange(questions)
@@ -97,14 +97,14 @@ def p_value(differences: Floats) -> Floats:
     defined = np.isfinite(differences)
     count = defined.sum(axis=0)
     beyond = np.minimum((differences <= TIED).sum(axis=0), (differences >= -TIED).sum(axis=0))
-    found = np.minimum(2 * (beyond + 1) / (count + 1), 1.0)
-    kept = np.where(defined, differences, 0.0)
-    mean = ratio(kept.sum(axis=0), count)
+    p = np.minimum(2 * (beyond + 1) / (count + 1), 1.0)
+    finite = np.where(defined, differences, 0.0)
+    mean = ratio(finite.sum(axis=0), count)
     spread = np.sqrt(ratio((np.where(defined, differences - mean, 0.0) ** 2).sum(axis=0), count - 1.0))
     distance = np.round(np.abs(ratio(mean, np.where(spread > TIED, spread, 0.0))), 9)  # digits as those of an interval
     tail = 2 * ndtr(-distance)
-    found = np.where((beyond == 0) & (tail < found), tail, found)
-    return np.where(count > 0, found, np.nan)
+    p = np.where((beyond == 0) & (tail < p), tail, p)
+    return np.where(count > 0, p, np.nan)
 
 
 def differs_from_zero(differences: Floats, level: float) -> NDArray[np.bool_]:
@@ -115,11 +115,11 @@ def differs_from_zero(differences: Floats, level: float) -> NDArray[np.bool_]:
         level: what is compared with.
     """
     beyond = np.minimum((differences <= TIED).sum(axis=0), (differences >= -TIED).sum(axis=0))
-    found: NDArray[np.bool_] = 2 * (beyond + 1) < level * (np.isfinite(differences).sum(axis=0) + 1)
-    few = (beyond == 0) & ~found  # of so few replicates, only the normal tail may be below
+    below: NDArray[np.bool_] = 2 * (beyond + 1) < level * (np.isfinite(differences).sum(axis=0) + 1)
+    few = (beyond == 0) & ~below  # of so few replicates, only the normal tail may be below
     if few.any():
-        found[few] = p_value(differences[:, few]) < level
-    return found
+        below[few] = p_value(differences[:, few]) < level
+    return below
 
 
 def holm(p_values: Floats) -> Floats:
@@ -127,14 +127,16 @@ def holm(p_values: Floats) -> Floats:
 
     Source: Holm 1979.
     """
-    found = np.full_like(p_values, np.nan)
-    known = np.flatnonzero(np.isfinite(p_values))
-    order = known[np.argsort(p_values[known], kind="stable")]
-    found[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1)), 1.0)
-    return found
+    adjusted = np.full_like(p_values, np.nan)
+    defined = np.flatnonzero(np.isfinite(p_values))
+    order = defined[np.argsort(p_values[defined], kind="stable")]
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1)), 1.0)
+    return adjusted
 
 
-def resample(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | Sparse) -> Floats:
+def resample(
+    cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | SparseColumn
+) -> Floats:
     """Totals of a column per replicate and run: one product of the weights with the column laid out by cluster and run.
 
     Args:
@@ -146,7 +148,7 @@ def resample(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, draw
     Returns:
         shape (REPLICATES, runs, ...).
     """
-    laid_out = added(values, cluster * runs + run, drawn_from * runs)
+    laid_out = sum_by_place(values, cluster * runs + run, drawn_from * runs)
     product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * math.prod(laid_out.shape[1:]))
     return product.reshape(REPLICATES, runs, *laid_out.shape[1:])
 
@@ -156,7 +158,7 @@ def resample(cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, draw
 AT_ONCE = 4_000_000  # weights of items held in memory at a time
 
 
-def pairs_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int) -> Floats:
+def item_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int) -> Floats:
     """A metric of pairs in each replicate, shape (REPLICATES,).
 
     Args:
@@ -168,11 +170,11 @@ def pairs_replicates(metric: Metric, confidence: Floats, correct: Floats, cluste
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable") if metric.ordered else np.lexsort((correct, confidence))
     confidence, correct, cluster = confidence[order], correct[order], cluster[order]
-    another = np.append(True, (np.diff(confidence) != 0) | (np.diff(correct) != 0))[: len(order)]
-    kinds = np.flatnonzero(another)
+    is_new_kind = np.append(True, (np.diff(confidence) != 0) | (np.diff(correct) != 0))[: len(order)]
+    kinds = np.flatnonzero(is_new_kind)
     if metric.ordered or len(kinds) * drawn_from > AT_ONCE:
         return np.concatenate([kernel(confidence, correct, part.astype(float)) for part in _spread(cluster, drawn_from)])
-    counts = np.bincount(cluster * len(kinds) + np.cumsum(another) - 1, minlength=drawn_from * len(kinds))
+    counts = np.bincount(cluster * len(kinds) + np.cumsum(is_new_kind) - 1, minlength=drawn_from * len(kinds))
     counts = counts.reshape(drawn_from, len(kinds)).astype(float)
     return kernel(confidence[kinds], correct[kinds], _floats(drawn_from) @ counts)
 
@@ -194,12 +196,12 @@ def _cut(copies: NDArray[np.uint8], confidence: Floats, correct: Floats, count: 
     small, larger = divmod(int(up_to[-1]), count)
     cuts = np.arange(count + 1) * small + np.minimum(np.arange(count + 1), larger)
     item = np.clip(np.searchsorted(up_to, cuts, side="left") - 1, 0, None)  # that holds the last copy before the cut
-    found = np.zeros((3, count))
-    found[0] = np.diff(cuts)
+    totals = np.zeros((3, count))
+    totals[0] = np.diff(cuts)
     for line, values in ((1, confidence), (2, correct)):
         before = np.append(0.0, np.cumsum(copies * values))
-        found[line] = np.diff(before[item] + (cuts - up_to[item]) * values[item])
-    return found
+        totals[line] = np.diff(before[item] + (cuts - up_to[item]) * values[item])
+    return totals
 
 
 def _spread(cluster: NDArray[np.int64], drawn_from: int) -> Iterator[NDArray[np.uint8]]:

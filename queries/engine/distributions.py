@@ -54,7 +54,7 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Items:
+class DistributionItems:
     """Items with the same number of classes M and their questions' votes, classes in class order.
 
     Attributes:
@@ -75,13 +75,13 @@ class Items:
     majority: Counts
     gold: Counts
 
-    def voted(self) -> Items:
+    def voted(self) -> DistributionItems:
         """Those that people voted on."""
-        return self.only(self.majority >= 0)
+        return self.subset(self.majority >= 0)
 
-    def only(self, kept: NDArray[np.bool_]) -> Items:
+    def subset(self, rows: NDArray[np.bool_]) -> DistributionItems:
         """Some of them."""
-        return Items(*(getattr(self, name)[kept] for name in Items.__dataclass_fields__))
+        return DistributionItems(*(getattr(self, name)[rows] for name in DistributionItems.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Distributions:
     places: pl.DataFrame
     classes: tuple[str, ...]
     named: bool
-    groups: tuple[Items, ...]
+    groups: tuple[DistributionItems, ...]
 
 
 class _Ballot(NamedTuple):
@@ -113,7 +113,7 @@ class _Ballot(NamedTuple):
     key: int
 
 
-def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
+def read_distributions(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
     """The whole distributions of a selection, beside the votes on its questions."""
     items = snapshot.frame(
         f"""{source.clauses}
@@ -130,7 +130,7 @@ def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
     items = items.with_columns(pl.concat_str("question_id", names, separator=first).fill_null(pl.col("question_id")).alias("key"))
     kinds = items.unique("key", keep="first", maintain_order=True).with_row_index("ballot")
     items = items.join(kinds.select("key", "ballot"), on="key", how="left", maintain_order="left")
-    asked = {
+    question_votes = {
         question: (answer, dict(zip(classes or (), votes or (), strict=True)))
         for question, answer, classes, votes in snapshot.frame(ASKED, {"d": dataset})
         .join(kinds, on="question_id", how="semi")
@@ -141,7 +141,12 @@ def read(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
     index = {name: k for k, name in enumerate(classes)}
     ballots = [
         _ballot(
-            dataset, question, names or stated or [], stated or sorted({*names, *asked[question][1]}), *asked[question], index
+            dataset,
+            question,
+            names or stated or [],
+            stated or sorted({*names, *question_votes[question][1]}),
+            *question_votes[question],
+            index,
         )
         for question, names in lists
     ]
@@ -165,18 +170,18 @@ def _ballot(
     """The right class is the one that the answer names or, where it names none, the one with most votes."""
     place = {name: k for k, name in enumerate(options)}
     counts = [votes.get(name, 0) for name in names]
-    named = _named(answer, names)
+    answer_class = _named(answer, names)
     most = max(counts)
     majority = -1
     if most:  # of classes that tie, the one that the answer names, else the first
-        majority = named if named >= 0 and counts[named] == most else counts.index(most)
+        majority = answer_class if answer_class >= 0 and counts[answer_class] == most else counts.index(most)
     return _Ballot(
         options=len(options),
         place=[place.get(name, -1) for name in names],
         classes=[index.get(name, -1) for name in names],
         votes=counts,
         majority=majority,
-        gold=named if named >= 0 else majority,
+        gold=answer_class if answer_class >= 0 else majority,
         key=distributions.draw_key(dataset, question),
     )
 
@@ -192,16 +197,16 @@ def _named(answer: str | None, names: Sequence[str]) -> int:
     return accepted[0] if len(accepted) == 1 else -1
 
 
-def _groups(ballots: Sequence[_Ballot], ballot: Counts, options: pl.Series) -> list[Items]:
+def _groups(ballots: Sequence[_Ballot], ballot: Counts, options: pl.Series) -> list[DistributionItems]:
     """Items by the shape of their ballots; ``ballot`` is the index of each item's."""
-    shapes = np.array([(len(each.classes), each.options) for each in ballots])
+    shapes = np.array([(len(ballot_.classes), ballot_.options) for ballot_ in ballots])
     groups = []
     for shape in np.unique(shapes, axis=0):
         member = np.flatnonzero((shapes == shape).all(axis=1))
         where = np.full(len(ballots), -1)
         where[member] = np.arange(len(member))
         item = np.flatnonzero(where[ballot] >= 0)
-        mine = where[ballot[item]]
+        ballot_of_item = where[ballot[item]]
         stated = options.gather(item).explode().to_numpy().reshape(len(item), shape[1])
 
         def column(name: str, member: Counts = member) -> Counts:
@@ -209,22 +214,22 @@ def _groups(ballots: Sequence[_Ballot], ballot: Counts, options: pl.Series) -> l
 
         place, votes = column("place"), column("votes")
         keys = np.array([ballots[k].key for k in member.tolist()], dtype=np.uint64)
-        found = np.take_along_axis(stated, np.maximum(place[mine], 0), axis=1)
+        shares = np.take_along_axis(stated, np.maximum(place[ballot_of_item], 0), axis=1)
         groups.append(
-            Items(
+            DistributionItems(
                 item=item,
-                classes=column("classes")[mine],
-                shares=np.where(place[mine] >= 0, found, 0.0),
-                votes=votes[mine],
-                drawn=distributions.draw_votes(votes, keys)[mine],
-                majority=column("majority")[mine],
-                gold=column("gold")[mine],
+                classes=column("classes")[ballot_of_item],
+                shares=np.where(place[ballot_of_item] >= 0, shares, 0.0),
+                votes=votes[ballot_of_item],
+                drawn=distributions.draw_votes(votes, keys)[ballot_of_item],
+                majority=column("majority")[ballot_of_item],
+                gold=column("gold")[ballot_of_item],
             )
         )
     return groups
 
 
-def columns(
+def distribution_sums(
     snapshot: Snapshot, dataset: str, source: Source, rows: pl.DataFrame, wanted: set[str], conventions: Conventions
 ) -> dict[str, Floats]:
     """Some of ``COLUMNS``, each of shape (rows,) or (rows, ...).
@@ -233,9 +238,9 @@ def columns(
         rows: ``run`` and ``question_id`` of each row.
         wanted: names of columns.
     """
-    found = read(snapshot, dataset, source)
+    data = read_distributions(snapshot, dataset, source)
     numbered = rows.select("run", "question_id").with_row_index("row")
-    row = found.places.join(numbered, on=["run", "question_id"], how="left", maintain_order="left")["row"]
+    row = data.places.join(numbered, on=["run", "question_id"], how="left", maintain_order="left")["row"]
     where = row.cast(pl.Int64).to_numpy()
     columns = {name: np.zeros(len(rows)) for name in COLUMNS if not name.endswith(("_bins", "_gaps"))}
     columns |= {name: np.zeros((len(rows), distributions.ERROR_BINS)) for name in ("distance_bins", "reference_bins")}
@@ -247,8 +252,8 @@ def columns(
         cell = at * distributions.ERROR_BINS + distributions.error_bin(distance)
         columns[name] += np.bincount(cell, minlength=columns[name].size).reshape(columns[name].shape)
 
-    for group in found.groups:
-        graded = group.only(group.gold >= 0)
+    for group in data.groups:
+        graded = group.subset(group.gold >= 0)
         add("gold_items", where[graded.item], np.ones(len(graded.item)))
         add("quadratic", where[graded.item], distributions.quadratic_score(graded.shares, graded.gold))
         voted = group.voted()
@@ -262,24 +267,24 @@ def columns(
         add("ranked_same", at, distributions.same_ranking(voted.shares, voted.votes).astype(float))
         add("ranked_compatibly", at, distributions.compatible_ranking(voted.shares, voted.votes).astype(float))
         reference = distributions.reference_distance(voted.drawn, voted.votes)
-        known = np.isfinite(reference)
-        count("distance_bins", at[known], distance[known])
-        count("reference_bins", at[known], reference[known])
+        has_reference = np.isfinite(reference)
+        count("distance_bins", at[has_reference], distance[has_reference])
+        count("reference_bins", at[has_reference], reference[has_reference])
     if "class_gaps" in wanted:
-        columns["class_items"], columns["class_gaps"] = _class_gaps(found, where, len(rows), rows["run"], conventions)
+        columns["class_items"], columns["class_gaps"] = _class_gaps(data, where, len(rows), rows["run"], conventions)
     return {name: columns[name] for name in sorted(wanted)}
 
 
-def by_class(found: Distributions) -> tuple[Counts, Floats, Counts]:
+def by_class(data: Distributions) -> tuple[Counts, Floats, Counts]:
     """Items that people voted on, over the classes of the whole dataset: item (n,), p (n, classes) and the majority's class (n,).
 
     A class that an item does not have has p = 0. None of a dataset that names no classes and has very many.
     """
-    if not found.named and len(found.classes) > MOST_CLASSES:
+    if not data.named and len(data.classes) > MOST_CLASSES:
         return np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
-    voted = [group.voted() for group in found.groups]
+    voted = [group.voted() for group in data.groups]
     item = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
-    shares = np.zeros((len(item), len(found.classes) + 1))  # the last column takes what is no class
+    shares = np.zeros((len(item), len(data.classes) + 1))  # the last column takes what is no class
     gold = np.zeros(len(item), dtype=np.int64)
     start = 0
     for group in voted:
@@ -303,21 +308,21 @@ def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[
     if conventions.mass_bins is None:
         return bin_of(shares), BINS
     order, of_ordered = bins.assign_mass_bins(shares, parts, conventions.mass_bins)
-    found = np.empty(len(shares), dtype=np.int64)
-    found[order] = of_ordered
-    return found, conventions.mass_bins
+    bin_of_item = np.empty(len(shares), dtype=np.int64)
+    bin_of_item[order] = of_ordered
+    return bin_of_item, conventions.mass_bins
 
 
 def _class_gaps(
-    found: Distributions, where: Counts, rows: int, runs: pl.Series, conventions: Conventions
+    data: Distributions, where: Counts, rows: int, runs: pl.Series, conventions: Conventions
 ) -> tuple[Floats, Floats]:
     """Items per row, and the sum of p_k - [gold = k] per row, class and bin of p_k."""
-    item, shares, gold = by_class(found)
+    item, shares, gold = by_class(data)
     at = where[item]
     run = runs.rle_id().to_numpy()[at] if rows else at
     parts = np.bincount(run) if len(run) else np.zeros(0, dtype=np.int64)
     count = conventions.mass_bins or BINS
-    gaps = np.zeros((rows, len(found.classes), count))
+    gaps = np.zeros((rows, len(data.classes), count))
     for k in range(shares.shape[1]):
         place, _ = class_bin(shares[:, k], parts, conventions)
         added = np.bincount(at * count + place, shares[:, k] - (gold == k), rows * count)

@@ -19,12 +19,12 @@ from queries.engine import distributions, select
 from queries.engine.bootstrap import (
     REPLICATES,
     cluster_count,
-    clusters,
+    item_replicates,
     mass_bins_replicates,
-    pairs_replicates,
+    question_clusters,
     resample,
 )
-from queries.engine.run_columns import Floats, Sparse, added, bin_columns, dense, numbers
+from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense, float_array, sum_by_place
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import unchanged_sums
@@ -49,22 +49,22 @@ class Evidence:
     Attributes:
         runs: the runs of the selection that answered any of its questions, in order of import.
         starts: index of each run's first row, shape (runs,).
-        asked: ids of the questions of the selection, answered or not, in the dataset's order.
+        selected_questions: ids of the questions of the selection, answered or not, in the dataset's order.
         places: place of each row's question among those, from 0, shape (rows,).
         sums: the statistics, each of shape (rows,) or (rows, ...).
         bins: those of bins of confidence, where they are asked for.
-        item_pairs: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
+        item_arrays: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
             the rows and of their clues, each of shape (items,): what is no sum is computed anew for whatever is looked at.
         conventions: under which it was gathered.
     """
 
     runs: tuple[Run, ...]
     starts: NDArray[np.int64]
-    asked: NDArray[Any]
+    selected_questions: NDArray[Any]
     places: NDArray[np.int64]
     sums: dict[str, Floats]
     bins: Bins | None
-    item_pairs: tuple[Floats, Floats] | None
+    item_arrays: tuple[Floats, Floats] | None
     conventions: Conventions
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
@@ -77,20 +77,20 @@ class Evidence:
     @property
     def selected(self) -> int:
         """Number of questions of the selection, answered or not."""
-        return len(self.asked)
+        return len(self.selected_questions)
 
     @cached_property
     def questions(self) -> NDArray[Any]:
         """Question id of each row."""
-        return self.asked[self.places]
+        return self.selected_questions[self.places]
 
-    def totals(self, contributions: Mapping[str, Floats | Sparse]) -> dict[str, Floats]:
+    def totals(self, contributions: Mapping[str, Floats | SparseColumn]) -> dict[str, Floats]:
         """Sums over each run's questions, shape (runs,) or (runs, ...)."""
         return {name: self._total(values) for name, values in contributions.items()}
 
-    def _total(self, values: Floats | Sparse) -> Floats:
-        if isinstance(values, Sparse):
-            return added(values, self._run_of_rows, len(self.runs))
+    def _total(self, values: Floats | SparseColumn) -> Floats:
+        if isinstance(values, SparseColumn):
+            return sum_by_place(values, self._run_of_rows, len(self.runs))
         return np.add.reduceat(values, self.starts, axis=0) if self.runs else np.zeros((0, *values.shape[1:]))
 
     def values(self, metric: Metric) -> Floats:
@@ -110,8 +110,8 @@ class Evidence:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
         if metric.pairs is not None:
             return self._from_pairs(metric, np.arange(len(self.places)))
-        each = {name: dense(values) for name, values in self._contributions(metric).items()}
-        return metric.value(each | self._mass(metric, np.arange(len(self.places))), self.conventions)
+        columns = {name: dense(values) for name, values in self._contributions(metric).items()}
+        return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
     def replicates(self, metric: Metric) -> Floats:
         """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
@@ -119,7 +119,7 @@ class Evidence:
         Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
         """
         if metric.pairs is not None:
-            return self._by_run(lambda run: pairs_replicates(metric, *run))
+            return self._by_run(lambda run: item_replicates(metric, *run))
         contributions = self._contributions(metric)
         mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
         plain = metric.contributions is unchanged_sums
@@ -164,11 +164,11 @@ class Evidence:
         replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
         place = {run: index for index, run in enumerate(self.runs)}
         for index, inside in enumerate(parts):
-            part = self.keep(inside[self.places])
+            part = self.select_rows(inside[self.places])
             if part.runs:
-                there = [place[run] for run in part.runs]
-                values[index, there] = part.values(metric)
-                replicates[index][:, there] = part.replicates(metric)
+                runs = [place[run] for run in part.runs]
+                values[index, runs] = part.values(metric)
+                replicates[index][:, runs] = part.replicates(metric)
         return values, replicates
 
     def _by_cells(
@@ -176,7 +176,7 @@ class Evidence:
     ) -> tuple[Floats, Floats]:
         """Values and replicates of ``in_parts`` from totals of cells; ``place`` is run * cells + cell of each row."""
         contributions = self._contributions(metric)
-        totals = {name: added(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
+        totals = {name: sum_by_place(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
         values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
         width = sum(math.prod(total.shape[2:]) for total in totals.values())
         at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
@@ -184,9 +184,9 @@ class Evidence:
         for first in range(0, len(self.runs), at_once):
             runs = slice(first, min(first + at_once, len(self.runs)))
             rows = slice(self.starts[first], self.ends[runs.stop - 1])
-            cluster, at, many = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
+            cluster, at, places = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
             drawn = {
-                name: of_parts(resample(cluster, at, many, self._drawn_from, column[rows]))
+                name: of_parts(resample(cluster, at, places, self._drawn_from, column[rows]))
                 for name, column in contributions.items()
             }
             replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
@@ -200,35 +200,35 @@ class Evidence:
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
-        each = self._contributions(metric).get("questions", np.ones(len(self.places)))
-        return self.totals({"questions": each})["questions"].astype(int)
+        usable = self._contributions(metric).get("questions", np.ones(len(self.places)))
+        return self.totals({"questions": usable})["questions"].astype(int)
 
-    def keep(self, rows: NDArray[np.bool_]) -> Evidence:
+    def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Only some rows, from the same selection; runs that have none of them are left out."""
         left, starts = np.unique(self._run_of_rows[rows], return_index=True)
-        pairs = self.item_pairs
+        pairs = self.item_arrays
         if pairs is not None:
             items = np.repeat(rows, self.sums["items"].astype(np.int64))
             pairs = pairs[0][items], pairs[1][items]
         return Evidence(
             runs=tuple(self.runs[index] for index in left),
             starts=starts.astype(np.int64),
-            asked=self.asked,
+            selected_questions=self.selected_questions,
             places=self.places[rows],
             sums={name: values[rows] for name, values in self.sums.items()},
             bins=None if self.bins is None else self.bins.take(np.flatnonzero(rows)),
-            item_pairs=pairs,
+            item_arrays=pairs,
             conventions=self.conventions,
         )
 
-    def _contributions(self, metric: Metric) -> dict[str, Floats | Sparse]:
+    def _contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
         columns = self.sums | (bin_columns(self.bins) if self.bins is not None else {})
         read = {name: columns[name] for name in metric.reads(self.conventions)}
         if metric.contributions is unchanged_sums:
             return read
         return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
 
-    def _drawn(self, values: Floats | Sparse, name: str | None) -> Floats:
+    def _drawn(self, values: Floats | SparseColumn, name: str | None) -> Floats:
         """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
 
         Args:
@@ -260,7 +260,7 @@ class Evidence:
     @cached_property
     def _clusters(self) -> NDArray[np.int64]:
         """Cluster of each row's question, shape (rows,)."""
-        return clusters(self.selected)[self.places]
+        return question_clusters(self.selected)[self.places]
 
     @property
     def _drawn_from(self) -> int:
@@ -287,8 +287,8 @@ class Evidence:
         return np.array([metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
 
     def _pairs(self) -> tuple[Floats, Floats]:
-        assert self.item_pairs is not None, "gathered for metrics that need no pairs"
-        return self.item_pairs
+        assert self.item_arrays is not None, "gathered for metrics that need no pairs"
+        return self.item_arrays
 
     def _cuts(self, firsts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of the first item of each of the rows ``firsts``, and the number of items, shape (firsts + 1,)."""
@@ -315,8 +315,8 @@ def gather(
         responses: by run, what to use in place of the stored responses; a run that is not there has none.
     """
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
-    with_clauses, parameters = select.chosen(selection)
-    asked = snapshot.frame(
+    with_clauses, parameters = select.selection_clauses(selection)
+    selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
     runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
@@ -325,24 +325,26 @@ def gather(
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty"}
     if selection.revealed or responses is not None:
-        found = select.computed(snapshot, selection, runs, asked, needed, pairs, responses)
+        rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
-        found = select.stored(snapshot, selection.dataset, runs, asked, needed, pairs)
-    sums, starts = found.sums, np.flatnonzero(np.diff(found.run, prepend=-1))
+        rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
+    sums, starts = rows.sums, np.flatnonzero(np.diff(rows.run, prepend=-1))
     if "difficulty" in reads:
-        sums["difficulty"] = numbers(asked["difficulty"])[found.places]
+        sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
     if whole:
-        answers = distributions.Source(with_clauses, select.kept_responses(selection, parameters), parameters)
-        named = pl.DataFrame({"run": runs["run"].gather(found.run), "question_id": asked["question_id"].gather(found.places)})
-        sums |= distributions.columns(snapshot, selection.dataset, answers, named, whole, selection.conventions)
+        answers = distributions.Source(with_clauses, select.selected_responses(selection, parameters), parameters)
+        keys = pl.DataFrame(
+            {"run": runs["run"].gather(rows.run), "question_id": selected_questions["question_id"].gather(rows.places)}
+        )
+        sums |= distributions.distribution_sums(snapshot, selection.dataset, answers, keys, whole, selection.conventions)
     return Evidence(
-        runs=tuple(Run(*row) for row in runs[found.run[starts]].select("run", "model", "elicitation").iter_rows()),
+        runs=tuple(Run(*row) for row in runs[rows.run[starts]].select("run", "model", "elicitation").iter_rows()),
         starts=starts.astype(np.int64),
-        asked=asked["question_id"].to_numpy(),
-        places=found.places,
+        selected_questions=selected_questions["question_id"].to_numpy(),
+        places=rows.places,
         sums=sums,
-        bins=found.bins,
-        item_pairs=found.pairs,
+        bins=rows.bins,
+        item_arrays=rows.pairs,
         conventions=selection.conventions,
     )
 
@@ -355,8 +357,8 @@ def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
     """
     kind = np.zeros(parts.shape[1], dtype=np.int64)
     for first in range(0, len(parts), 32):
-        some = parts[first : first + 32]
-        bits = (some * (np.int64(1) << np.arange(len(some)))[:, None]).sum(axis=0)
+        block = parts[first : first + 32]
+        bits = (block * (np.int64(1) << np.arange(len(block)))[:, None]).sum(axis=0)
         kind = np.unique((kind << 32) | bits, return_inverse=True)[1]
     kinds, example = np.unique(kind, return_index=True)
     assert len(kinds) == kind.max(initial=-1) + 1

@@ -84,10 +84,10 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, replicates: Floats) 
     ends = zip(*percentile_interval(replicates), *percentile_interval(ranks(loss))[:2], strict=True)
     resampled = [cell.value is not None and cell.questions > 1 for cell in cells]
     groups = tied_groups(
-        np.array([cell.rank if known else None for cell, known in zip(cells, resampled, strict=True)], float), loss
+        np.array([cell.rank if has_interval else None for cell, has_interval in zip(cells, resampled, strict=True)], float), loss
     )
-    for cell, known, (low, high, count, rank_low, rank_high), tied in zip(cells, resampled, ends, groups, strict=True):
-        if known:
+    for cell, has_interval, (low, high, count, rank_low, rank_high), tied in zip(cells, resampled, ends, groups, strict=True):
+        if has_interval:
             cell.low, cell.high, cell.replicates = number(low), number(high), int(count)
             cell.rank_low, cell.rank_high = number(rank_low), number(rank_high)
             cell.tied = tied
@@ -129,8 +129,8 @@ def tied_groups(rank: Floats, loss: Floats) -> list[list[int]]:
         The groups of each run.
     """
     groups: list[list[int]] = [[] for _ in rank]
-    known = np.flatnonzero(np.isfinite(rank))
-    order = known[np.argsort(rank[known], kind="stable")]
+    ranked = np.flatnonzero(np.isfinite(rank))
+    order = ranked[np.argsort(rank[ranked], kind="stable")]
     last, number_of = -1, 0
     for first in range(len(order)):
         end = max(first, last)  # all up to ``last`` are known not to differ

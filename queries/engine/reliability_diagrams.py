@@ -136,10 +136,10 @@ def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:
 
 
 def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> list[ReliabilityBin]:
-    found = []
+    bins = []
     for (items, confidence, correct), (lower, upper), (low, high) in zip(totals, edges, ends.T, strict=True):
         filled = items > 0
-        found.append(
+        bins.append(
             ReliabilityBin(
                 lower=number(lower),
                 upper=number(upper),
@@ -150,4 +150,4 @@ def _bins(totals: Floats, edges: list[tuple[float, float]], ends: Floats) -> lis
                 high=number(high) if filled else None,
             )
         )
-    return found
+    return bins

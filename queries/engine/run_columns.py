@@ -23,7 +23,7 @@ V = TypeVar("V", bound=Sized)
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseColumn:
     """A column of shape (rows, BINS) of which most is 0: what is not 0, by row and, within one, by bin.
 
     Attributes:
@@ -39,13 +39,13 @@ class Sparse:
     def __len__(self) -> int:
         return len(self.first) - 1
 
-    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> Sparse:
+    def __getitem__(self, rows: slice | NDArray[np.bool_]) -> SparseColumn:
         """Some rows."""
         first, entries = entries_of(self.first, np.arange(len(self))[rows])
-        return Sparse(first, self.bin[entries], self.values[entries])
+        return SparseColumn(first, self.bin[entries], self.values[entries])
 
 
-def added(column: Floats | Sparse, places: Ints, count: int) -> Floats:
+def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Floats:
     """Totals of a column of shape (rows, ...) over the rows of each of ``count`` places: shape (count, ...).
 
     Args:
@@ -53,28 +53,28 @@ def added(column: Floats | Sparse, places: Ints, count: int) -> Floats:
         places: of each row, shape (rows,).
         count: how many places there are.
     """
-    if isinstance(column, Sparse):
+    if isinstance(column, SparseColumn):
         cells = np.repeat(places * BINS, np.diff(column.first)) + column.bin
         return np.bincount(cells, column.values, count * BINS).astype(float, copy=False).reshape(count, BINS)
     flat = column.reshape(len(column), math.prod(column.shape[1:]))  # no columns where a dataset has no classes
-    each = np.zeros((count, flat.shape[1]))
+    totals = np.zeros((count, flat.shape[1]))
     for index, values in enumerate(flat.T):
-        each[:, index] = np.bincount(places, values, count)
-    return each.reshape(count, *column.shape[1:])
+        totals[:, index] = np.bincount(places, values, count)
+    return totals.reshape(count, *column.shape[1:])
 
 
-def dense(column: Floats | Sparse) -> Floats:
+def dense(column: Floats | SparseColumn) -> Floats:
     """A column with every 0 written out, shape (rows, ...)."""
-    return added(column, np.arange(len(column)), len(column)) if isinstance(column, Sparse) else column
+    return sum_by_place(column, np.arange(len(column)), len(column)) if isinstance(column, SparseColumn) else column
 
 
-def bin_columns(bins: Bins) -> dict[str, Sparse]:
+def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
     """Each of ``BIN_COLUMNS``."""
-    return {name: Sparse(bins.first, bins.bin, values) for name, values in bins.values.items()}
+    return {name: SparseColumn(bins.first, bins.bin, values) for name, values in bins.values.items()}
 
 
 @dataclass(frozen=True)
-class Placement:
+class RowOrder:
     """How the rows of one run's statistics lie in memory.
 
     Attributes:
@@ -110,7 +110,7 @@ class RunItems:
         """Size in bytes."""
         return self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
 
-    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+    def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
         first, items = entries_of(self.first, rows)
         return items, np.diff(first)
@@ -137,54 +137,54 @@ class Clues:
         return self.first.nbytes + self.revealed.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
 
 
-def placements(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Placement]:
+def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
     """How the statistics of each run lie in memory."""
     sql = """select list_position($runs, s.run) as run, q.position
         from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
         where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
 
-    def placed(_: str, table: pl.DataFrame) -> Placement:
+    def placed(_: str, table: pl.DataFrame) -> RowOrder:
         positions = table["position"].to_numpy()
         order = np.argsort(positions, kind="stable")
-        return Placement(positions[order].astype(np.int32), order.astype(np.int32))
+        return RowOrder(positions[order].astype(np.int32), order.astype(np.int32))
 
     return snapshot.cached(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
 
 
-def column(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
+def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
     """A column of the statistics of each run, one number per row as it lies, NaN for null."""
-    return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: numbers(table[name]))
+    return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: float_array(table[name]))
 
 
-def bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
+def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
     """The bins of confidence of the statistics of each run."""
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
-def items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunItems]:
+def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunItems]:
     """The items of each run."""
 
     def read(missing: list[str]) -> dict[str, RunItems]:
-        counts = dict(zip(missing, column(snapshot, dataset, missing, "items"), strict=True))
+        counts = dict(zip(missing, statistic_columns(snapshot, dataset, missing, "items"), strict=True))
 
-        def made(run: str, table: pl.DataFrame) -> RunItems:
+        def to_items(run: str, table: pl.DataFrame) -> RunItems:
             first = np.append(0, np.cumsum(counts[run])).astype(np.int64)
             clue = table["clue"].cast(pl.Int32).to_numpy()
-            return RunItems(first, clue, numbers(table["confidence"]), numbers(table["correct"]))
+            return RunItems(first, clue, float_array(table["confidence"]), float_array(table["correct"]))
 
-        return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), made)
+        return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), to_items)
 
     return snapshot.cached(dataset, "items", runs, read)
 
 
-def logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
+def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
     """Log-probability of the guess of each of the items of each run, NaN where it is unknown."""
     sql = _responses("list_sum(p.token_logprobs) as logprob")
     return snapshot.cached(
         dataset,
         "logprobs",
         runs,
-        lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: numbers(table["logprob"])),
+        lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: float_array(table["logprob"])),
     )
 
 
@@ -200,14 +200,14 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
         )
         positions = table["position"].to_numpy()
         first = np.searchsorted(positions, np.arange(positions.max(initial=-1) + 1))
-        curves = {name: numbers(table[name]) for name in CURVES}
+        curves = {name: float_array(table[name]) for name in CURVES}
         unheard = all(np.isnan(curve).all() for curve in curves.values())
-        return {"": Clues(first, numbers(table["revealed"]), None if unheard else curves)}
+        return {"": Clues(first, float_array(table["revealed"]), None if unheard else curves)}
 
     return snapshot.cached(dataset, "clues", [""], read)[0]
 
 
-def numbers(column: pl.Series) -> Floats:
+def float_array(column: pl.Series) -> Floats:
     """A column as floats, NaN for null."""
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
@@ -218,7 +218,7 @@ def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
 
 
 def _statistics(
-    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], made: Callable[[pl.DataFrame], V]
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
 ) -> list[V]:
     """What is made of columns of each run's statistics, of one row per question as it lies."""
     # DuckDB gives rows in the order of the table where nothing else is asked for.
@@ -226,8 +226,8 @@ def _statistics(
         where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""
 
     def read(missing: list[str]) -> dict[str, V]:
-        order = dict(zip(missing, placements(snapshot, dataset, missing), strict=True))
-        return _read(snapshot, dataset, missing, sql, lambda run, table: made(_in_order(table, order[run].order)))
+        order = dict(zip(missing, row_orders(snapshot, dataset, missing), strict=True))
+        return _read(snapshot, dataset, missing, sql, lambda run, table: convert(_in_order(table, order[run].order)))
 
     return snapshot.cached(dataset, name, runs, read)
 
@@ -240,14 +240,14 @@ def _responses(columns: str) -> str:
         order by 1, q.position, p.clue"""
 
 
-def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, made: Callable[[str, pl.DataFrame], V]) -> dict[str, V]:
+def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, convert: Callable[[str, pl.DataFrame], V]) -> dict[str, V]:
     """What is made of the rows of each run, in the order in which ``sql`` gives them: its column ``run`` counts from 1."""
     # The runs' range lets DuckDB pass over what it need not read: rows of a run stand together.
     parameters = {"dataset": dataset, "runs": runs, "first": min(runs), "last": max(runs)}
-    found = snapshot.frame(sql, parameters)
-    found = _in_order(found, np.argsort(found["run"].to_numpy(), kind="stable"))
-    ends = np.searchsorted(found["run"].to_numpy(), np.arange(1, len(runs) + 2))
-    return {run: made(run, found[a:b]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
+    rows = snapshot.frame(sql, parameters)
+    rows = _in_order(rows, np.argsort(rows["run"].to_numpy(), kind="stable"))
+    ends = np.searchsorted(rows["run"].to_numpy(), np.arange(1, len(runs) + 2))
+    return {run: convert(run, rows[a:b]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
 
 
 def _in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:

@@ -109,7 +109,7 @@ def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
         return RunPair(measured, index[a], index[b], len(places_a))
     in_common = np.zeros(len(evidence.questions), dtype=bool)
     in_common[rows_a], in_common[rows_b] = np.isin(places_a, places_b), np.isin(places_b, places_a)
-    common = evidence.keep(in_common)  # runs are in order of import, so that b may come first
+    common = evidence.select_rows(in_common)  # runs are in order of import, so that b may come first
     names = [run.run for run in common.runs]
     if not names:
         return None

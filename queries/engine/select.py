@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store import Snapshot
 from queries.engine import run_columns
-from queries.engine.run_columns import Clues, Placement, joined
+from queries.engine.run_columns import Clues, RowOrder, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 
@@ -22,7 +22,7 @@ READ_AT_ONCE = 5_000_000  # items: memory need not hold those of all runs togeth
 
 
 @dataclass(frozen=True)
-class Rows:
+class StatisticRows:
     """Statistics by run and, within one, by question.
 
     Attributes:
@@ -39,7 +39,9 @@ class Rows:
     pairs: tuple[Floats, Floats] | None
 
 
-def stored(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool) -> Rows:
+def stored_rows(
+    snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.DataFrame, reads: Set[str], pairs: bool
+) -> StatisticRows:
     """Rows of whole questions, by the statistics kept at ingest.
 
     Args:
@@ -50,39 +52,46 @@ def stored(snapshot: Snapshot, dataset: str, runs: pl.DataFrame, questions: pl.D
         pairs: whether items are asked for.
     """
     names = runs["run"].to_list()
-    rows, places = taken(run_columns.placements(snapshot, dataset, names), questions["position"].to_numpy())
+    rows, places = rows_about(run_columns.row_orders(snapshot, dataset, names), questions["position"].to_numpy())
 
-    def of(parts: Iterable[NDArray[Any]], chosen: Iterable[Ints] = rows) -> Floats:
-        each = zip(parts, chosen, strict=True)
-        return joined([part if len(part) == len(some) else part[some] for part, some in each], float)
+    def concatenated(columns: Iterable[NDArray[Any]], indices: Iterable[Ints] = rows) -> Floats:
+        pairs_of_runs = zip(columns, indices, strict=True)
+        return joined([column if len(column) == len(index) else column[index] for column, index in pairs_of_runs], float)
 
-    bins = run_columns.bins(snapshot, dataset, names) if reads & {*BIN_COLUMNS} else None
-    said = run_columns.items(snapshot, dataset, names) if pairs else []
-    items = [part.of(some)[0] for part, some in zip(said, rows, strict=False)]
-    return Rows(
+    bins = run_columns.run_bins(snapshot, dataset, names) if reads & {*BIN_COLUMNS} else None
+    items = run_columns.run_items(snapshot, dataset, names) if pairs else []
+    item_indices = [part.of_rows(index)[0] for part, index in zip(items, rows, strict=False)]
+    return StatisticRows(
         run=np.repeat(np.arange(len(names)), np.array([len(part) for part in rows], dtype=np.int64)),
         places=joined(places, np.int64),
-        sums={name: of(run_columns.column(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}},
-        bins=None if bins is None else Bins.concatenate([part.take(some) for part, some in zip(bins, rows, strict=True)]),
-        pairs=(of((part.confidence for part in said), items), of((part.correct for part in said), items)) if pairs else None,
+        sums={
+            name: concatenated(run_columns.statistic_columns(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}
+        },
+        bins=None if bins is None else Bins.concatenate([part.take(index) for part, index in zip(bins, rows, strict=True)]),
+        pairs=(
+            concatenated((part.confidence for part in items), item_indices),
+            concatenated((part.correct for part in items), item_indices),
+        )
+        if pairs
+        else None,
     )
 
 
-def taken(placements: Sequence[Placement], questions: Ints) -> tuple[list[Ints], list[Ints]]:
+def rows_about(orders: Sequence[RowOrder], questions: Ints) -> tuple[list[Ints], list[Ints]]:
     """The rows about some questions, of each run.
 
     Args:
-        placements: how the rows of each run lie.
+        orders: how the rows of each run lie.
         questions: positions of those that are chosen, ascending.
 
     Returns:
         their indices, ascending, and the place of each row's question among those chosen: an array of shape (rows,) per run.
     """
-    place_of = np.full(max([-1, *(each.positions.max(initial=-1) for each in placements), questions.max(initial=-1)]) + 1, -1)
+    place_of = np.full(max([-1, *(order.positions.max(initial=-1) for order in orders), questions.max(initial=-1)]) + 1, -1)
     place_of[questions] = np.arange(len(questions))
-    found = [place_of[each.positions] for each in placements]
-    rows = [np.flatnonzero(places >= 0) for places in found]
-    return rows, [places[some] for places, some in zip(found, rows, strict=True)]
+    places_of_runs = [place_of[order.positions] for order in orders]
+    rows = [np.flatnonzero(places >= 0) for places in places_of_runs]
+    return rows, [places[index] for places, index in zip(places_of_runs, rows, strict=True)]
 
 
 class Responses(NamedTuple):
@@ -99,7 +108,7 @@ class Responses(NamedTuple):
     correct: Floats
 
 
-def computed(
+def computed_rows(
     snapshot: Snapshot,
     selection: Selection,
     runs: pl.DataFrame,
@@ -107,7 +116,7 @@ def computed(
     reads: Set[str],
     pairs: bool,
     replaced: Mapping[str, Responses] | None = None,
-) -> Rows:
+) -> StatisticRows:
     """Rows computed from the items of the clues that a selection keeps.
 
     Args:
@@ -145,7 +154,7 @@ def computed(
         if pairs:
             confidence.append(part.confidence)
             correct.append(part.correct)
-    return Rows(
+    return StatisticRows(
         run=joined(run, np.int64),
         places=joined(places, np.int64),
         sums={name: joined(parts, float) for name, parts in columns.items()},
@@ -159,24 +168,24 @@ def _responses(
 ) -> Iterator[tuple[int, Responses]]:
     """The number and the responses of each run that has any, from memory, filtered by how much of the question is revealed."""
     dataset, (low, high) = selection.dataset, selection.revealed or (0.0, 1.0)
-    counts = [values.sum() for values in run_columns.column(snapshot, dataset, names, "items")]
+    counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, "items")]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
-    for _, together in groupby(range(len(names)), key=lambda index: batch[index]):
-        indices = list(together)
-        some = [names[index] for index in indices]
-        rows, places = taken(run_columns.placements(snapshot, dataset, some), positions)
-        for index, items, its_rows, its_places in zip(
-            indices, run_columns.items(snapshot, dataset, some), rows, places, strict=True
+    for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
+        indices = list(group)
+        batch_names = [names[index] for index in indices]
+        rows, places = rows_about(run_columns.row_orders(snapshot, dataset, batch_names), positions)
+        for index, items, run_rows, run_places in zip(
+            indices, run_columns.run_items(snapshot, dataset, batch_names), rows, places, strict=True
         ):
-            entries, sizes = items.of(its_rows)
-            place, clue = np.repeat(its_places, sizes), items.clue[entries]
+            entries, sizes = items.of_rows(run_rows)
+            place, clue = np.repeat(run_places, sizes), items.clue[entries]
             revealed = clues.revealed[clues.first[positions[place]] + clue]
-            kept = np.flatnonzero((revealed >= low) & (revealed <= high))
-            entries = entries[kept]
-            yield index, Responses(place[kept], clue[kept], items.confidence[entries], items.correct[entries])
+            revealed_items = np.flatnonzero((revealed >= low) & (revealed <= high))
+            entries = entries[revealed_items]
+            yield index, Responses(place[revealed_items], clue[revealed_items], items.confidence[entries], items.correct[entries])
 
 
-def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
+def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
     """``with`` clauses for the runs and questions of a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
@@ -190,12 +199,12 @@ def chosen(selection: Selection) -> tuple[str, dict[str, Any]]:
     return clauses, run_parameters | question_parameters
 
 
-def kept_responses(selection: Selection, parameters: dict[str, Any]) -> str:
-    """SQL for the responses to the clues of a selection, after the clauses of ``chosen``; adds to the parameters."""
-    kept = """select * from responses
+def selected_responses(selection: Selection, parameters: dict[str, Any]) -> str:
+    """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters."""
+    responses = """select * from responses
         where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
     if not selection.revealed:
-        return kept
+        return responses
     condition, values = selection.clue_filter()
     parameters |= values
-    return f"""select * from ({kept}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""
+    return f"""select * from ({responses}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""

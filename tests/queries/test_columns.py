@@ -6,7 +6,7 @@ import pytest
 
 from data.statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
-from queries.engine.run_columns import added, bin_columns, dense
+from queries.engine.run_columns import bin_columns, dense, sum_by_place
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_bins_of_several_runs(bins):
 @pytest.mark.parametrize("shape", [(5,), (5, 2), (5, 2, 3), (5, 0)], ids=str)
 def test_columns_are_added_up_by_place(shape):
     column = np.random.default_rng(1).random(shape)
-    found = added(column, np.array([2, 0, 2, 2, 0]), 4)
+    found = sum_by_place(column, np.array([2, 0, 2, 2, 0]), 4)
     assert found.shape == (4, *shape[1:])
     for place, rows in enumerate(([1, 4], [], [0, 2, 3], [])):
         assert found[place] == pytest.approx(column[rows].sum(axis=0))
@@ -53,13 +53,13 @@ def test_columns_are_added_up_by_place(shape):
 def test_sparse_columns_are_added_up_as_if_written_out(bins):
     for column in bin_columns(bins).values():
         places = np.array([3, 1, 3])
-        assert added(column, places, 4).tolist() == added(dense(column), places, 4).tolist()
+        assert sum_by_place(column, places, 4).tolist() == sum_by_place(dense(column), places, 4).tolist()
 
 
 def test_rows_are_put_in_the_order_of_questions(snapshot):
     runs = [run for (run,) in snapshot.rows("select run from runs where dataset = 'relay' order by position")]
-    expected = {name: run_columns.column(snapshot, "relay", runs, name) for name in ("items", "confidence")}
-    placed = run_columns.placements(snapshot, "relay", runs)
+    expected = {name: run_columns.statistic_columns(snapshot, "relay", runs, name) for name in ("items", "confidence")}
+    placed = run_columns.row_orders(snapshot, "relay", runs)
     for name, values in expected.items():
         for run, place, column in zip(runs, placed, values, strict=True):
             sql = f"""select s.{name} from statistics s join questions q using (dataset, question_id)

@@ -118,7 +118,7 @@ def test_intervals_and_p_values_are_those_of_paired_replicates(snapshot, rows, r
     found = compare(snapshot, selection, a, b, METRICS)
     answered = [{*rows["relay"].asked(selection, run)} for run in (a, b)]
     both = gather(snapshot, selection.replace(run=(a, b)), METRICS)
-    both = both.keep(np.isin(both.questions.astype(str), [*answered[0] & answered[1]]))
+    both = both.select_rows(np.isin(both.questions.astype(str), [*answered[0] & answered[1]]))
     order = [[run.run for run in both.runs].index(run) for run in (a, b)]
     told = 0
     for metric in METRICS:

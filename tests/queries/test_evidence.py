@@ -215,13 +215,15 @@ def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, bin
     whole = evidence.gather(bundled, Selection(dataset, conventions=Conventions(binning=binning)), [metric])
     chance = np.random.default_rng(6)
     parts = np.stack([chance.random(whole.selected) < share for share in (0.3, 0.9, 0.02, 0)])
-    whole = whole.keep(~parts[0, whole.places] | (np.arange(len(whole.places)) >= whole.ends[0]))  # nothing of the first run
+    whole = whole.select_rows(
+        ~parts[0, whole.places] | (np.arange(len(whole.places)) >= whole.ends[0])
+    )  # nothing of the first run
     ends = list(zip(whole.starts, whole.ends, strict=True))
     answered, values, replicates = whole.in_parts(metric, parts)
     assert answered.tolist() == [[int(part[whole.places[a:b]].sum()) for a, b in ends] for part in parts]
     assert np.isnan(values[3]).all() and np.isnan(replicates[3]).all() and np.isnan(values[0, 0])
     for part, value, drawn in zip(parts[:3], values, replicates, strict=False):
-        alone = whole.keep(part[whole.places])
+        alone = whole.select_rows(part[whole.places])
         there = [run in alone.runs for run in whole.runs]
         np.testing.assert_allclose(value[there], alone.values(metric), rtol=0, atol=1e-12)
         np.testing.assert_allclose(drawn[:, there], alone.replicates(metric), rtol=0, atol=1e-12)

@@ -18,7 +18,7 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine import bootstrap
-from queries.engine.bootstrap import clusters, differs_from_zero, holm, p_value, percentile_interval, resampling_weights
+from queries.engine.bootstrap import differs_from_zero, holm, p_value, percentile_interval, question_clusters, resampling_weights
 from queries.engine.evidence import gather
 from queries.engine.ranking import metric_cells, ranks, tied_groups
 from queries.leaderboard import leaderboard
@@ -67,7 +67,7 @@ from queries.engine.bootstrap import clusters, resampling_weights
 print(hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest()
+    assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + question_clusters(12_345).tobytes()).hexdigest()
 
 
 @pytest.mark.parametrize("defined", [0, 3, 30, 1000])
@@ -85,13 +85,13 @@ def test_other_counts_draw_other_weights():
 
 
 def test_few_questions_are_their_own_clusters():
-    assert clusters(1000).tolist() == list(range(1000))
-    assert clusters(0).tolist() == []
+    assert question_clusters(1000).tolist() == list(range(1000))
+    assert question_clusters(0).tolist() == []
 
 
 @pytest.mark.parametrize("questions", [1001, 7500, 10_000, 12_345])
 def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
-    found = clusters(questions)
+    found = question_clusters(questions)
     sizes = np.bincount(found)
     assert (len(found), len(sizes)) == (questions, 1000)
     assert sizes.max() - sizes.min() <= 1
@@ -102,18 +102,18 @@ def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
 def few_clusters(monkeypatch):
     """Above 300 questions, clusters hold several."""
     monkeypatch.setattr(bootstrap, "MOST_CLUSTERS", 300)
-    clusters.cache_clear()
+    question_clusters.cache_clear()
     yield
-    clusters.cache_clear()
+    question_clusters.cache_clear()
 
 
 def test_intervals_over_clusters_of_questions_agree_with_those_over_questions(few_clusters, request):
     truth = simulated(8, 900, seed=4)
     metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
     grouped = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
-    assert len(np.unique(clusters(900))) == 300
+    assert len(np.unique(question_clusters(900))) == 300
     bootstrap.MOST_CLUSTERS = 5000
-    clusters.cache_clear()
+    question_clusters.cache_clear()
     single = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
     for (low, high), (other_low, other_high) in zip(grouped, single, strict=True):
         # An end that 1000 replicates find is some 5 % of the width off; 300 clusters tell a spread to 1 / sqrt(600) = 4 %.
@@ -204,7 +204,7 @@ def test_what_is_kept_of_evidence_is_what_would_have_been_gathered(snapshot):
     names = ("r01", "r04", "r05", "r10")
     selection = RELAY.replace(conventions=Conventions("mass3"))
     whole = gather(snapshot, selection, METRICS)
-    kept = whole.keep(np.isin(whole.questions.astype(str), names))
+    kept = whole.select_rows(np.isin(whole.questions.astype(str), names))
     gathered = gather(snapshot, selection.replace(questions=names), METRICS)
     assert kept.runs == gathered.runs
     assert kept.questions.tolist() == gathered.questions.tolist()
@@ -212,7 +212,7 @@ def test_what_is_kept_of_evidence_is_what_would_have_been_gathered(snapshot):
         assert kept.values(metric) == pytest.approx(gathered.values(metric), abs=1e-12, nan_ok=True), metric.key
         assert kept.per_question(metric) == pytest.approx(gathered.per_question(metric), abs=1e-12, nan_ok=True)
         assert kept.questions_with(metric).tolist() == gathered.questions_with(metric).tolist()
-    nothing = whole.keep(np.zeros(len(whole.questions), bool))
+    nothing = whole.select_rows(np.zeros(len(whole.questions), bool))
     assert (nothing.runs, nothing.values(CATALOGUE["ece"]).shape) == ((), (0,))
     assert all(nothing.replicates(metric).shape == (1000, 0) for metric in METRICS)
 

@@ -16,6 +16,6 @@ def tau_b(a: Floats, b: Floats) -> float:
     Args:
         a, b: shape (n,).
     """
-    of_a, of_b = (np.sign(each[:, None] - each) for each in (a, b))
+    of_a, of_b = (np.sign(values[:, None] - values) for values in (a, b))
     apart = float(np.count_nonzero(of_a)) * float(np.count_nonzero(of_b))
     return float((of_a * of_b).sum() / np.sqrt(apart)) if apart else np.nan

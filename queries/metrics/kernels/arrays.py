@@ -14,9 +14,9 @@ FLAT = 1e-12  # a spread below this share of the sum of squares is rounding; so 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """numerator / denominator, NaN where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
-    found = np.full(above.shape, np.nan)
-    np.divide(above, below, out=found, where=below != 0)
-    return found
+    result = np.full(above.shape, np.nan)
+    np.divide(above, below, out=result, where=below != 0)
+    return result
 
 
 def clip(values: Floats) -> Floats:
@@ -31,6 +31,6 @@ def distinct(values: Floats) -> tuple[Floats, Ints]:
     if (number / DECIMAL != values).any():
         return np.unique(values, return_inverse=True)
     # As people and models mostly state confidences: counted, which is faster than sorted.
-    there = np.zeros(DECIMAL + 1, dtype=bool)
-    there[number] = True
-    return np.flatnonzero(there) / DECIMAL, (np.cumsum(there) - 1)[number]
+    present = np.zeros(DECIMAL + 1, dtype=bool)
+    present[number] = True
+    return np.flatnonzero(present) / DECIMAL, (np.cumsum(present) - 1)[number]

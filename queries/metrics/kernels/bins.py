@@ -28,13 +28,13 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
         count: bins.
         sizes: how many items each part has, where they are several, one after the other, to be binned each by itself.
     """
-    each = np.atleast_1d(np.asarray(len(confidence) if sizes is None else sizes, dtype=np.int64))
-    part = np.repeat(np.arange(len(each)), each)
-    order, bins = assign_mass_bins(confidence, each, count)
-    shape = (count,) if sizes is None else (len(each), count)
+    part_sizes = np.atleast_1d(np.asarray(len(confidence) if sizes is None else sizes, dtype=np.int64))
+    part = np.repeat(np.arange(len(part_sizes)), part_sizes)
+    order, bins = assign_mass_bins(confidence, part_sizes, count)
+    shape = (count,) if sizes is None else (len(part_sizes), count)
 
     def added(values: Floats | None) -> Floats:
-        return np.bincount(part * count + bins, values, len(each) * count).astype(float).reshape(shape)
+        return np.bincount(part * count + bins, values, len(part_sizes) * count).astype(float).reshape(shape)
 
     return added(None), added(confidence[order]), added(correct[order])
 

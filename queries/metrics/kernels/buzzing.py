@@ -62,10 +62,10 @@ def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
         question: shape (n,), never falling.
         score: shape (n,), NaN where there is none: it passes no threshold.
     """
-    known = ~np.isnan(score)
-    values, ranks = distinct(score[known])
+    scored = ~np.isnan(score)
+    values, ranks = distinct(score[scored])
     rank = np.zeros(len(score), np.int64)  # from 1; 0 for none
-    rank[known] = ranks + 1
+    rank[scored] = ranks + 1
     # Stacked above the ranks of the question before, so that one running maximum serves all questions.
     base = question * (len(values) + 1)
     before = np.concatenate([[0], np.maximum.accumulate(base + rank)[:-1]]) if len(rank) else rank
@@ -74,9 +74,9 @@ def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
     return Buzzpoints(rows, np.concatenate([[-np.inf], values]), highest[rows], rank[rows])
 
 
-def buzzpoints_at(found: Buzzpoints, threshold: float) -> Ints:
+def buzzpoints_at(possible: Buzzpoints, threshold: float) -> Ints:
     """The rows at which a player buzzes at a threshold, at most one per question, ascending."""
-    return found.rows[(found.low <= threshold) & (threshold < found.high)]
+    return possible.rows[(possible.low <= threshold) & (threshold < possible.high)]
 
 
 class StepFunction(NamedTuple):
@@ -93,7 +93,7 @@ class StepFunction(NamedTuple):
         return self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
 
 
-def totals_by_threshold(found: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
+def totals_by_threshold(possible: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
     """Total worth of all buzzes at every threshold from ``floor`` up: it changes nowhere but at a score, so this is all of it.
 
     Args:
@@ -101,14 +101,14 @@ def totals_by_threshold(found: Buzzpoints, worth: Floats, floor: float) -> StepF
         worth: what each of them is worth, shape (n,) or (n, kinds).
         floor: the lowest threshold, may be -inf.
     """
-    count = len(found.scores)
+    count = len(possible.scores)
     kinds = worth.reshape(len(worth), math.prod(worth.shape[1:])).T
-    change = [np.bincount(found.at, kind, count) - np.bincount(found.below, kind, count) for kind in kinds]
-    steps = np.flatnonzero((np.bincount(found.at, minlength=count) > 0) & (found.scores > floor))
+    change = [np.bincount(possible.at, kind, count) - np.bincount(possible.below, kind, count) for kind in kinds]
+    changes = np.flatnonzero((np.bincount(possible.at, minlength=count) > 0) & (possible.scores > floor))
     # Added up from the top, where nobody buzzes: that end is exactly 0.
-    above = np.cumsum(np.stack(change, axis=-1)[steps[::-1]], axis=0)[::-1]
+    above = np.cumsum(np.stack(change, axis=-1)[changes[::-1]], axis=0)[::-1]
     totals = np.concatenate([above, np.zeros((1, len(change)))])
-    return StepFunction(np.append(floor, found.scores[steps]), totals.reshape(-1, *worth.shape[1:]))
+    return StepFunction(np.append(floor, possible.scores[changes]), totals.reshape(-1, *worth.shape[1:]))
 
 
 class ThresholdInterval(NamedTuple):

@@ -74,10 +74,10 @@ def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
     """
     place = np.argsort(ranking(shares), axis=-1)  # of each class among the model's
     ordered = np.take_along_axis(place, ranking(votes), axis=-1)
-    found = np.zeros(shares.shape[:-1], dtype=np.int64)
+    inversions = np.zeros(shares.shape[:-1], dtype=np.int64)
     for k in range(shares.shape[-1] - 1):
-        found += (ordered[..., k + 1 :] < ordered[..., k, None]).sum(axis=-1)
-    return found
+        inversions += (ordered[..., k + 1 :] < ordered[..., k, None]).sum(axis=-1)
+    return inversions
 
 
 def quadratic_score(shares: Floats, gold: Counts) -> Floats:
@@ -134,8 +134,8 @@ def reference_distance(drawn: Counts, votes: Counts) -> Floats:
 
     From whole numbers, divided once: a distance of exactly 0.15 is the float 0.15.
     """
-    some, every = drawn.sum(axis=-1), votes.sum(axis=-1)
-    return ratio(np.abs(drawn * every[..., None] - votes * some[..., None]).sum(axis=-1), 2 * some * every)
+    drawn_total, total = drawn.sum(axis=-1), votes.sum(axis=-1)
+    return ratio(np.abs(drawn * total[..., None] - votes * drawn_total[..., None]).sum(axis=-1), 2 * drawn_total * total)
 
 
 def kl_divergence(reference: Floats, run: Floats) -> Floats:

@@ -62,9 +62,9 @@ def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Fl
     )
 
 
-def expected_points(met: Opponents, correct: Floats, at: Ints) -> Floats:
+def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
     """System score, expected over the teams, of buzzes at the clues ``at`` that are correct with chance ``correct``."""
-    return TOSSUP * correct * met.first[at] + NEG * (1 - correct) * (1 - met.unpenalised[at])
+    return TOSSUP * correct * opponents.first[at] + NEG * (1 - correct) * (1 - opponents.unpenalised[at])
 
 
 def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:

@@ -82,7 +82,7 @@ def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floa
         confidence, correct: of each item, shape (n,), in any order; in [0, 1].
     """
     stated, number = distinct(confidence)
-    items, right = (np.bincount(number, each, len(stated)).astype(float) for each in (None, correct))
+    items, right = (np.bincount(number, weights, len(stated)).astype(float) for weights in (None, correct))
     return stated, items, right
 
 
@@ -95,7 +95,7 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
     p = isotonic(right, items)
     firsts = _first_of_ties(p)
     lasts = np.append(firsts, len(p))[1:] - 1
-    count, total = (np.add.reduceat(each, firsts) if len(p) else each for each in (items, items * stated))
+    count, total = (np.add.reduceat(column, firsts) if len(p) else column for column in (items, items * stated))
     columns = (stated[firsts], stated[lasts], p[firsts])
     return list(zip(*(column.tolist() for column in columns), count.astype(int).tolist(), (total / count).tolist(), strict=True))
 
@@ -120,16 +120,16 @@ def consistency_band(
     if len(stated) > MANY:
         stated, _, items = confidence_levels(np.rint(stated * FINE) / FINE, items)
     count = items.astype(np.int64)
-    kept = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
+    shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
     if count.sum() <= FEW * len(stated):  # then item by item is faster
         right = random.random((replicates, count.sum())) < np.repeat(stated, count)
         drawn = np.add.reduceat(right, np.cumsum(count) - count, axis=1, dtype=float)
     else:
         drawn = random.binomial(count, stated, size=(replicates, len(stated))).astype(float)
-    curves = isotonic(drawn, np.broadcast_to(items, drawn.shape))[:, kept]
+    curves = isotonic(drawn, np.broadcast_to(items, drawn.shape))[:, shown]
     low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return stated[kept], low, high
+    return stated[shown], low, high
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:
@@ -138,10 +138,10 @@ def isotonic(totals: Floats, weights: Floats) -> Floats:
     Places of weight 0 take no part; they are given the value before them, 0 where there is none.
     """
     if totals.ndim == 1:
-        kept = weights > 0
-        return np.append(0.0, _fit(totals[kept], weights[kept]))[np.cumsum(kept)]
+        weighted = weights > 0
+        return np.append(0.0, _fit(totals[weighted], weights[weighted]))[np.cumsum(weighted)]
     places = totals.shape[-1]
-    rows, weighed = (each.reshape(math.prod(totals.shape[:-1]), places) for each in (totals, weights))
+    rows, weighed = (column.reshape(math.prod(totals.shape[:-1]), places) for column in (totals, weights))
     parts = [_fits(rows[at : at + TOGETHER], weighed[at : at + TOGETHER]) for at in range(0, len(rows), TOGETHER)]
     return np.concatenate([np.empty((0, places)), *parts]).reshape(totals.shape)
 
@@ -152,18 +152,18 @@ def _fit(totals: Floats, weights: Floats) -> Floats:
 
 def _fits(totals: Floats, weights: Floats) -> Floats:
     """``isotonic`` of several rows, shape (rows, n), as one fit: each row stands above all of the one before it."""
-    kept = weights > 0
-    sums, sizes = totals[kept], weights[kept]
+    weighted = weights > 0
+    sums, sizes = totals[weighted], weights[weighted]
     if not len(sums):
         return np.zeros_like(totals)
     means = sums / sizes
-    row = np.nonzero(kept)[0]
+    row = np.nonzero(weighted)[0]
     fit = isotonic_regression(means + row * (2 * np.abs(means).max() + 1), weights=sizes)
     firsts = fit.blocks[:-1]
     values = np.repeat(np.add.reduceat(sums, firsts) / np.add.reduceat(sizes, firsts), np.diff(fit.blocks))
     # The value at each place is that of the last place up to it that takes part, and 0 before the first one of its row.
-    before = np.cumsum(kept, axis=-1)
-    return np.where(before > 0, np.append(0.0, values)[np.cumsum(kept).reshape(kept.shape)], 0.0)
+    before = np.cumsum(weighted, axis=-1)
+    return np.where(before > 0, np.append(0.0, values)[np.cumsum(weighted).reshape(weighted.shape)], 0.0)
 
 
 def _walk(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
@@ -203,4 +203,4 @@ def _by_confidence(ascending: Floats, *values: Floats) -> tuple[Floats, ...]:
     firsts = _first_of_ties(ascending)
     if len(firsts) == len(ascending):
         return values
-    return tuple(np.add.reduceat(each, firsts, axis=-1) for each in values)
+    return tuple(np.add.reduceat(column, firsts, axis=-1) for column in values)

@@ -62,20 +62,20 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
     wrong = float(items.sum()) - right
     aim = correct * (right + 1) / (right + 2) + (items - correct) / (wrong + 2)
     columns = np.stack([odds, np.ones_like(odds)])
-    found = np.zeros(2)
+    coefficients = np.zeros(2)
     for _ in range(STEPS):
-        p = expit(found @ columns)
+        p = expit(coefficients @ columns)
         slope = columns @ (aim - items * p)
         curvature = (columns * (items * p * (1 - p))) @ columns.T
         step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
         # A full step may pass the top where the sigmoid is flat: half it until the likelihood rises.
-        before = _likelihood(found @ columns, items, aim)
-        while _likelihood((found + step) @ columns, items, aim) < before and np.abs(step).max() > SURE:
+        before = _likelihood(coefficients @ columns, items, aim)
+        while _likelihood((coefficients + step) @ columns, items, aim) < before and np.abs(step).max() > SURE:
             step = step / 2
-        found = found + step
+        coefficients = coefficients + step
         if np.abs(step).max() < 1e-12:
             break
-    a, b = found
+    a, b = coefficients
     return lambda stated: np.asarray(expit(a * log_odds(stated) + b), float)
 
 
@@ -112,11 +112,11 @@ def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats,
     shape = (folds, len(stated))
     items = np.bincount(where, minlength=folds * len(stated)).astype(float).reshape(shape)
     right = np.bincount(where, correct, folds * len(stated)).reshape(shape)
-    found = np.empty_like(confidence)
+    recalibrated = np.empty_like(confidence)
     for held_out in np.flatnonzero(items.sum(axis=1)):
         others = np.arange(folds) != held_out
         seen = items[others].sum(axis=0) > 0
         fitted = METHODS[method](stated[seen], items[others].sum(axis=0)[seen], right[others].sum(axis=0)[seen])
-        mine = fold == held_out
-        found[mine] = fitted(stated)[place[mine]]
-    return found
+        in_fold = fold == held_out
+        recalibrated[in_fold] = fitted(stated)[place[in_fold]]
+    return recalibrated

@@ -48,28 +48,6 @@ class QuestionDetails(msgspec.Struct):
     questions: list[QuestionRow]
 
 
-def questions(
-    snapshot: Snapshot,
-    selection: Selection,
-    metrics: Sequence[Metric],
-    sort: str = "position",
-    limit: int = 100,
-    cursor: str | None = None,
-) -> QuestionPage:
-    """A page of the questions of a selection.
-
-    Args:
-        snapshot: the store.
-        selection: which questions, whose runs.
-        metrics: what to give per run.
-        sort: see ``queries.question_order``; questions without a value come last.
-        limit: questions per page, 1 to 1000.
-        cursor: ``next`` of the page before.
-    """
-    found = ordered_questions(snapshot, selection, sort)
-    return question_page(found, lambda ids: question_details(snapshot, selection, ids, metrics), limit, cursor)
-
-
 def question_page(
     order: QuestionOrder, detail: Callable[[tuple[str, ...]], QuestionDetails], limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
@@ -78,7 +56,8 @@ def question_page(
     Args:
         found: the order.
         detail: what is told of some questions of it, in their order.
-        limit, cursor: see ``questions``.
+        limit: questions per page, 1 to 1000.
+        cursor: ``next`` of the page before.
     """
     start = _start(cursor)
     if not 1 <= limit <= LONGEST_PAGE:
@@ -114,7 +93,13 @@ def question_table(
 
     What it is sorted by is a column of its own at the end, unless it is one already.
 
-    Args are those of ``questions``, but that there is no longest page: ``limit`` None gives every question from the cursor on.
+    Args:
+        snapshot: of the store.
+        selection: which questions, whose runs.
+        metrics: what to give per run.
+        sort: see ``queries.question_order``; questions without a value come last.
+        limit: questions to give, any number; None for all from the cursor on.
+        cursor: where to start.
     """
     start = _start(cursor)
     if limit is not None and limit < 1:

@@ -45,7 +45,6 @@ READING = (
     "The names U, O and UO are those of Sakai's axioms; the wording is our reading of them, for items that are graded right or "
     "wrong, at least one of each. A metric that merely stays as it is does not satisfy an axiom."
 )
-SAME = 1e-12  # a change smaller than this is rounding
 
 
 def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conventions | None = None) -> float:
@@ -69,9 +68,3 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
     totals["difficulty"] = np.linspace(0, 1, len(items))
     contributions = metric.contributions({name: totals[name] for name in metric.reads(conventions)}, conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions))
-
-
-def better(metric: Metric, before: float, after: float) -> bool:
-    """Whether a value is strictly better than the one before."""
-    loss = metric.loss(np.array([before, after]))
-    return bool(loss[1] < loss[0] - SAME)

@@ -16,8 +16,8 @@ from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.question import question
-from queries.questions import questions
 from queries.selection import Selection
+from tests.helpers.question_pages import questions
 
 KEYS = Selection.kinds()
 SINGLE = [key for key, kind in KEYS.items() if not kind.repeatable]

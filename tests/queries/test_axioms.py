@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from data.statistics import pooled
 from queries.metric_definitions import metric_definitions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
-from queries.metrics.axioms import AXIOMS, better, value_of_items
+from queries.metrics.axioms import AXIOMS, value_of_items
 
 ASKED = [metric for metric in METRICS if metric.judges_confidence and metric.axioms is not None]
 HELD = [(metric, axiom) for metric in ASKED for axiom in ("U", "O") if axiom in metric.axioms]
@@ -18,6 +18,14 @@ BROKEN = [(metric, axiom) for metric in ASKED for axiom in ("U", "O") if axiom n
 CONVENTIONS = [Conventions(binning, human) for binning in ("width10", "width10+1") for human in (None, *HUMAN_CURVES)]
 # Steps coarse enough that every change is seen past the rounding, with both ends of the range among them.
 CONFIDENCE = st.integers(0, 64).map(lambda k: k / 64) | st.integers(0, 100).map(lambda k: k / 100)
+
+SAME = 1e-12  # a change smaller than this is rounding
+
+
+def better(metric, before, after):
+    """Whether a value is strictly better than the one before."""
+    loss = metric.loss(np.array([before, after]))
+    return bool(loss[1] < loss[0] - SAME)
 
 
 def pairs(metrics):

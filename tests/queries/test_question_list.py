@@ -7,10 +7,11 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.question_order import FACTS, ordered_questions
-from queries.questions import QuestionPage, question_table, questions
+from queries.questions import QuestionPage, question_table
 from queries.selection import Selection
 from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as slow
+from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 
 RELAY, SPANS = Selection("relay"), Selection("spans")

@@ -12,8 +12,8 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
-from queries.questions import questions
 from queries.selection import Facets, Selection, facets, read_address, read_selection
+from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 from tests.helpers.strategies import selections
 

@@ -1,0 +1,9 @@
+"""A page of the question list, ordered and detailed without a cache."""
+
+from queries.question_order import ordered_questions
+from queries.questions import question_details, question_page
+
+
+def questions(snapshot, selection, metrics, sort="position", limit=100, cursor=None):
+    order = ordered_questions(snapshot, selection, sort)
+    return question_page(order, lambda ids: question_details(snapshot, selection, ids, metrics), limit, cursor)

@@ -61,7 +61,8 @@ def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_
 def revealed_at(clue_table: ClueTable, buzzes: pl.DataFrame) -> Floats:
     """Fraction of the question heard at each buzz of a team, in (0, 1]."""
     words = clue_table.words[buzzes["question"].to_numpy()]
-    return np.minimum(buzzes["word"].to_numpy() + 1, words) / words
+    revealed: Floats = np.minimum(buzzes["word"].to_numpy() + 1, words) / words
+    return revealed
 
 
 def _run(player: RunBuzzing) -> BuzzCurve:

@@ -12,7 +12,11 @@ FLAT = 1e-12  # a spread below this share of the sum of squares is rounding; so 
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """numerator / denominator, NaN where the denominator is 0."""
+    """Quotient of two arrays that broadcast, NaN where the denominator is 0.
+
+    >>> ratio(np.array([1.0, 2.0]), np.array([4.0, 0.0]))
+    array([0.25,  nan])
+    """
     above, below = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
     result = np.full(above.shape, np.nan)
     np.divide(above, below, out=result, where=below != 0)
@@ -20,13 +24,26 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def clip(values: Floats) -> Floats:
-    """Values in [0, 1], NaN kept: where sums nearly cancel, rounding can carry them a few ulp or more past an end."""
+    """Values cut to [0, 1], NaN kept. Where sums nearly cancel, rounding can carry them a few ulp past an end."""
     clipped: Floats = np.clip(values, 0.0, 1.0)
     return clipped
 
 
 def distinct(values: Floats) -> tuple[Floats, Ints]:
-    """The different values, ascending, shape (k,), and which of them each is, shape (n,)."""
+    """The different values, and which of them each value is. As ``np.unique`` with its inverse.
+
+    Numbers in [0, 1] of at most four digits, as people and models mostly state confidences, are counted. This is faster than
+    sorting.
+
+    Args:
+        values: shape (n,).
+
+    Returns:
+        The different values, ascending, shape (k,), and their index for each value, shape (n,).
+
+    >>> distinct(np.array([0.5, 0.2, 0.5]))
+    (array([0.2, 0.5]), array([1, 0, 1]))
+    """
     number = np.rint(np.clip(values, 0.0, 1.0) * DECIMAL).astype(np.int64)
     if (number / DECIMAL != values).any():
         return np.unique(values, return_inverse=True)

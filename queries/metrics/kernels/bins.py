@@ -12,21 +12,34 @@ REACH = 1.5  # standard deviations of a bin's noise past which a gap is no noise
 
 
 def fold_bins(bins: Floats, binning: str) -> Floats:
-    """Bins of the store, shape (..., 11), as the binning wants them: ``width10`` puts c = 1 into its last, closed bin."""
+    """Bins as a binning wants them, from the eleven bins of the store.
+
+    Args:
+        bins: totals per bin, shape (..., 11); the last bin is confidence 1.
+        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10+1`` leaves them as they are.
+
+    Returns:
+        shape (..., 10) or (..., 11).
+    """
     return bins if binning == "width10+1" else np.concatenate([bins[..., :9], bins[..., 9:].sum(axis=-1, keepdims=True)], axis=-1)
 
 
 def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike | None = None) -> tuple[Floats, Floats, Floats]:
-    """Items, sum of confidence and sum of correctness per equal-mass bin, each of shape (count,) or (parts, count).
+    """Totals per equal-mass bin. Sakai 2026; Naeini et al. 2015.
 
-    Sorted by confidence (ties stay in the order given) and cut into ``count`` bins whose sizes differ by at most one, the
-    larger ones first; with fewer items than bins the last ones are empty. Sakai 2026; Naeini et al. 2015.
+    Items are sorted by confidence, ties in the order given, and cut into bins whose sizes differ by at most one. The larger bins
+    come first. With fewer items than bins, the last ones are empty.
 
     Args:
-        confidence: shape (n,).
-        correct: shape (n,).
-        count: bins.
-        sizes: how many items each part has, where they are several, one after the other, to be binned each by itself.
+        confidence, correct: in [0, 1], shape (n,).
+        count: number of bins.
+        sizes: number of items of each part, if there are several, one after the other. Each part is binned by itself.
+
+    Returns:
+        Items, sum of confidence and sum of correctness in each bin, each of shape (count,) or (parts, count).
+
+    >>> mass_bins(np.array([0.9, 0.1, 0.5]), np.array([1.0, 0.0, 1.0]), 2)
+    (array([2., 1.]), array([0.6, 0.9]), array([1., 1.]))
     """
     part_sizes = np.atleast_1d(np.asarray(len(confidence) if sizes is None else sizes, dtype=np.int64))
     part = np.repeat(np.arange(len(part_sizes)), part_sizes)
@@ -40,12 +53,15 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
 
 
 def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order of the items by confidence within their part, and the equal-mass bin of each in that order, both of shape (n,).
+    """Order of the items by confidence within their part, and the equal-mass bin of each in that order.
 
     Args:
         confidence: shape (n,).
-        sizes: how many items each part has, one after the other.
-        count: bins.
+        sizes: number of items of each part, one after the other, shape (parts,).
+        count: number of bins.
+
+    Returns:
+        Indices of the items and their bins from 0, shape (n,) each.
     """
     part = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((confidence, part))
@@ -56,28 +72,66 @@ def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -
 
 
 def calibration_gaps(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """abs(mean c - mean y) per bin, NaN in empty bins; shape (..., bins)."""
+    """Distance of confidence and accuracy in each bin: abs(mean c - mean y).
+
+    Args:
+        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
+
+    Returns:
+        In [0, 1], shape (..., bins); NaN in empty bins.
+    """
     return np.abs(ratio(bin_confidence - bin_correct, bin_items))
 
 
 def ece(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Expected calibration error: sum over bins of (n_b / N) abs(mean c - mean y). In [0, 1].
+    """Expected calibration error: the sum over bins of (n_b / N) abs(mean c - mean y).
 
-    Source: GRACE app. G; LifeEval eq. 9; Sakai eq. 1.
+    Source: Naeini et al. 2015; GRACE app. G; LifeEval eq. 9; Sakai eq. 1.
+
+    Args:
+        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+
+    >>> ece(np.array([2.0, 1.0]), np.array([0.6, 0.9]), np.array([1.0, 1.0])).round(4)  # (0.4 + 0.1) / 3
+    np.float64(0.1667)
     """
     return ratio(np.abs(bin_confidence - bin_correct).sum(axis=-1), bin_items.sum(axis=-1))
 
 
 def max_ce(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """Maximum over non-empty bins of abs(mean c - mean y). In [0, 1]. Sakai eq. 1, Naeini et al. 2015 (there: MCE)."""
+    """Maximum calibration error: the largest abs(mean c - mean y) of any bin with items. Naeini et al. 2015 and Sakai eq. 1.
+
+    Both call it MCE; GRACE's MCE is another metric.
+
+    Args:
+        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+
+    >>> float(max_ce(np.array([2.0, 1.0]), np.array([0.6, 0.9]), np.array([1.0, 1.0])).round(4))
+    0.2
+    """
     gaps = calibration_gaps(bin_items, bin_confidence, bin_correct)
     return np.where(np.isnan(gaps).all(axis=-1), np.nan, np.nanmax(np.where(np.isnan(gaps), -np.inf, gaps), axis=-1))
 
 
 def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Reliability, resolution and uncertainty of the Brier score over bins, each of shape (...,). Murphy 1973.
+    """Reliability, resolution and uncertainty of the Brier score over bins. Murphy 1973.
 
-    brier = reliability - resolution + uncertainty + a residual: what confidence and correctness do within bins.
+    brier = reliability - resolution + uncertainty + a residual, which is what confidence and correctness do within bins.
+
+    Args:
+        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
+
+    Returns:
+        Reliability in [0, 1], 0 is best. Resolution in [0, 1/4], higher is better. Uncertainty in [0, 1/4]. Each of shape (...,),
+        NaN without items.
+
+    >>> [float(part.round(4)) for part in murphy(np.array([2.0, 2.0]), np.array([0.4, 1.6]), np.array([0.0, 2.0]))]
+    [0.04, 0.25, 0.25]
     """
     items, base = bin_items.sum(axis=-1), ratio(bin_correct.sum(axis=-1), bin_items.sum(axis=-1))
     gap = np.nan_to_num(ratio(bin_confidence - bin_correct, bin_items))
@@ -88,13 +142,20 @@ def murphy(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> tu
 
 
 def uncertainty(items: Floats, correct: Floats) -> Floats:
-    """The Brier score of always stating the accuracy: y (1 - y) for the mean y. In [0, 1/4]."""
+    """The Brier score of always stating the accuracy: y (1 - y) for the mean y. Murphy 1973.
+
+    Args:
+        items, correct: number of items and sum of y, shape (...,).
+
+    Returns:
+        In [0, 1/4], shape (...,), NaN without items.
+    """
     base = ratio(correct, items)
     return base * (1 - base)
 
 
 def ece_debiased(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """ECE minus an estimate of its bias under binomial noise; may be below 0. In [-1, 1]. After Kumar, Liang & Ma 2019, sec. 5.
+    """ECE minus an estimate of its bias under binomial noise. After Kumar, Liang & Ma 2019, sec. 5.
 
     Kumar et al. draw noise around the accuracy that was seen, which has its own noise in it: where a model is calibrated, that
     takes away sqrt(2) - 1 = 41 % of the bias, and nothing in bins that are all correct. Here the noise of a bin is that of a
@@ -103,7 +164,12 @@ def ece_debiased(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats)
     r = REACH standard deviations of the noise. Under calibration it is b on average, exactly, whatever n and p are.
     ``benchmarks/ece_bias.py`` compares it with other corrections.
 
-    Totals of items that are not whole numbers have the noise of the nearest whole number, at least 1.
+    Args:
+        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
+            A number of items that is not whole has the noise of the nearest whole number, at least 1.
+
+    Returns:
+        In [-1, 1], 0 is best; shape (...,), NaN without items.
     """
     gap = np.nan_to_num(calibration_gaps(bin_items, bin_confidence, bin_correct))
     share = clip(ratio(bin_confidence, bin_items))

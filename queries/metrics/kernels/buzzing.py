@@ -19,9 +19,18 @@ TIED = 1e-12  # values nearer than this to the greatest one are as great, but fo
 
 
 def chance_unanswered(revealed: ArrayLike) -> Floats:
-    """pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3: the chance that the opponent has not answered by the fraction t in [0, 1].
+    """pi(t) = 1 + 0.0775 t - 1.278 t^2 + 0.588 t^3: the chance that the opponent has not answered by a fraction of the question.
 
-    1 at t = 0, 0.3875 at t = 1. GRACE app. E.3, which leaves out the constant 1 and is negative as printed.
+    Source: GRACE app. E.3, which leaves out the constant 1 and is negative as printed.
+
+    Args:
+        revealed: the fraction t in [0, 1], any shape.
+
+    Returns:
+        The same shape; 1 at t = 0, 0.3875 at t = 1.
+
+    >>> chance_unanswered([0.0, 0.5, 1.0])
+    array([1.     , 0.79275, 0.3875 ])
     """
     t = np.asarray(revealed, float)
     pi: Floats = 1 + t * (0.0775 + t * (-1.278 + t * 0.588))
@@ -56,11 +65,14 @@ class Buzzpoints(NamedTuple):
 
 
 def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
-    """Every possible buzzpoint with the thresholds that lead to it: a row can be one if its score is above all before it.
+    """Every row at which some threshold makes a player buzz: its score is above all scores before it in its question.
 
     Args:
-        question: shape (n,), never falling.
-        score: shape (n,), NaN where there is none: it passes no threshold.
+        question: number of each row's question, never falling, shape (n,).
+        score: shape (n,); NaN where there is none, which passes no threshold.
+
+    Returns:
+        The rows with the thresholds that lead to them.
     """
     scored = ~np.isnan(score)
     values, ranks = distinct(score[scored])
@@ -75,7 +87,19 @@ def possible_buzzpoints(question: Ints, score: Floats) -> Buzzpoints:
 
 
 def buzzpoints_at(possible: Buzzpoints, threshold: float) -> Ints:
-    """The rows at which a player buzzes at a threshold, at most one per question, ascending."""
+    """The rows at which a player buzzes at a threshold.
+
+    Args:
+        possible: from ``possible_buzzpoints``.
+        threshold: the score must be above it, strictly.
+
+    Returns:
+        Rows, ascending, at most one per question.
+
+    >>> possible = possible_buzzpoints(np.array([0, 0, 0]), np.array([0.2, 0.7, 0.9]))
+    >>> buzzpoints_at(possible, 0.5)
+    array([1])
+    """
     return possible.rows[(possible.low <= threshold) & (threshold < possible.high)]
 
 
@@ -90,16 +114,20 @@ class StepFunction(NamedTuple):
 
     def at(self, threshold: float) -> Floats:
         """The totals at a threshold that is not below the first one."""
-        return self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
+        totals: Floats = self.totals[np.searchsorted(self.thresholds, threshold, side="right") - 1]
+        return totals
 
 
 def totals_by_threshold(possible: Buzzpoints, worth: Floats, floor: float) -> StepFunction:
-    """Total worth of all buzzes at every threshold from ``floor`` up: it changes nowhere but at a score, so this is all of it.
+    """Total worth of all buzzes as a function of the threshold, from ``floor`` up. It changes at scores only.
 
     Args:
-        found: possible buzzpoints, shape (n,).
+        possible: possible buzzpoints, n of them.
         worth: what each of them is worth, shape (n,) or (n, kinds).
         floor: the lowest threshold, may be -inf.
+
+    Returns:
+        A step function with totals of shape (m,) or (m, kinds).
     """
     count = len(possible.scores)
     kinds = worth.reshape(len(worth), math.prod(worth.shape[1:])).T
@@ -119,7 +147,15 @@ class ThresholdInterval(NamedTuple):
 
 
 def best_thresholds(thresholds: Floats, values: Floats) -> ThresholdInterval:
-    """The best thresholds of a step function, shape (m,) each; exact, since it knows every step. Ties to within 1e-12."""
+    """The best thresholds of a step function. This is exact, since all steps are known.
+
+    Args:
+        thresholds: where each step begins, ascending, shape (m,).
+        values: of the steps, shape (m,). Values within 1e-12 of the greatest one are as good.
+
+    Returns:
+        The lowest interval of best thresholds.
+    """
     ahead = values >= values.max() - TIED
     first = int(np.argmax(ahead))
     worse = np.flatnonzero(~ahead[first:])
@@ -148,13 +184,16 @@ class ConditionalBuzzes(NamedTuple):
 def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> ConditionalBuzzes:
     """How often a player buzzes when its guess is correct, and when not, clue by clue. GRACE sec. 5.1, fig. 6.
 
-    Later guesses do not count: a player that has buzzed is out. All clues of a question without a buzz count. A graded
-    correctness counts with its value as the chance of being correct.
+    Guesses after the buzz do not count. All clues of a question without a buzz do. A graded correctness counts with its value, as
+    the chance of being correct.
 
     Args:
-        question: shape (n,), never falling.
+        question: number of each row's question, never falling, shape (n,).
         correct: in [0, 1], shape (n,).
-        buzzes: the row of each question's buzz, at most one per question, as ``buzzpoints`` gives them.
+        buzzes: row of each question's buzz, from ``buzzpoints_at``.
+
+    Returns:
+        Totals over all questions.
     """
     last = np.full(int(question[-1]) + 1 if len(question) else 0, len(question))
     last[question[buzzes]] = buzzes
@@ -164,11 +203,17 @@ def conditional_buzzes(question: Ints, correct: Floats, buzzes: Ints) -> Conditi
 
 
 def survey_score(seen: ArrayLike, correct: ArrayLike) -> Floats:
-    """20 - 20 x (share of the clues seen) for a correct buzz, -5 for an incorrect one. GRACE app. F.3.
+    """20 - 20 (share of the clues seen) for a correct buzz, -5 for an incorrect one. GRACE app. F.3.
 
     Args:
-        seen: share of the question's clues seen at the buzz, in (0, 1].
-        correct: in [0, 1], the chance of being correct.
+        seen: share of the question's clues seen at the buzz, in (0, 1], any shape.
+        correct: in [0, 1], the chance of being correct, the same shape.
+
+    Returns:
+        In [-5, 20), the same shape.
+
+    >>> survey_score([0.25, 0.25], [1.0, 0.0])
+    array([15., -5.])
     """
     y = np.asarray(correct, float)
     score: Floats = y * (20 - 20 * np.asarray(seen, float)) - 5 * (1 - y)
@@ -179,7 +224,7 @@ def latest_responses(question: Ints, revealed: Floats, mark: float) -> Ints:
     """The last row of each question whose clue ends by a fraction of it. GRACE fig. 5, table 2.
 
     Args:
-        question: shape (n,), never falling.
+        question: number of each row's question, never falling, shape (n,).
         revealed: fraction of the question revealed at the end of each row's clue, shape (n,), rising within a question.
         mark: the fraction.
 

@@ -21,25 +21,53 @@ DIGITS = 12  # after which a distance is rounding: 0.15 must fall into the bin t
 
 
 def vote_shares(votes: Counts) -> Floats:
-    """pi, the share of each class in the votes, NaN where there are none. Shape (..., classes) in and out."""
+    """Share pi of each class in the votes.
+
+    Args:
+        votes: counts, shape (..., classes).
+
+    Returns:
+        In [0, 1], shape (..., classes), NaN where there are no votes.
+    """
     counts = votes.astype(float)
     return ratio(counts, counts.sum(axis=-1, keepdims=True))
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
-    """Half the sum over classes of abs(first - second), shape (...,). In [0, 1].
+    """Total variation distance of two distributions: half the sum over classes of abs(first - second).
 
-    What a stated distribution is off from the sum 1, within what the importer lets pass, does not carry it past 1.
-    DistCE of Baan et al. 2022, sec. 4.
+    DistCE of Baan et al. 2022, sec. 4. The importer accepts distributions whose sum is off 1 by rounding, so that the distance
+    is cut to 1.
+
+    Args:
+        first, second: shape (..., classes).
+
+    Returns:
+        In [0, 1], shape (...,).
+
+    >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
+    0.25
     """
-    return np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+    distance: Floats = np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+    return distance
 
 
 def entropy(shares: Floats) -> Floats:
-    """-sum p ln p in nats, with 0 ln 0 = 0; shape (...,). In [0, ln classes]."""
+    """Entropy -sum p ln p in nats, with 0 ln 0 = 0.
+
+    Args:
+        shares: p, shape (..., classes).
+
+    Returns:
+        In [0, ln classes], shape (...,).
+
+    >>> float(entropy(np.array([0.5, 0.5])).round(4))
+    0.6931
+    """
     positive = shares > 0
     # abs: a certain distribution has entropy 0, not -0.
-    return np.abs((shares * np.log(np.where(positive, shares, 1.0))).sum(axis=-1))
+    nats: Floats = np.abs((shares * np.log(np.where(positive, shares, 1.0))).sum(axis=-1))
+    return nats
 
 
 def ranking(values: Floats | Counts) -> NDArray[np.int64]:
@@ -52,8 +80,16 @@ def ranking(values: Floats | Counts) -> NDArray[np.int64]:
 
 
 def same_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
-    """Whether the model ranks all classes as people do, ties broken by class order; shape (...,). RankCS of Baan et al. 2022."""
-    return (ranking(shares) == ranking(votes)).all(axis=-1)
+    """Whether the model ranks all classes as people do, ties broken by class order. RankCS of Baan et al. 2022.
+
+    Args:
+        shares, votes: shape (..., classes).
+
+    Returns:
+        shape (...,).
+    """
+    same: NDArray[np.bool_] = (ranking(shares) == ranking(votes)).all(axis=-1)
+    return same
 
 
 def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
@@ -64,7 +100,8 @@ def compatible_ranking(shares: Floats, votes: Counts) -> NDArray[np.bool_]:
     """
     order = np.lexsort((votes, shares), axis=-1)
     falls = np.diff(np.take_along_axis(votes, order, axis=-1), axis=-1) < 0
-    return np.equal(falls.sum(axis=-1), 0)
+    compatible: NDArray[np.bool_] = np.equal(falls.sum(axis=-1), 0)
+    return compatible
 
 
 def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
@@ -81,9 +118,14 @@ def pairs_in_another_order(shares: Floats, votes: Counts) -> NDArray[np.int64]:
 
 
 def quadratic_score(shares: Floats, gold: Counts) -> Floats:
-    """Sum over classes of (p - gold)^2 / classes for each item, gold being the index of its class; shape (n,). In [0, 1].
+    """Sum over classes of (p - gold)^2 / classes for each item; its mean is the normalised Brier score. Sakai eq. 2.
 
-    Its mean over items is the normalised Brier score. Sakai eq. 2.
+    Args:
+        shares: p, shape (n, classes).
+        gold: index of the right class of each item, shape (n,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (n,).
     """
     distance = shares.copy()
     distance[np.arange(len(shares)), gold] -= 1
@@ -92,7 +134,14 @@ def quadratic_score(shares: Floats, gold: Counts) -> Floats:
 
 
 def error_bin(distance: Floats) -> Counts:
-    """Bin of each distance among [k/20, (k+1)/20), the last one closed. Shape (...,) in and out."""
+    """Bin of each distance among [k/20, (k+1)/20), the last one closed.
+
+    Args:
+        distance: in [0, 1], shape (...,).
+
+    Returns:
+        From 0 to 19, shape (...,).
+    """
     return np.minimum(bin_of(np.round(distance, DIGITS), ERROR_BINS), ERROR_BINS - 1)
 
 
@@ -139,9 +188,14 @@ def reference_distance(drawn: Counts, votes: Counts) -> Floats:
 
 
 def kl_divergence(reference: Floats, run: Floats) -> Floats:
-    """sum p ln (p / q) in nats, p the reference's histogram and q the run's, one added to each bin; at least 0.
+    """Kullback-Leibler divergence sum p ln (p / q) in nats, with one added to each bin. Baan et al. 2022, table 2.
 
-    Shape (..., bins) in, (...,) out; NaN where the reference is empty. Baan et al. 2022, table 2.
+    Args:
+        reference: histogram p, shape (..., bins).
+        run: histogram q, shape (..., bins).
+
+    Returns:
+        At least 0, shape (...,); NaN where the reference is empty.
     """
     p = (reference + 1) / (reference + 1).sum(axis=-1, keepdims=True)
     q = (run + 1) / (run + 1).sum(axis=-1, keepdims=True)
@@ -150,18 +204,28 @@ def kl_divergence(reference: Floats, run: Floats) -> Floats:
 
 
 def histogram_distance(reference: Floats, run: Floats) -> Floats:
-    """Total variation between two histograms, shape (..., bins) in, (...,) out; NaN where either is empty. In [0, 1]."""
+    """Total variation distance of two histograms.
+
+    Args:
+        reference, run: counts, shape (..., bins).
+
+    Returns:
+        In [0, 1], shape (...,); NaN where either is empty.
+    """
     return total_variation(ratio(reference, reference.sum(axis=-1, keepdims=True)), ratio(run, run.sum(axis=-1, keepdims=True)))
 
 
 def classwise_ece(gaps: Floats, items: Floats) -> Floats:
-    """Mean over classes of the sum over bins of abs(sum p_k - items of class k) / N. In [0, 1].
+    """Classwise ECE: the mean over classes of the sum over bins of abs(sum p_k - items of class k) / N.
+
+    Source: Baan et al. 2022; Kull et al. 2019.
 
     Args:
         gaps: sum of p_k - [gold = k] over the items of each bin of p_k, shape (..., classes, bins).
         items: N, shape (...,).
 
-    Source: Baan et al. 2022; Kull et al. 2019.
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
     """
     classes = max(gaps.shape[-2], 1)
     return ratio(np.abs(gaps).sum(axis=(-2, -1)) / classes, items)

@@ -8,32 +8,80 @@ from queries.metrics.kernels.arrays import Floats, clip, ratio
 
 
 def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats) -> Floats:
-    """Mean of (c - y)^2 + y (1 - y) = c^2 - 2 c y + y: the expected Brier score where y is a probability. In [0, 1].
+    """Brier score: the mean of (c - y)^2 + y (1 - y) = c^2 - 2 c y + y. Brier 1950; GRACE app. G.
 
-    Source: GRACE app. G; for y in {0, 1} the second term is 0.
+    For y in {0, 1} the second term is 0, and this is the usual Brier score. Where y is a probability, it is the expected score.
+
+    Args:
+        items: number of items, shape (...,).
+        confidence_sq, confidence_correct, correct: sums of c^2, c y and y, shape (...,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+
+    >>> c, y = np.array([0.9, 0.6]), np.array([1.0, 0.0])
+    >>> float(brier(np.array(2.0), (c * c).sum(), (c * y).sum(), y.sum()).round(4))  # (0.1^2 + 0.6^2) / 2
+    0.185
     """
     return clip(ratio(confidence_sq - 2 * confidence_correct + correct, items))
 
 
 def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
-    """R_O = 1 - sum (1 - y) c / sum (1 - y); 1 if there is no incorrect mass. In [0, 1]. Sakai eq. 6."""
+    """Reward against overconfidence R_O = 1 - sum (1 - y) c / sum (1 - y). Sakai eq. 6.
+
+    Args:
+        items: number of items, shape (...,).
+        incorrect, confidence_incorrect: sums of 1 - y and c (1 - y), shape (...,).
+
+    Returns:
+        In [0, 1], 1 is best; shape (...,). It is 1 where nothing is incorrect, NaN without items.
+    """
     return np.where(items > 0, clip(1 - np.nan_to_num(ratio(confidence_incorrect, incorrect))), np.nan)
 
 
 def reward_under(items: Floats, correct: Floats, confidence_correct: Floats) -> Floats:
-    """R_U = 1 - sum y (1 - c) / sum y; 1 if there is no correct mass. In [0, 1]. Sakai eq. 7."""
+    """Reward against underconfidence R_U = 1 - sum y (1 - c) / sum y. Sakai eq. 7.
+
+    Args:
+        items: number of items, shape (...,).
+        correct, confidence_correct: sums of y and c y, shape (...,).
+
+    Returns:
+        In [0, 1], 1 is best; shape (...,). It is 1 where nothing is correct, NaN without items.
+    """
     return np.where(items > 0, clip(1 - np.nan_to_num(ratio(correct - confidence_correct, correct))), np.nan)
 
 
 def hmr(over: Floats, under: Floats, beta: float = 1.0) -> Floats:
-    """Harmonic mean of rewards (b^2 + 1) R_O R_U / (b^2 R_O + R_U); 0 if both are 0. In [0, 1]. Sakai eq. 8 and its footnote."""
+    """Harmonic mean of rewards (beta^2 + 1) R_O R_U / (beta^2 R_O + R_U). Sakai eq. 8 and its footnote.
+
+    Args:
+        over, under: R_O and R_U in [0, 1], shape (...,).
+        beta: weight of R_U against R_O, above 0.
+
+    Returns:
+        In [0, 1], 1 is best; shape (...,). It is 0 where both rewards are 0, NaN where one is NaN.
+
+    >>> hmr(np.array([0.5, 0.0]), np.array([1.0, 0.0])).round(4)
+    array([0.6667, 0.    ])
+    """
     weighted = beta**2 * over + under
     return np.where(weighted == 0, 0.0, ratio((beta**2 + 1) * over * under, weighted))
 
 
 def macro_ce(correct: Floats, confidence_correct: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
-    """(mean of 1 - c over correct items + mean of c over incorrect ones) / 2; NaN if either are none. In [0, 1].
+    """Macro-average calibration error: the mean of 1 - c over correct items and of c over incorrect ones, averaged.
 
-    Source: Si et al. 2022, in GRACE app. N. Where y is a probability, items count as correct with weight y.
+    Source: Si et al. 2022, in GRACE app. N. Where y is a probability, an item counts as correct with weight y.
+
+    Args:
+        correct, confidence_correct: sums of y and c y, shape (...,).
+        incorrect, confidence_incorrect: sums of 1 - y and c (1 - y), shape (...,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN where nothing is correct or nothing is incorrect.
+
+    >>> float(macro_ce(np.array(1.0), np.array(0.9), np.array(1.0), np.array(0.6)).round(4))  # (0.1 + 0.6) / 2
+    0.35
     """
     return clip((ratio(correct - confidence_correct, correct) + ratio(confidence_incorrect, incorrect)) / 2)

@@ -63,26 +63,50 @@ def meet_opponents(question: Ints, teams: Floats, correct: Floats, incorrect: Fl
 
 
 def expected_points(opponents: Opponents, correct: Floats, at: Ints) -> Floats:
-    """System score, expected over the teams, of buzzes at the clues ``at`` that are correct with chance ``correct``."""
+    """System score of buzzes: 10 for a correct buzz that comes first, -5 for an incorrect one before the end. GRACE sec. 4.
+
+    Args:
+        opponents: the teams, at every clue.
+        correct: chance that each buzz is correct, in [0, 1], shape (n,).
+        at: clue of each buzz, shape (n,).
+
+    Returns:
+        Expected points over the teams, in [-5, 10], shape (n,); NaN where no team heard the question.
+    """
     return TOSSUP * correct * opponents.first[at] + NEG * (1 - correct) * (1 - opponents.unpenalised[at])
 
 
 def cumulative_weight(revealed: Floats, weight: Floats, grid: Floats) -> Floats:
-    """Total weight of the buzzes by each fraction of the question, shape of ``grid``. GRACE fig. 4.
+    """Total weight of the buzzes by each fraction of the question. GRACE fig. 4.
 
     Args:
         revealed: fraction of the question revealed at each buzz, in (0, 1], shape (n,).
         weight: of each buzz, shape (n,).
         grid: fractions, ascending, the last one at least every ``revealed``.
+
+    Returns:
+        shape of ``grid``.
+
+    >>> cumulative_weight(np.array([0.2, 0.9]), np.array([1.0, 1.0]), np.array([0.0, 0.5, 1.0]))
+    array([0., 1., 2.])
     """
     return np.cumsum(np.bincount(np.searchsorted(grid, revealed), weight, len(grid)))
 
 
 def quartiles(total: ArrayLike) -> Ints:
-    """Quartile of each team, 1 (fewest correct buzzes) to 4, by its total.
+    """Quartile of each team by its total of correct buzzes: 1 (fewest) to 4. As in the released analysis of GRACE.
 
-    Cut at the percentiles 25, 50 and 75 (linear interpolation) of the totals, a team on a cut belonging below it, so that
-    equal totals never part; with few teams or many ties some quartile may be empty. As in the released analysis of GRACE.
+    Cut at the percentiles 25, 50 and 75 (linear interpolation). A team on a cut belongs below it, so that equal totals are never
+    separated. With few teams or many ties some quartile may be empty.
+
+    Args:
+        total: shape (teams,).
+
+    Returns:
+        shape (teams,).
+
+    >>> quartiles([1, 2, 3, 4])
+    array([1, 2, 3, 4])
     """
     totals = np.asarray(total, float)
     cuts = np.percentile(totals, [25, 50, 75]) if len(totals) else np.zeros(3)
@@ -90,7 +114,14 @@ def quartiles(total: ArrayLike) -> Ints:
 
 
 def upper_half(score: ArrayLike) -> NDArray[np.bool_]:
-    """Whether each player is in the upper half: above the median score; those at the median are in the lower one."""
+    """Whether each player is above the median score. Those at the median are in the lower half.
+
+    Args:
+        score: shape (players,).
+
+    Returns:
+        shape (players,).
+    """
     scores = np.asarray(score, float)
     return scores > np.median(scores) if len(scores) else np.zeros(0, bool)
 

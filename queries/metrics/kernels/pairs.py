@@ -22,19 +22,50 @@ TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of th
 
 
 def ks(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    """max_j abs(cumsum(c - y)_j) / N, items of equal confidence taken together. In [0, 1]. Gupta et al. 2021; Sakai eq. 4."""
+    """Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N. Gupta et al. 2021; Sakai eq. 4.
+
+    Items of equal confidence are taken together, so that their order does not matter.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, shape (..., n).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+
+    >>> float(ks(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), np.ones(3)).round(4))  # (0.2 + 1.2 - 1) / 3
+    0.1333
+    """
     return _largest(_walk(confidence, correct, weights)[..., _last_of_ties(confidence)], weights)
 
 
 def ks_sequential(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    """The same walked item by item, those of equal confidence in the order given, as the paper does. In [0, 1]. Sakai eq. 4."""
+    """``ks`` item by item, those of equal confidence in the order given, as the paper's example does. Sakai eq. 4.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, shape (..., n).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+    """
     return _largest(_walk(confidence, correct, weights), weights)
 
 
 def auroc(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    """Probability that a correct item has a higher confidence than an incorrect one, ties 1/2; NaN if either are none.
+    """Area under the ROC curve: the chance that a correct item has a higher confidence than an incorrect one, ties 1/2.
 
-    Where y is a probability, an item counts as correct with weight y and as incorrect with 1 - y. In [0, 1].
+    Where y is a probability, an item counts as correct with weight y and as incorrect with 1 - y.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, shape (..., n).
+
+    Returns:
+        In [0, 1], 1 is best; shape (...,), NaN where nothing is correct or nothing is incorrect.
+
+    >>> float(auroc(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), np.ones(3)))
+    0.75
     """
     right, wrong = _by_confidence(confidence, weights * correct, weights * (1 - correct))
     below = np.cumsum(wrong, axis=-1) - wrong
@@ -43,10 +74,17 @@ def auroc(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
 
 
 def correlation(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    """Pearson's correlation; NaN where either does not vary. In [-1, 1]. LifeEval table 2.
+    """Pearson's correlation of confidence and correctness. LifeEval table 2.
 
-    From the pairs: sums of squares cancel where the confidences of a model lie close together. Centred on all items first, so
-    that little is left to cancel in a replicate.
+    It is computed from the items, since sums of squares cancel where the confidences of a model are close together. Centring on
+    all items first leaves little to cancel in a replicate.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, shape (..., n).
+
+    Returns:
+        In [-1, 1], shape (...,), NaN where either does not vary.
     """
     x, y = _centred(confidence), _centred(correct)
     moments = weights @ np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
@@ -58,11 +96,22 @@ def correlation(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
 
 
 def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Each in [0, 1].
+    """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
 
-    The reference is the isotonic (PAV) recalibration p of the confidences. Dimitriadis, Gneiting & Jordan 2021. Within a
-    block, p is the mean of what is right, so that brier(mean y) - brier(p) is the mean of (p - mean y)^2; likewise
-    brier(c) - brier(p) is written with distances, which do not cancel as the scores do.
+    The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so that
+    brier(mean y) - brier(p) is the mean of (p - mean y)^2. brier(c) - brier(p) is written with distances as well, since these do
+    not cancel as the scores do. Source: Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, shape (..., n).
+
+    Returns:
+        Miscalibration in [0, 1], 0 is best, and discrimination in [0, 1/4], higher is better. Shape (...,) each, NaN without
+        items.
+
+    >>> [float(part.round(4)) for part in corp(np.array([0.2, 0.6]), np.array([0.0, 1.0]), np.ones(2))]
+    [0.1, 0.25]
     """
     stated = confidence[_first_of_ties(confidence)]
     right, items = _by_confidence(confidence, weights * correct, weights * np.ones_like(correct))
@@ -76,10 +125,13 @@ def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, 
 
 
 def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
-    """Every confidence that is stated, ascending, how many items state it and their sum of correctness, each of shape (k,).
+    """Every confidence that is stated, with its items.
 
     Args:
-        confidence, correct: of each item, shape (n,), in any order; in [0, 1].
+        confidence, correct: in [0, 1], shape (n,), in any order.
+
+    Returns:
+        The different confidences, ascending, the number of items that state each, and their sum of correctness, shape (k,) each.
     """
     stated, number = distinct(confidence)
     items, right = (np.bincount(number, weights, len(stated)).astype(float) for weights in (None, correct))
@@ -87,10 +139,13 @@ def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floa
 
 
 def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
-    """The isotonic recalibration as blocks: lowest and highest confidence, accuracy in their place, items, mean confidence.
+    """The isotonic recalibration as blocks of confidences that are put to the same accuracy.
 
     Args:
-        stated, items, right: as of ``levels``.
+        stated, items, right: as ``confidence_levels`` returns them, shape (k,) each.
+
+    Returns:
+        For each block, ascending: lowest and highest confidence, accuracy, number of items and mean confidence.
     """
     p = isotonic(right, items)
     firsts = _first_of_ties(p)
@@ -103,19 +158,19 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
 def consistency_band(
     stated: Floats, items: Floats, seed: int, replicates: int = 200, level: float = 0.9
 ) -> tuple[Floats, Floats, Floats]:
-    """Where the isotonic curve of a calibrated run that states these confidences would lie, pointwise.
+    """Where the isotonic curve of a calibrated model with the same confidences would be, pointwise.
 
-    Correctness is drawn anew with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
-    bands. Where more than 1,000 different confidences are stated, each is taken to a percent.
+    Correctness is drawn with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
+    bands. If more than 1,000 different confidences are stated, each is rounded to a percent.
 
     Args:
-        stated, items: as of ``levels``.
+        stated, items: as ``confidence_levels`` returns them, shape (n,) each.
         seed: of the draws.
-        replicates: how many times.
+        replicates: number of curves.
         level: share of the curves within the band.
 
     Returns:
-        Confidences, at most 201 of those stated, and the lower and upper end of the band there, each of shape (k,).
+        At most 201 of the stated confidences, and the lower and upper end of the band there, in [0, 1], shape (k,) each.
     """
     if len(stated) > MANY:
         stated, _, items = confidence_levels(np.rint(stated * FINE) / FINE, items)
@@ -133,9 +188,16 @@ def consistency_band(
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:
-    """Weighted least-squares fits to totals / weights that never decrease (PAV) along the last axis. Shape (..., n) in and out.
+    """Weighted least-squares fits to totals / weights that never decrease, by pool-adjacent-violators.
 
-    Places of weight 0 take no part; they are given the value before them, 0 where there is none.
+    Args:
+        totals, weights: shape (..., n). Places of weight 0 take no part.
+
+    Returns:
+        shape (..., n). A place of weight 0 has the value of the place before it, 0 if there is none.
+
+    >>> isotonic(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 3.0]))
+    array([0.5, 0.5, 1. ])
     """
     if totals.ndim == 1:
         weighted = weights > 0
@@ -179,7 +241,8 @@ def _centred(values: Floats) -> Floats:
     above = values - values.min(initial=1.0)
     widest = above.max(initial=0.0)
     above = above / widest if widest > 0 else np.zeros_like(above)
-    return above - above.mean() if len(above) else above
+    centred: Floats = above - above.mean() if len(above) else above
+    return centred
 
 
 def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:

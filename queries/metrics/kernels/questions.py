@@ -9,37 +9,82 @@ from queries.metrics.kernels.arrays import FLAT, Floats, ratio
 
 
 def unit_logistic(x: ArrayLike) -> Floats:
-    """r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function: [-1, 1] onto [0, 1]. GRACE app. J.
+    """r(x) = (s(x) - s(-1)) / (s(1) - s(-1)), s the logistic function. GRACE app. J.
 
-    Written with tanh(x/2) = 2 s(x) - 1, which keeps r(-1) = 0 and r(1) = 1 exact.
+    It maps [-1, 1] onto [0, 1]. Written with tanh(x/2) = 2 s(x) - 1, so that r(-1) = 0 and r(1) = 1 are exact.
+
+    Args:
+        x: any shape.
+
+    Returns:
+        The same shape.
+
+    >>> unit_logistic([-1.0, 0.0, 1.0])
+    array([0. , 0.5, 1. ])
     """
     halves: Floats = np.tanh(np.asarray(x, float) / 2) / np.tanh(0.5)
     return (halves + 1) / 2
 
 
 def calscore(weighted_sign_confidence: Floats, items: Floats) -> Floats:
-    """1 - r(mean_t (1 - h_t) g_t c_t) per question, from the sum over its items. In [0, 1]. GRACE eq. 1."""
+    """CalScore of each question: 1 - r(mean over clues t of (1 - h_t) g_t c_t), g = 2y - 1. GRACE eq. 1.
+
+    Args:
+        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,); NaN where nobody heard it.
+        items: number of items, shape (...,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items or human data.
+
+    >>> float(calscore(np.array(-0.61), np.array(4.0)).round(4))  # GRACE table 6
+    0.5823
+    """
     return 1 - unit_logistic(ratio(weighted_sign_confidence, items))
 
 
 def calscore_weighted(weighted_sign_confidence: Floats, weight: Floats) -> Floats:
-    """1 - r(sum_t (1 - h_t) g_t c_t / sum_t (1 - h_t)) per question; NaN where all weights are 0. In [0, 1].
+    """CalScore with normalised weights: 1 - r(sum_t (1 - h_t) g_t c_t / sum_t (1 - h_t)). A variant of GRACE eq. 1.
 
-    A variant of GRACE eq. 1 with normalised weights, which the paper's tables fit better. An h_t that is 1 but for rounding
-    leaves no weight.
+    The paper's tables fit it better than eq. 1. An h_t that is 1 but for rounding has no weight.
+
+    Args:
+        weighted_sign_confidence: sum of (1 - h) g c over the items of each question, shape (...,).
+        weight: sum of 1 - h, shape (...,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN where all weights are 0.
     """
     return 1 - unit_logistic(np.clip(ratio(weighted_sign_confidence, np.where(weight > FLAT, weight, 0.0)), -1.0, 1.0))
 
 
 def grace_mce(sign_confidence: Floats, items: Floats) -> Floats:
-    """1 - r(mean_t g_t c_t) per question. In [0, 1]. GRACE sec. 4.2; not the maximum calibration error."""
+    """GRACE's mean calibration error of each question: 1 - r(mean_t g_t c_t). GRACE sec. 4.2.
+
+    It is not the maximum calibration error, which is also called MCE.
+
+    Args:
+        sign_confidence: sum of g c over the items of each question, shape (...,).
+        items: number of items, shape (...,).
+
+    Returns:
+        In [0, 1], 0 is best; shape (...,), NaN without items.
+    """
     return 1 - unit_logistic(ratio(sign_confidence, items))
 
 
 def buzz_mass(confidence: ArrayLike) -> Floats:
-    """b_t = c_t prod_{i<t} (1 - c_i), the last c set to 1: where a player that buzzes with chance c_t would buzz; sums to 1.
+    """Where a player buzzes that buzzes at each clue with its confidence as chance. GRACE app. M.
 
-    Shape (T,) in and out. GRACE app. M.
+    b_t = c_t prod_{i<t} (1 - c_i), with the last c set to 1, so that b adds up to 1.
+
+    Args:
+        confidence: of the clues of one question in order, shape (T,).
+
+    Returns:
+        b, shape (T,).
+
+    >>> buzz_mass([0.1, 0.7, 0.8, 0.5]).round(3)  # GRACE table 7
+    array([0.1  , 0.63 , 0.216, 0.054])
     """
     c: Floats = np.array(confidence, float)
     c[-1:] = 1.0
@@ -48,7 +93,18 @@ def buzz_mass(confidence: ArrayLike) -> Floats:
 
 
 def slope(n: Floats, x: Floats, y: Floats, xx: Floats, xy: Floats) -> Floats:
-    """Least-squares slope of y on x from n and the sums of x, y, x^2 and x y; NaN where x does not vary."""
+    """Least-squares slope of y on x.
+
+    Args:
+        n: number of points, shape (...,).
+        x, y, xx, xy: sums of x, y, x^2 and x y, shape (...,).
+
+    Returns:
+        shape (...,), NaN where x does not vary.
+
+    >>> float(slope(np.array(2.0), np.array(1.0), np.array(3.0), np.array(1.0), np.array(2.0)))  # through (0, 1) and (1, 2)
+    1.0
+    """
     spread = xx - ratio(x * x, n)
     flat = spread <= FLAT * np.abs(xx)
     return np.where(flat, np.nan, ratio(xy - ratio(x * y, n), np.where(flat, 0.0, spread)))

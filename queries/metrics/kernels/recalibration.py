@@ -24,15 +24,22 @@ STEPS = 100  # of Newton's method, which takes about six
 
 
 def log_odds(confidence: Floats) -> Floats:
-    """log(c / (1 - c)), confidences of 0 and 1 pulled in by ``SURE``. Any shape."""
+    """log(c / (1 - c)), with confidences moved at least ``SURE`` away from 0 and 1. Any shape."""
     return np.asarray(logit(np.clip(confidence, SURE, 1 - SURE)), float)
 
 
 def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
-    """c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, on one confidence instead of a distribution.
+    """Temperature scaling: c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, for one confidence.
 
-    The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: where all that is confident is correct, it has no lower bound,
-    and where confidence says nothing or less, no upper one. Where all confidences are 1/2, every T is as likely, and T is 1.
+    The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: it has no lower bound where all that is confident is correct,
+    and no upper one where confidence says nothing. Where all confidences are 1/2, every T is as likely, and T is 1.
+
+    Args:
+        confidence: the different stated confidences, shape (n,).
+        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+
+    Returns:
+        A map of confidences of any shape onto [0, 1].
     """
     odds = log_odds(confidence)
 
@@ -52,10 +59,17 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
 
 
 def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
-    """c -> s(a log-odds(c) + b), a and b of maximum likelihood against smoothed targets. Platt 1999.
+    """Platt scaling: c -> s(a log-odds(c) + b), a and b of maximum likelihood against smoothed targets. Platt 1999.
 
     Correct items aim at (n_1 + 1) / (n_1 + 2) and incorrect ones at 1 / (n_0 + 2), so that the fit is finite where confidence
-    tells them apart without fail. Where all confidences are the same, one of many equal fits is taken.
+    separates them perfectly. Where all confidences are the same, one of many equal fits is taken.
+
+    Args:
+        confidence: the different stated confidences, shape (n,).
+        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+
+    Returns:
+        A map of confidences of any shape onto [0, 1].
     """
     odds = log_odds(confidence)
     right = float(correct.sum())
@@ -80,7 +94,20 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
 
 
 def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
-    """The least-squares map that never decreases, straight between confidences seen, flat beyond. Zadrozny & Elkan 2002."""
+    """Isotonic recalibration: the least-squares map that never decreases. Zadrozny & Elkan 2002.
+
+    It is straight between the confidences seen, and flat beyond them.
+
+    Args:
+        confidence: the different stated confidences, shape (n,).
+        items, correct: number of items that state each, and their sum of correctness, shape (n,).
+
+    Returns:
+        A map of confidences of any shape onto [0, 1].
+
+    >>> isotonic_map(np.array([0.2, 0.8]), np.array([2.0, 2.0]), np.array([1.0, 2.0]))(np.array([0.1, 0.5, 0.9]))
+    array([0.5 , 0.75, 1.  ])
+    """
     order = np.argsort(confidence)
     fit = isotonic(correct[order], items[order])
     return lambda stated: np.interp(stated, confidence[order], fit)
@@ -99,13 +126,16 @@ METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
 
 
 def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats, folds: int) -> Floats:
-    """Recalibrated confidences, each by a map that was fitted without the items of its fold. Shape (n,).
+    """Recalibrated confidences, each by a map that was fitted without the items of its fold.
 
     Args:
         method: one of ``METHODS``.
         confidence, correct: in [0, 1], shape (n,).
         fold: of each item, from 0, shape (n,); all clues of a question share one.
         folds: number of folds; there must be items outside each that has any.
+
+    Returns:
+        In [0, 1], shape (n,).
     """
     stated, place = np.unique(confidence, return_inverse=True)
     where = fold.astype(np.int64) * len(stated) + place

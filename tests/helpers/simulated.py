@@ -68,11 +68,11 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
         starts=np.arange(runs) * questions,
-        asked=np.array([f"q{index}" for index in range(questions)], dtype=object),
+        selected_questions=np.array([f"q{index}" for index in range(questions)], dtype=object),
         places=np.tile(np.arange(questions), runs),
         sums=sums,
         bins=None,
-        item_pairs=(c[asked], y[asked]),
+        item_arrays=(c[asked], y[asked]),
         conventions=conventions,
     )
 
@@ -89,10 +89,10 @@ def repeated(evidence, copies):
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
         starts=starts,
-        asked=evidence.asked,
+        selected_questions=evidence.selected_questions,
         places=np.repeat(evidence.places, copies),
         sums={name: np.repeat(dense(values), copies, axis=0) for name, values in (evidence.sums | binned).items()},
         bins=None,
-        item_pairs=tuple(np.repeat(part, items) for part in evidence.item_pairs),
+        item_arrays=tuple(np.repeat(part, items) for part in evidence.item_arrays),
         conventions=evidence.conventions,
     )

@@ -35,7 +35,7 @@ def test_tau_b_by_hand():
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
-def test_agreement_is_what_counting_pairs_of_runs_finds(snapshot, rows, offered, data, dataset):
+def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     found = agreement(snapshot, selection, METRICS)
     asked = [rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
@@ -61,7 +61,7 @@ def test_metrics_that_rank_nothing_are_named(snapshot):
     assert set(found.left_out) == ranked_by_none
 
 
-def test_a_metric_that_a_run_lacks_leaves_it_out_of_its_pairs_alone(snapshot):
+def test_undefined_metric_leaves_the_run_out_of_its_pairs(snapshot):
     found = {(tau.a, tau.b): tau for tau in agreement(snapshot, RELAY, [CATALOGUE[k] for k in ("brier", "auroc", "ece")]).pairs}
     assert found["brier", "ece"].runs == 6
     assert found["brier", "auroc"].runs == found["auroc", "ece"].runs == 5  # "sure" has no AUROC

@@ -53,12 +53,12 @@ def test_what_it_reads_is_kept(metric):
 
 
 @pytest.mark.parametrize("reward, expected", [(1 + 2**-51, 0), (-(2**-60), 1), (0.25, 0.75)])
-def test_rounding_in_a_reward_does_not_carry_calscore2_past_its_range(reward, expected):
+def test_rounding_keeps_calscore2_in_its_range(reward, expected):
     sums = {"team_share_reward": np.array([reward])}
     assert CATALOGUE["calscore2"].contributions(sums, Conventions())["value"] == [expected]
 
 
-def test_a_slope_over_questions_is_all_that_one_question_cannot_have():
+def test_only_slopes_need_more_than_one_question():
     assert [metric.key for metric in METRICS if not metric.single] == ["hard_easy_slope", "hard_easy_slope_se"]
 
 

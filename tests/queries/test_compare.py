@@ -39,7 +39,7 @@ def runs_of(rows, dataset):
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
-def test_a_comparison_is_what_slow_code_finds_on_the_common_questions(snapshot, rows, offered, data, dataset):
+def test_comparison_matches_reference_on_common_questions(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
     found = compare(snapshot, selection, a, b, METRICS)
@@ -154,7 +154,7 @@ def test_better_follows_the_direction_of_the_metric(snapshot, rows, key, a_is_be
             assert each.better == (one.a.run if a_is_better(each.a, each.b) else one.b.run)
 
 
-def test_where_a_metric_says_nothing_of_quality_or_runs_tie_none_is_better(snapshot, run_of):
+def test_no_better_run_in_ties_and_neutral_metrics(snapshot, run_of):
     plain, twin = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
     found = compare(snapshot, RELAY, plain, twin, METRICS).metrics  # the same items, at other questions
     assert abs(found["brier"].difference) < 1e-15
@@ -174,7 +174,7 @@ def test_none_in_common(snapshot, run_of):
     assert (unasked.a.model, unasked.b.model, unasked.questions) == ("plain", "sure", 0)
 
 
-def test_one_question_in_common_has_a_difference_and_no_interval(snapshot, run_of):
+def test_one_common_question_has_no_interval(snapshot, run_of):
     found = compare(
         snapshot, RELAY.replace(questions=("r02", "r05")), run_of["plain", "logit"], run_of["sure", "verbalized"], BRIER
     )

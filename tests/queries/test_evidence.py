@@ -32,7 +32,7 @@ def loss(metric, value):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), dataset=DATASETS)
-def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(snapshot, rows, offered, data, dataset):
+def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     board = leaderboard(snapshot, selection, METRICS)
     asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
@@ -54,7 +54,7 @@ def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(snapshot, rows, offer
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), dataset=DATASETS)
-def test_a_metric_of_each_question_is_what_slow_code_finds(snapshot, rows, offered, data, dataset):
+def test_metric_per_question_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     evidence = gather(snapshot, selection, METRICS)
     ends = np.append(evidence.starts, len(evidence.questions))[1:]
@@ -95,7 +95,7 @@ def test_the_same_items_in_another_place_tie(snapshot):
         assert cell.rank % 1 == 0.5
 
 
-def test_overconfidence_is_ranked_by_its_distance_from_0_and_confidence_not_at_all(snapshot):
+def test_overconfidence_ranks_by_distance_from_0(snapshot):
     rows = board_by_model(snapshot, RELAY, "overconfidence", "mean_confidence", "pct_rounded").values()
     by_rank = sorted(rows, key=lambda row: row.metrics["overconfidence"].rank)
     distances = [abs(row.metrics["overconfidence"].value) for row in by_rank]
@@ -104,7 +104,7 @@ def test_overconfidence_is_ranked_by_its_distance_from_0_and_confidence_not_at_a
     assert all(row.metrics[key].rank is None for row in rows for key in ("mean_confidence", "pct_rounded"))
 
 
-def test_what_is_missing_says_why_and_what_is_left_out_is_counted(snapshot):
+def test_missing_values_have_reasons_and_counts(snapshot):
     rows = board_by_model(snapshot, RELAY, "calscore", "brier")
     unheard, plain = rows["unheard", "verbalized"].metrics, rows["plain", "verbalized"].metrics
     assert (unheard["calscore"].value, unheard["calscore"].questions, unheard["calscore"].rank) == (None, 0, None)
@@ -125,7 +125,7 @@ def test_metrics_of_order_are_missing_where_nothing_is_wrong(snapshot):
     assert [cells[key].value for key in ("macro_ce", "auroc", "correlation")] == [None] * 3
 
 
-def test_under_the_share_of_buzzes_calscore2_stays_with_the_share_of_teams(snapshot):
+def test_calscore2_keeps_team_share_under_buzz_share(snapshot):
     def found(human):
         board = leaderboard(snapshot, RELAY.replace(conventions=Conventions(human=human)), [CATALOGUE["calscore2"]])
         return [row.metrics["calscore2"].value for row in board.rows]
@@ -134,7 +134,7 @@ def test_under_the_share_of_buzzes_calscore2_stays_with_the_share_of_teams(snaps
     assert found("survival") != found(None)
 
 
-def test_a_question_whose_every_clue_people_know_has_no_normalised_calscore(snapshot, rows):
+def test_no_normalised_calscore_where_people_know_all_clues(snapshot, rows):
     first = RELAY.replace(revealed=(0.0, 0.3))
     assert rows["relay"].curves["r03", 0]["buzz_share"] == 1 > rows["relay"].curves["r03", 1]["buzz_share"]
     evidence = gather(snapshot, first, METRICS)

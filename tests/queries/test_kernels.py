@@ -116,7 +116,7 @@ def test_an_edge_belongs_to_the_bin_above_it(confidence, place):
 
 
 @pytest.mark.parametrize("binning, last", [("width10", [5.0]), ("width10+1", [2.0, 3.0])])
-def test_confidence_1_has_a_bin_of_its_own_only_where_the_binning_says_so(binning, last):
+def test_bin_of_confidence_1_depends_on_the_binning(binning, last):
     folded = bins.fold_bins(pooled([0.95, 0.9, 1, 1, 1, 0.2], [1] * 6)["bin_items"], binning)
     assert folded.tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, *last]
 
@@ -146,7 +146,7 @@ def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
         assert [totals[index].tolist() for totals in found] == [totals.tolist() for totals in alone]
 
 
-def test_items_of_equal_confidence_stay_in_their_order_in_bins_of_equal_mass():
+def test_equal_mass_bins_keep_the_order_of_ties():
     _, _, right = bins.mass_bins(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1.0, 1.0, 0.0, 0.0]), 2)
     assert right.tolist() == [2, 0]
 
@@ -277,7 +277,7 @@ def test_ten_million_items():
 
 
 @pytest.mark.parametrize("beta, expected", [(1, 0.48), (2, 5 * 0.24 / (1.6 + 0.6)), (0.5, 1.25 * 0.24 / (0.1 + 0.6))])
-def test_beta_moves_hmr_towards_the_reward_against_underconfidence(beta, expected):
+def test_beta_moves_hmr_towards_r_under(beta, expected):
     assert items.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
 
 
@@ -294,7 +294,7 @@ def test_kernels_take_replicates_of_totals_along():
 
 @MANY
 @given(pairs=PAIRS, conventions=CONVENTIONS)
-def test_murphys_parts_and_the_residual_add_up_to_the_brier_score(pairs, conventions):
+def test_murphys_parts_add_up_to_the_brier_score(pairs, conventions):
     reliability, resolution, uncertainty, residual, brier = (
         value(CATALOGUE[key], pairs, conventions) for key in ("reliability", "resolution", "uncertainty", "residual", "brier")
     )
@@ -343,7 +343,7 @@ def test_isotonic(totals, weights, expected):
 
 
 @pytest.mark.parametrize(("items", "digits", "apart"), [(300, 4, 250), (2000, 1, 11), (6000, 4, 1001)])
-def test_a_consistency_band_holds_what_simulated_calibrated_runs_give(items, digits, apart):
+def test_consistency_band_covers_calibrated_runs(items, digits, apart):
     """Beside a simulation item by item: where most confidences are different, where few are, and where very many are."""
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
@@ -439,7 +439,7 @@ def test_ece_debiased_centres_on_0_where_a_model_is_calibrated(shape, size):
 
 
 @pytest.mark.parametrize("items, share", [(1, 0.3), (1, 0.5), (2, 0.99), (7, 0.05), (40, 0.975), (300, 1e-4), (300, 0.5)])
-def test_the_bias_taken_away_is_on_average_that_of_a_calibrated_bin(items, share):
+def test_removed_bias_is_that_of_a_calibrated_bin(items, share):
     # Over all outcomes of one bin, each with its chance: debiased ECE is 0 on average.
     correct = np.arange(items + 1.0)
     chance = [math.comb(items, k) * share**k * (1 - share) ** (items - k) for k in range(items + 1)]
@@ -449,7 +449,7 @@ def test_the_bias_taken_away_is_on_average_that_of_a_calibrated_bin(items, share
 
 
 @pytest.mark.parametrize("shape", ["uniform", "sure", "high", "beta"])
-def test_ece_debiased_is_the_true_error_where_it_is_clear_of_noise(shape):
+def test_ece_debiased_is_exact_clear_of_noise(shape):
     totals, truth = binned_draws(np.random.default_rng(3), shape, 5000, lambda c: np.clip(c - 0.15, 0, 1), draws=1000)
     off = bins.ece_debiased(*totals) - truth
     assert abs(off.mean()) < 4 * off.std() / math.sqrt(len(off)) and truth.mean() > 0.1
@@ -513,7 +513,7 @@ def test_ks_in_order_keeps_the_order_of_ties():
 
 @MANY
 @given(pairs=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40))
-def test_there_is_no_correlation_where_confidence_or_correctness_does_not_vary(pairs):
+def test_correlation_needs_both_to_vary(pairs):
     confidence, correct = np.array(pairs).T
     for constant in (0.0, 1.0, 0.1, 0.7, 1 / 3):
         assert math.isnan(plain(of_pairs.correlation, np.full(len(pairs), constant), correct))
@@ -584,7 +584,7 @@ def test_calscore_and_its_relatives(clues):
         (-1e-6, 1e-6, 1.0),
     ],
 )
-def test_calscore_with_normalised_weights_is_missing_where_they_are_0(weighted, weight, expected):
+def test_normalised_calscore_is_missing_without_weights(weighted, weight, expected):
     assert questions.calscore_weighted(np.array(weighted), np.array(weight)) == pytest.approx(expected, abs=0, nan_ok=True)
 
 

@@ -43,7 +43,7 @@ def test_model_diagnostics_decomposes_the_brier_score_alike(answers):
         assert found(key, answers) == pytest.approx(parts[column].item(), **EXACT), key
 
 
-def test_model_diagnostics_decomposes_the_score_of_probabilities_but_for_what_is_in_no_forecasts_power(answers):
+def test_model_diagnostics_decomposes_scores_of_probabilities(answers):
     confidence, correct = answers
     share = 0.8 * correct + 0.1 * (confidence > 0.5)  # correctness as a probability
     parts = decompose(y_obs=share, y_pred=confidence, scoring_function=SquaredError(), functional="mean")
@@ -104,7 +104,7 @@ def test_scipys_line_has_the_slope_of_the_hard_easy_effect(answers):
     assert float(metric.value(totals, STANDARD)) == pytest.approx(expected, **EXACT)
 
 
-def test_scikit_learns_absolute_errors_are_the_rewards_and_macro_ce(answers):
+def test_rewards_and_macro_ce_match_scikit_learn_errors(answers):
     confidence, correct = answers
     balanced = compute_sample_weight("balanced", correct)
     over = 1 - mean_absolute_error(correct, confidence, sample_weight=correct == 0)

@@ -112,7 +112,7 @@ def test_the_human_curve_in_use_is_named(snapshot, conventions, named):
     assert question(snapshot, RELAY.replace(conventions=conventions), "r05").human_curve == named
 
 
-def test_of_a_selection_the_runs_apply_and_the_filters_on_questions_do_not(snapshot):
+def test_only_filters_on_runs_apply_to_one_question(snapshot):
     plain = question(snapshot, RELAY, "r05")
     filtered = question(
         snapshot, RELAY.replace(category=("History",), q="zzz", difficulty=(0.0, 0.1), revealed=(0.9, 1.0)), "r05"
@@ -174,7 +174,7 @@ def test_a_best_threshold_counts_where_none_is_asked_for(snapshot):
     assert others and all(point.threshold is point.clue is None and "best threshold" in point.missing for point in others)
 
 
-def test_without_token_log_probabilities_there_is_no_buzz_on_their_scale(snapshot):
+def test_no_logprob_buzz_without_token_logprobs(snapshot):
     points = {run.model: run.buzzpoint for run in question(snapshot, RELAY, "r05", Rules("logprob", threshold=-0.5)).runs}
     missing = [point for point in points.values() if point.missing]
     assert missing and all("log-probabilities" in point.missing and point.clue is None for point in missing)
@@ -207,7 +207,7 @@ def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder, na
             assert run.metrics["dist_ce"] == pytest.approx(far, abs=1e-9)
 
 
-def test_where_each_question_has_classes_of_its_own_they_stand_by_name(polled):
+def test_questions_with_their_own_classes_list_them_by_name(polled):
     asked = question(polled, Selection("quiz"), "k0")  # two options, and votes for what is none of them
     assert asked.votes.classes == sorted(asked.votes.classes) and "Quito" in asked.votes.classes and len(asked.votes.classes) == 3
     for run in asked.runs:

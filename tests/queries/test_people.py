@@ -51,7 +51,7 @@ def plain(histograms):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), dataset=st.sampled_from(["polls", "quiz"]))
-def test_histograms_are_what_slow_code_finds(polled, polled_rows, polled_offered, data, dataset):
+def test_histograms_match_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
     answer = people(polled, selection)
     asked = {row.run: list(polled_rows[dataset].asked(selection, row.run).values()) for row in answer.rows}

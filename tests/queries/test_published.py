@@ -51,7 +51,7 @@ def test_table_1_repeats_a_column_as_its_caveat_says():
     assert all(values["calscore"] > values["grace_mce"] for values in both.values())
 
 
-def test_the_table_by_category_agrees_with_mce_as_its_caveat_says():
+def test_category_table_agrees_with_mce():
     parts = [
         row.values["calscore"]
         for row in published_rows("grace-table-5")[1]

@@ -86,7 +86,7 @@ def test_facts_of_a_question(snapshot, rows):
         assert each.runs == {}
 
 
-def test_a_sort_order_holds_within_a_selection_whatever_its_runs(snapshot, offered):
+def test_sort_order_does_not_depend_on_runs(snapshot, offered):
     run = offered["relay"].runs[0][0]
     among = RELAY.replace(model=("sure",), category=("History", ODD))
     every = among.replace(model=())

@@ -341,7 +341,7 @@ def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
 
 
 @ANY
-def test_where_all_questions_of_a_run_share_a_fold_each_is_its_own(snapshot, rows, method, monkeypatch):
+def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method, monkeypatch):
     monkeypatch.setattr(queries.recalibration, "FOLDS", 1)
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs

@@ -129,7 +129,7 @@ def test_bands_are_quantiles_over_the_data_written_out(snapshot, binning):
                 assert [each.low, each.high] == pytest.approx(expected, abs=1e-11)
 
 
-def test_bands_lie_around_the_accuracy_and_narrow_with_the_questions():
+def test_bands_narrow_with_more_questions():
     few, many = (evidence_of(simulated(1, questions, seed=15)) for questions in (100, 1600))
     widths = []
     for evidence in (few, many):

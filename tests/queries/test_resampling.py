@@ -63,8 +63,8 @@ def test_weights_are_those_of_drawing_with_replacement():
 def test_weights_and_clusters_are_the_same_in_another_process():
     code = """
 import hashlib
-from queries.engine.bootstrap import clusters, resampling_weights
-print(hashlib.sha256(resampling_weights(37).tobytes() + clusters(12_345).tobytes()).hexdigest())
+from queries.engine.bootstrap import question_clusters, resampling_weights
+print(hashlib.sha256(resampling_weights(37).tobytes() + question_clusters(12_345).tobytes()).hexdigest())
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + question_clusters(12_345).tobytes()).hexdigest()
@@ -90,7 +90,7 @@ def test_few_questions_are_their_own_clusters():
 
 
 @pytest.mark.parametrize("questions", [1001, 7500, 10_000, 12_345])
-def test_many_questions_are_put_into_clusters_of_nearly_one_size(questions):
+def test_clusters_are_of_nearly_one_size(questions):
     found = question_clusters(questions)
     sizes = np.bincount(found)
     assert (len(found), len(sizes)) == (questions, 1000)
@@ -107,7 +107,7 @@ def few_clusters(monkeypatch):
     question_clusters.cache_clear()
 
 
-def test_intervals_over_clusters_of_questions_agree_with_those_over_questions(few_clusters, request):
+def test_intervals_over_clusters_agree_with_questions(few_clusters, request):
     truth = simulated(8, 900, seed=4)
     metrics = [CATALOGUE[key] for key in ("brier", "calscore", "auroc")]
     grouped = [percentile_interval(evidence_of(truth).replicates(metric))[:2] for metric in metrics]
@@ -156,7 +156,7 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS[:3], ids=lambda each: f"{each.binning}-{each.human}")
-def test_a_replicate_is_what_slow_code_finds_in_the_rows_written_out(snapshot, rows, conventions):
+def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventions):
     selection = RELAY.replace(conventions=conventions)
     evidence = gather(snapshot, selection, METRICS)
     drawn = resampling_weights(12)
@@ -200,7 +200,7 @@ def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
             assert alone.replicates(metric)[:, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
 
 
-def test_what_is_kept_of_evidence_is_what_would_have_been_gathered(snapshot):
+def test_selected_rows_equal_evidence_gathered_for_them(snapshot):
     names = ("r01", "r04", "r05", "r10")
     selection = RELAY.replace(conventions=Conventions("mass3"))
     whole = gather(snapshot, selection, METRICS)
@@ -253,7 +253,7 @@ def test_rounding_does_not_show_in_an_interval():
 
 
 @pytest.mark.parametrize("metrics", [METRICS, [CATALOGUE["brier"]]], ids=len)
-def test_cells_have_intervals_where_there_is_something_to_resample(snapshot, metrics):
+def test_cells_with_several_questions_have_intervals(snapshot, metrics):
     plainly = leaderboard(snapshot, RELAY, metrics)
     board = leaderboard(snapshot, RELAY, metrics, intervals=True)
     evidence = gather(snapshot, RELAY, metrics)
@@ -355,7 +355,7 @@ def test_differences_that_are_rounding_are_none():
     assert p_value(np.full((1000, 1), 1e-17)).tolist() == [1]
 
 
-def test_beyond_all_replicates_a_p_value_is_the_tail_of_a_normal_distribution():
+def test_p_value_beyond_all_replicates_is_a_normal_tail():
     chance = np.random.default_rng(5)
     near, far = 4 + chance.normal(size=1000), 12 + chance.normal(size=1000)
     assert near.min() > 0
@@ -365,7 +365,7 @@ def test_beyond_all_replicates_a_p_value_is_the_tail_of_a_normal_distribution():
     assert 0 < p_value(far[:, None])[0] < 1e-20
 
 
-def test_the_tail_counts_only_where_it_is_smaller_and_there_is_a_spread():
+def test_normal_tail_counts_only_where_smaller():
     skewed = np.concatenate([np.full(990, 0.001), np.full(10, 5.0)])  # mean 0.051, spread 0.5: a normal tail of 0.92
     assert p_value(skewed[:, None])[0] == 2 / 1001
     assert p_value(np.full((1000, 1), 0.3))[0] == 2 / 1001  # always the same: the spread is unknown, not 0
@@ -449,7 +449,7 @@ def test_a_run_without_a_rank_is_in_no_group():
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 0.2), min_size=1, max_size=7), st.integers(0, 99))
-def test_tied_groups_are_the_longest_stretches_without_a_difference(centres, seed):
+def test_tied_groups_are_longest_stretches_of_ties(centres, seed):
     loss = replicates_of(centres, 0.02, seed)
     rank = ranks(np.array(centres))
     order = np.argsort(rank, kind="stable").tolist()
@@ -506,7 +506,7 @@ def test_drawing_items_instead_of_questions_would_not_cover():
 
 @pytest.mark.parametrize("metric", OF_ITEMS, ids=lambda metric: metric.key)
 @pytest.mark.parametrize("binning", ["width10", "mass3"])
-def test_every_question_twice_leaves_the_value_and_shrinks_the_interval(metric, binning):
+def test_duplicated_questions_shrink_the_interval(metric, binning):
     # Where it matters, some are multiples of 5 %; elsewhere there are no ties, whose order would count.
     once = [part.round(2 if metric.key == "pct_rounded" else 15) for part in simulated(3, 120, seed=13)]
     twice = [np.concatenate([part, part], axis=1) for part in once]
@@ -522,7 +522,7 @@ def test_every_question_twice_leaves_the_value_and_shrinks_the_interval(metric, 
         assert widths[1] / widths[0] == pytest.approx(1 / math.sqrt(2), abs=0.1)
 
 
-def test_with_one_clue_each_graces_mce_is_a_mean_over_questions_and_a_function_of_what_is_meant():
+def test_grace_mce_of_questions_with_one_clue():
     """r is not straight: over questions of one clue, GRACE's MCE is the mean of 1 - r(g c), which the mean of g c bounds.
 
     1 - r is odd around 1/2, so that a question's own MCE is a function of its mean g c, which is g c itself. It is a function

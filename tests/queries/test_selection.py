@@ -53,7 +53,7 @@ def test_a_selection_comes_back_from_its_address(selection):
 
 @settings(max_examples=100, deadline=None)
 @given(numbers=st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))
-def test_whatever_number_is_read_is_written_so_that_it_is_read_again(numbers):
+def test_numbers_survive_being_written_and_read(numbers):
     address = [("difficulty", f"{numbers[0]:.20f}..{numbers[1]:.20f}"), ("beta", f"{numbers[1] + 0.5:.30f}")]
     first = read(*address).selection
     assert read(*first.pairs()).selection == first
@@ -120,7 +120,7 @@ def test_unknown_keys_can_be_ignored():
         read(("category", "Cookery"), ignore_unknown=True)
 
 
-def test_a_path_that_names_the_dataset_may_be_repeated_by_the_query():
+def test_query_may_repeat_the_dataset_of_the_path():
     assert read(("dataset", "relay"), dataset="relay").selection == read(dataset="relay").selection == Selection("relay")
 
 
@@ -229,7 +229,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
             ask()
 
 
-def test_a_category_with_a_quote_and_a_semicolon_is_one_like_any_other(snapshot, rows):
+def test_category_with_quote_and_semicolon(snapshot, rows):
     selection = read_selection([("category", ODD)], lambda dataset: facets(snapshot, dataset))
     assert ordered_questions(snapshot, selection).questions == ["r02", "r06", "r10"]
     assert leaderboard(snapshot, selection, []).rows[0].questions == 3

@@ -79,7 +79,7 @@ def test_torchmetrics_has_the_same_ece_maximum_and_reliability(answers):
     assert math.sqrt(found("reliability", answers, "width10+1")) == pytest.approx(squares, **EXACT)
 
 
-def test_torchmetrics_has_the_same_auroc_to_its_single_precision(answers):
+def test_torchmetrics_has_the_same_auroc(answers):
     # torchmetrics 1.9 sums the area in single precision, whatever it is given.
     assert found("auroc", answers) == pytest.approx(of_torch(answers, torchmetrics.binary_auroc), abs=1e-6)
 

@@ -39,7 +39,7 @@ def cells(polled, selection, *keys):
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), dataset=DATASETS)
-def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(polled, polled_rows, polled_offered, data, dataset):
+def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
     board = leaderboard(polled, selection, VOTES)
     for row in board.rows:
@@ -53,7 +53,7 @@ def test_a_leaderboard_is_what_slow_code_finds_in_the_rows(polled, polled_rows, 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), dataset=DATASETS)
-def test_a_metric_of_each_question_is_what_slow_code_finds(polled, polled_rows, polled_offered, data, dataset):
+def test_metric_per_question_matches_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
     evidence = gather(polled, selection, VOTES)
     ends = np.append(evidence.starts, len(evidence.questions))[1:]
@@ -90,7 +90,7 @@ def test_maps_are_read_in_the_order_of_the_classes(polled, polls_folder):
     assert len({*map(tuple, stated.values())}) > 1  # the maps are in several orders
 
 
-def test_what_is_missing_says_why_and_what_is_left_out_is_counted(polled):
+def test_missing_values_have_reasons_and_counts(polled):
     found = cells(polled, POLLS, *(metric.key for metric in VOTES))
     assert {key: (cell.value, cell.questions, cell.missing) for key, cell in found["plain"].items()} == {
         metric.key: (None, 0, metric.undefined) for metric in VOTES
@@ -220,7 +220,7 @@ def test_libraries_agree(table):
 
 @MANY
 @given(table=tables(), chance=st.randoms(use_true_random=False))
-def test_people_agree_with_themselves_and_a_metric_has_no_order_of_rows(table, chance):
+def test_people_agree_with_themselves_in_any_row_order(table, chance):
     shares, votes = table
     pi = kernels.vote_shares(votes)
     assert (kernels.total_variation(pi, pi) == 0).all() and (kernels.entropy(pi) - kernels.entropy(pi) == 0).all()
@@ -272,7 +272,7 @@ def test_drawn_votes_are_some_of_those_there_are(table, keys):
     assert ((drawn >= 0) & (drawn <= votes)).all()
 
 
-def test_votes_are_drawn_as_the_hypergeometric_distribution_has_it():
+def test_drawn_votes_are_hypergeometric():
     keys = np.array([kernels.draw_key("d", f"q{index}") for index in range(20_000)], dtype=np.uint64)
     drawn = kernels.draw_votes(np.tile([30, 50, 20], (len(keys), 1)), keys)
     for k, votes in enumerate((30, 50, 20)):

@@ -207,4 +207,6 @@ def selected_responses(selection: Selection, parameters: dict[str, Any]) -> str:
         return responses
     condition, values = selection.clue_filter()
     parameters |= values
-    return f"""select * from ({responses}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""
+    return (
+        f"""select * from ({responses}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.select import selected_responses, selection_clauses
 from queries.parameters import Range
 from queries.selection import Selection

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.select import selected_responses, selection_clauses
 from queries.selection import Selection
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.store.generations import Snapshot
+from data.store import Snapshot
 from queries.engine.select import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.opponents import Opponents, meet_opponents

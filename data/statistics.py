@@ -303,9 +303,10 @@ def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> No
             "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",
         )
     else:
-        source, ease = (  # added in the order of runs: threads would add floats in any order
+        # Threads add in any order, which changes the digits of a sum of floats but not of integers.
+        source, ease = (
             "runs",
-            """select question_id, sum(s.correct / s.items order by run) / count(*) as ease
+            f"""select question_id, sum((s.correct / s.items * {2**52})::bigint)::double / {2**52} / count(*) as ease
             from statistics s join runs r using (run) where s.dataset = $d and r.withdrawn_at is null group by 1""",
         )
     connection.execute(

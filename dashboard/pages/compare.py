@@ -21,13 +21,13 @@ from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, page, question_path, register
 from queries.compare import Comparison, Difference, comparison
+from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
 from queries.side_by_side import CategoryWins, SideBySide, side_by_side
 
 PATH = "/compare"
-SIGNIFICANT = 0.05  # p-values below it name a better run
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 PER_QUESTION = tuple(metric for metric in RANKED if metric.single)
 # Replicates of what is no sum take as long as all the others together, a hundred times over: shown where they are asked for.
@@ -192,7 +192,7 @@ def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str,
     def better(one: Difference) -> Component:
         if one.better is None or one.p_value is None:
             return html.Span(DASH)
-        if one.p_value >= SIGNIFICANT:
+        if one.p_value >= SIGNIFICANCE:
             return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
         place = 0 if one.better == found.a.run else 1
         return html.Span(named(tones[place], names[place]))

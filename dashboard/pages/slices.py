@@ -17,13 +17,13 @@ from dashboard.components.table import table
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, page, register
+from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 
 PATH = "/slices"
-SIGNIFICANT = 0.05
 MOST = 200  # rows of the table
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
@@ -48,7 +48,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     found: Slices = service().ask(slices, request.selection, metric, against)
     shades = colours(request.facets, request.selection)
-    certain = [one for one in found.slices if one.p_holm < SIGNIFICANT]
+    certain = [one for one in found.slices if one.p_holm < SIGNIFICANCE]
     worse = [one for one in certain if one.difference > 0]
     better = [one for one in certain if one.difference < 0]
     standard = usual_metric(request.facets)
@@ -75,8 +75,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         _section(f"Better {beside}", better, metric, request, runs, shades),
         html.P(
             f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
-            f"questions. Shown is what remains significant (p < {SIGNIFICANT}) after Holm's adjustment for all that were tested; "
-            "the address /api/v1/slices has the others.",
+            f"questions. Shown is what remains significant (p < {SIGNIFICANCE}) after Holm's adjustment for all that were "
+            "tested; the address /api/v1/slices has the others.",
             className="note",
         ),
     ]

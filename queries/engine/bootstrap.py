@@ -20,6 +20,7 @@ from queries.metrics.metric import Floats, ItemKernel, Metric
 
 REPLICATES = 1000
 LEVEL = 0.95
+SIGNIFICANCE = 0.05  # p-values below it say that two runs, or a run and a part of it, differ
 SEED = 2605
 # Beyond so many questions, each is put into one of so many groups by lot, and groups are drawn: the spread of a mean over
 # groups of exchangeable questions is that over the questions, and the interval then costs the same whatever the selection.

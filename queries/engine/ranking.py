@@ -9,13 +9,11 @@ import msgspec
 import numpy as np
 from scipy.stats import rankdata
 
-from queries.engine.bootstrap import TIED, differs_from_zero, percentile_interval
+from queries.engine.bootstrap import SIGNIFICANCE, TIED, differs_from_zero, percentile_interval
 from queries.engine.evidence import Evidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
-
-TIE_LEVEL = 0.05  # p below which two runs are not tied
 
 
 class MetricCell(msgspec.Struct):
@@ -136,7 +134,7 @@ def tied_groups(rank: Floats, loss: Floats) -> list[list[int]]:
         end = max(first, last)  # all up to ``last`` are known not to differ
         while end + 1 < len(order):
             against = loss[:, order[end + 1], None] - loss[:, order[first : end + 1]]
-            if differs_from_zero(against, TIE_LEVEL).any():
+            if differs_from_zero(against, SIGNIFICANCE).any():
                 break
             end += 1
         if end > first and end > last:

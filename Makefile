@@ -15,7 +15,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test walk soak test-libraries bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test walk soak test-libraries calibrate-ourselves bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ soak: $(DEV) ## kill, crowd, fill disks and send hostile files (minutes); write 
 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
 	$(BENCH_PY) -m pytest tests/queries/test_torch_libraries.py
+
+calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (minutes) and write benchmarks/inference.md
+	@$(PY) -m benchmarks.inference
 
 bench-metrics: $(BENCH) ## time each metric over 10 million responses (BENCH_ARGS=...) and write benchmarks/metrics.md
 	@$(BENCH_PY) -m benchmarks.metrics $(BENCH_ARGS)

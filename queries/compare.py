@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -9,19 +10,20 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.bootstrap import TIED, holm, p_value, percentile_interval
+from queries.engine.bootstrap import TIED, holm
 from queries.engine.evidence import gather
+from queries.engine.intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_runs, pair_runs
 from queries.metrics import Metric
-from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, number, selection_keys
 
 
 class Difference(msgspec.Struct):
     """One metric of two runs on their common questions; values are None where ``missing`` says why.
 
-    ``difference`` is a - b, with its 95 % percentile interval and two-sided p-value over ``replicates`` of the bootstrap, None
-    where it comes from a single question; ``p_holm`` is adjusted for all comparisons of this metric in the answer. ``better``
+    ``difference`` is a - b. ``low`` and ``high`` are its 95 % interval, from so many bootstrap ``replicates``, 0 for the
+    jackknife; ``p_value`` is two-sided; ``p_holm`` is adjusted for all comparisons of this metric in the answer. They are None
+    where the difference comes from a single question, or the metric is undefined without one of its questions. ``better``
     is the run with the better value, None where they tie or where the metric says nothing of quality.
     """
 
@@ -132,11 +134,11 @@ def _difference(pair: RunPair, metric: Metric, a: str, b: str) -> Difference:
     if abs(loss_b - loss_a) > TIED:
         result.better = a if loss_a < loss_b else b
     if pair.measured.questions(metric)[[pair.a, pair.b]].min() > 1:
-        replicates = pair.measured.replicates(metric)
-        differences: Floats = (replicates[:, pair.a] - replicates[:, pair.b])[:, None]
-        (low,), (high,), (count,) = percentile_interval(differences)
-        result.low, result.high, result.replicates = number(low), number(high), int(count)
-        result.p_value = result.p_holm = number(p_value(differences)[0])  # as if it were the only comparison
+        low, high, replicates = difference_interval(pair.measured.evidence, metric, pair.a, pair.b)
+        if math.isfinite(low):  # the metric may be undefined without one of the questions
+            result.low, result.high, result.replicates = low, high, replicates
+            p_value = pair.measured.tests(metric)[pair.a, pair.b]
+            result.p_value = result.p_holm = number(p_value)  # as if it were the only comparison
     return result
 
 

@@ -11,8 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine.bootstrap import holm, p_value, percentile_interval
-from queries.engine.evidence import gather
+from queries.engine.bootstrap import percentile_interval
+from queries.engine.evidence import Evidence, gather
+from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.parameters import BadRequest, format_range
@@ -27,8 +28,9 @@ class Slice(msgspec.Struct):
     """A run on one part of the selection.
 
     ``filters`` are the keys and values that select the part. ``difference`` is how much worse the run is there than the
-    ``reference`` (above 0: worse, whatever the metric's direction), with its 95 % interval and two-sided p-value; ``p_holm`` is
-    adjusted for all slices tested. Where 0 is best, ``value`` and ``reference`` are distances from it.
+    ``reference`` (above 0: worse, whatever the metric's direction), with its 95 % interval. ``p_value`` is two-sided, of this
+    slice by itself; ``p_adjusted`` holds for all slices tested, by the distribution of the largest statistic. Where 0 is best,
+    ``value`` and ``reference`` are distances from it.
     """
 
     run: str
@@ -42,7 +44,7 @@ class Slice(msgspec.Struct):
     low: float
     high: float
     p_value: float
-    p_holm: float
+    p_adjusted: float
 
 
 class Slices(msgspec.Struct):
@@ -90,8 +92,8 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     differences = spread - beside
     testable &= np.isfinite(worth) & np.isfinite(reference) & np.isfinite(differences).any(axis=1)
     at = np.argwhere(testable)
-    tested = differences[at[:, 0], :, at[:, 1]].T
-    (lows, highs, _), p_values = percentile_interval(tested), p_value(tested)
+    lows, highs, _ = percentile_interval(differences[at[:, 0], :, at[:, 1]].T)
+    raw, adjusted = _tests(evidence, metric, inside, testable, None if against is None else runs.index(against))
     results = [
         Slice(
             run=evidence.runs[run].run,
@@ -104,13 +106,24 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
             difference=float(worth[part, run] - reference[part, run]),
             low=float(low),
             high=float(high),
-            p_value=float(p),
-            p_holm=float(adjusted),
+            p_value=float(raw[part, run]),
+            p_adjusted=float(adjusted[part, run]),
         )
-        for (part, run), low, high, p, adjusted in zip(at.tolist(), lows, highs, p_values, holm(p_values), strict=True)
+        for (part, run), low, high in zip(at.tolist(), lows, highs, strict=True)
     ]
     results.sort(key=lambda slice_: (slice_.p_value, -abs(slice_.difference)))
     return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results)
+
+
+def _tests(
+    evidence: Evidence, metric: Metric, parts: NDArray[np.bool_], testable: NDArray[np.bool_], against: int | None
+) -> tuple[Floats, Floats]:
+    """Raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
+    scores = evidence.pseudo_values(metric)
+    flips = flips_within(parts.size * scores.shape[1])
+    if against is None:
+        return permuted_labels_test(scores, parts, testable, flips=flips)
+    return sign_flips_test(scores - scores[:, [against]], parts, testable, flips=flips)
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:

@@ -111,13 +111,13 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions) -> html.Td
         about += f"; rank {cell.rank:g}"
     if cell.rank_low is not None and cell.rank_high is not None:
         about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
-    if cell.replicates is not None and cell.replicates < REPLICATES:
+    if cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
     return html.Td(
         [
             html.Span(short(cell.value), className="value"),
             html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
-            html.Span(letters(cell), className="tied"),
+            html.Span(letters(cell), className="letters"),
         ],
         className="number best" if cell.rank == 1 else "number",
         title=about,
@@ -126,8 +126,8 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions) -> html.Td
 
 
 def letters(cell: MetricCell) -> str:
-    """The groups of runs that do not differ to which a cell belongs: a for the best one, b for the next; blank for none."""
-    return "".join(chr(ord("a") + group - 1) if group <= 26 else f"({group})" for group in cell.tied or [])
+    """The letters of a cell, a for the best run: runs that share one are not shown to differ."""
+    return "".join(chr(ord("a") + letter - 1) if letter <= 26 else f"({letter})" for letter in cell.letters or [])
 
 
 def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:

@@ -217,7 +217,7 @@ def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str,
             table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
             html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
             html.P(
-                "Paired bootstrap over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
+                "Over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
                 className="note",
             ),
         ],

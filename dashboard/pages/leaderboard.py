@@ -106,7 +106,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.P(
-                    "Beside a value its rank; runs that share a letter in a column do not differ (paired bootstrap, p ≥ 0.05).",
+                    "Beside a value its rank. Runs that share a letter are not shown to differ (p ≥ 0.05, adjusted for all "
+                    "pairs of runs).",
                     className="note",
                 ),
                 html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),

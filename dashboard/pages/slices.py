@@ -48,7 +48,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     against = _against(request)
     found: Slices = service().ask(slices, request.selection, metric, against)
     shades = colours(request.facets, request.selection)
-    certain = [one for one in found.slices if one.p_holm < SIGNIFICANCE]
+    certain = [one for one in found.slices if one.p_adjusted < SIGNIFICANCE]
     worse = [one for one in certain if one.difference > 0]
     better = [one for one in certain if one.difference < 0]
     standard = usual_metric(request.facets)
@@ -75,7 +75,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         _section(f"Better {beside}", better, metric, request, runs, shades),
         html.P(
             f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
-            f"questions. Shown is what remains significant (p < {SIGNIFICANCE}) after Holm's adjustment for all that were "
+            f"questions. Shown is what remains significant (p < {SIGNIFICANCE}) after adjustment for all that were "
             "tested; the address /api/v1/slices has the others.",
             className="note",
         ),
@@ -101,7 +101,7 @@ def _section(
                 html.Td(short(one.reference), className="number"),
                 html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
                 html.Td(f"{one.questions:,}", className="number"),
-                html.Td(p_said(one.p_holm), className="number"),
+                html.Td(p_said(one.p_adjusted), className="number"),
             ]
         )
         for one in found[:MOST]

@@ -12,10 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from queries.engine.run_columns import SparseColumn, sum_by_place
-from queries.metrics.kernels.arrays import ratio
 from queries.metrics.metric import Floats, ItemKernel, Metric
 
 REPLICATES = 1000
@@ -81,48 +79,6 @@ def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.
     return low, high, counts
 
 
-def p_value(differences: Floats) -> Floats:
-    """Two-sided bootstrap p-value of each column of differences against 0, from the replicates in which it is defined.
-
-    2 min(P(d <= 0), P(d >= 0)), 0 but for rounding, with one replicate added on either side, so that it is never 0 and never
-    above 1 (Davison & Hinkley 1997, sec. 4). Where 0 lies beyond all replicates, this is 2 / 1001 however far, and Holm's
-    factor in a table of many pairs would leave nothing: there, it is the tail of a normal distribution with the mean and
-    spread of the replicates, if that is smaller. NaN where no replicate is defined.
-
-    Args:
-        differences: shape (REPLICATES, ...).
-
-    Returns:
-        shape (...,).
-    """
-    defined = np.isfinite(differences)
-    count = defined.sum(axis=0)
-    beyond = np.minimum((differences <= TIED).sum(axis=0), (differences >= -TIED).sum(axis=0))
-    p = np.minimum(2 * (beyond + 1) / (count + 1), 1.0)
-    finite = np.where(defined, differences, 0.0)
-    mean = ratio(finite.sum(axis=0), count)
-    spread = np.sqrt(ratio((np.where(defined, differences - mean, 0.0) ** 2).sum(axis=0), count - 1.0))
-    distance = np.round(np.abs(ratio(mean, np.where(spread > TIED, spread, 0.0))), 9)  # digits as those of an interval
-    tail = 2 * ndtr(-distance)
-    p = np.where((beyond == 0) & (tail < p), tail, p)
-    return np.where(count > 0, p, np.nan)
-
-
-def differs_from_zero(differences: Floats, level: float) -> NDArray[np.bool_]:
-    """Whether the ``p_value`` of each column is below a level, shape (k,): by counting, which mostly says enough.
-
-    Args:
-        differences: shape (REPLICATES, k).
-        level: what is compared with.
-    """
-    beyond = np.minimum((differences <= TIED).sum(axis=0), (differences >= -TIED).sum(axis=0))
-    below: NDArray[np.bool_] = 2 * (beyond + 1) < level * (np.isfinite(differences).sum(axis=0) + 1)
-    few = (beyond == 0) & ~below  # of so few replicates, only the normal tail may be below
-    if few.any():
-        below[few] = p_value(differences[:, few]) < level
-    return below
-
-
 def holm(p_values: Floats) -> Floats:
     """Holm's step-down adjustment of the p-values of one family, shape (k,) in and out; NaN stays and counts for nothing.
 
@@ -159,7 +115,9 @@ def resample(
 AT_ONCE = 4_000_000  # weights of items held in memory at a time
 
 
-def item_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int) -> Floats:
+def item_replicates(
+    metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, step: float = 1.0
+) -> Floats:
     """A metric of pairs in each replicate, shape (REPLICATES,).
 
     Args:
@@ -167,6 +125,7 @@ def item_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster
         confidence, correct: of each item in the order of questions and clues, shape (items,); those alike are taken as one.
         cluster: of each item, shape (items,).
         drawn_from: number of clusters.
+        step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
     """
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable") if metric.ordered else np.lexsort((correct, confidence))
@@ -174,10 +133,30 @@ def item_replicates(metric: Metric, confidence: Floats, correct: Floats, cluster
     is_new_kind = np.append(True, (np.diff(confidence) != 0) | (np.diff(correct) != 0))[: len(order)]
     kinds = np.flatnonzero(is_new_kind)
     if metric.ordered or len(kinds) * drawn_from > AT_ONCE:
-        return np.concatenate([kernel(confidence, correct, part.astype(float)) for part in _spread(cluster, drawn_from)])
+        weights = (1 + step * (part.astype(float) - 1) for part in _spread(cluster, drawn_from))
+        return np.concatenate([kernel(confidence, correct, part) for part in weights])
     counts = np.bincount(cluster * len(kinds) + np.cumsum(is_new_kind) - 1, minlength=drawn_from * len(kinds))
     counts = counts.reshape(drawn_from, len(kinds)).astype(float)
-    return kernel(confidence[kinds], correct[kinds], _floats(drawn_from) @ counts)
+    total = counts.sum(axis=0)
+    return kernel(confidence[kinds], correct[kinds], total + step * (_floats(drawn_from) @ counts - total))
+
+
+def items_without_each(metric: Metric, confidence: Floats, correct: Floats, group: NDArray[np.int64], groups: int) -> Floats:
+    """A metric of pairs without each group of items, shape (groups,).
+
+    Args:
+        metric: of pairs.
+        confidence, correct: of each item in the order of questions and clues, shape (items,).
+        group: of each item, such as its question, from 0, shape (items,).
+        groups: how many there are.
+    """
+    kernel = _kernel(metric)
+    order = np.argsort(confidence, kind="stable")
+    confidence, correct, group = confidence[order], correct[order], group[order]
+    rows = max(1, AT_ONCE // max(len(group), 1))
+    parts = (np.arange(first, min(first + rows, groups)) for first in range(0, groups, rows))
+    kept = [kernel(confidence, correct, (group != part[:, None]).astype(float)) for part in parts]
+    return np.concatenate([np.empty(0), *kept])
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, count: int) -> Floats:

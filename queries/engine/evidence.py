@@ -17,19 +17,23 @@ from data.statistics import BIN_COLUMNS, Bins
 from data.store import Snapshot
 from queries.engine import distributions, select
 from queries.engine.bootstrap import (
+    MOST_CLUSTERS,
     REPLICATES,
     cluster_count,
     item_replicates,
+    items_without_each,
     mass_bins_replicates,
     question_clusters,
     resample,
 )
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense, float_array, sum_by_place
 from queries.metrics import Conventions, Metric
-from queries.metrics.kernels.bins import mass_bins
+from queries.metrics.kernels.arrays import Ints
+from queries.metrics.kernels.bins import assign_mass_bins, fold_bins, mass_bins
 from queries.metrics.metric import unchanged_sums
 from queries.selection import Selection
 
+PERCENTS = 101  # cells of confidence of a metric that has no bins
 DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
 
 
@@ -68,11 +72,16 @@ class Evidence:
     conventions: Conventions
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ends(self) -> NDArray[np.int64]:
         """Index past each run's last row, shape (runs,)."""
         return np.append(self.starts, len(self.places))[1:]
+
+    def places_of_runs(self) -> list[NDArray[np.int64]]:
+        """Places of the questions that each run answered, ascending."""
+        return np.split(self.places, self.starts[1:])
 
     @property
     def selected(self) -> int:
@@ -90,7 +99,7 @@ class Evidence:
 
     def _total(self, values: Floats | SparseColumn) -> Floats:
         if isinstance(values, SparseColumn):
-            return sum_by_place(values, self._run_of_rows, len(self.runs))
+            return sum_by_place(values, self.run_of_rows, len(self.runs))
         return np.add.reduceat(values, self.starts, axis=0) if self.runs else np.zeros((0, *values.shape[1:]))
 
     def values(self, metric: Metric) -> Floats:
@@ -113,21 +122,133 @@ class Evidence:
         columns = {name: dense(values) for name, values in self._contributions(metric).items()}
         return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
-    def replicates(self, metric: Metric) -> Floats:
+    def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
         """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
 
         Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
+
+        Args:
+            metric: any that it was gathered for.
+            step: how many times as far from the data as the replicate, for the numerical derivative bootstrap. Bins of equal
+                mass are cut anew in each replicate, and take no other step than 1.
         """
+        if (metric, step) not in self._replicates:
+            self._replicates[metric, step] = self._computed_replicates(metric, step)
+        return self._replicates[metric, step]
+
+    def _computed_replicates(self, metric: Metric, step: float) -> Floats:
         if metric.pairs is not None:
-            return self._by_run(lambda run: item_replicates(metric, *run))
+            return self._by_run(lambda run: item_replicates(metric, *run, step))
         contributions = self._contributions(metric)
         mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
-        plain = metric.contributions is unchanged_sums
+        shared = metric.contributions is unchanged_sums
         totals = {
-            name: self._drawn(values, name if plain else None) for name, values in contributions.items() if name not in mass
+            name: self._drawn(values, name if shared else None) for name, values in contributions.items() if name not in mass
         }
-        totals |= mass
+        if step != 1 and not mass:
+            whole = self.totals(contributions)
+            totals = {name: whole[name] + step * (drawn - whole[name]) for name, drawn in totals.items()}
+            totals |= {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # no bin has less than no item
+        return metric.value(totals | mass, self.conventions)
+
+    def pseudo_values(self, metric: Metric) -> Floats:
+        """Jackknife pseudo-values of each run, shape (selected, runs); NaN for a question that a run did not answer.
+
+        Q theta - (Q - 1) theta without question q, over the Q questions that the run answered. A metric of pairs is computed
+        without groups of questions where there are very many; then the questions of a group share its value.
+        """
+        result = np.full((self.selected, len(self.runs)), np.nan)
+        values, counts = self.values(metric), (self.ends - self.starts).astype(float)
+        if metric.pairs is None and not self._mass(metric, self.starts):
+            row_run = self.run_of_rows
+            contributions = self._contributions(metric)
+            totals = self.totals(contributions)
+            if "questions" in contributions:  # a question that lacks what the metric needs says nothing
+                counts = totals["questions"]
+            without = metric.value(
+                {name: totals[name][row_run] - dense(column) for name, column in contributions.items()}, self.conventions
+            )
+            pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
+            if "questions" in contributions:
+                pseudo_values[contributions["questions"] == 0] = np.nan
+            result[self.places, row_run] = pseudo_values
+            return result
+        for run in range(len(self.runs)):
+            rows = slice(self.starts[run], self.ends[run])
+            few = counts[run] <= MOST_CLUSTERS
+            group = np.unique((self.places if few else self._clusters)[rows], return_inverse=True)[1]
+            groups = int(group.max()) + 1
+            without = self._without_groups(metric, run, group, groups)
+            result[self.places[rows], run] = (groups * values[run] - (groups - 1) * without)[group]
+        return result
+
+    def _without_groups(self, metric: Metric, run: int, group: NDArray[np.int64], groups: int) -> Floats:
+        """What is no sum, of one run, without each group of its questions, shape (groups,)."""
+        items = np.repeat(group, self.sums["items"][self.starts[run] : self.ends[run]].astype(np.int64))
+        confidence, correct = self.items_of(run)
+        if metric.pairs is not None:
+            return items_without_each(metric, confidence, correct, items, groups)
+        count = self.conventions.mass_bins
+        assert count is not None
+        totals = {}
+        for name, column in self._contributions(metric).items():
+            part = column[self.starts[run] : self.ends[run]]
+            totals[name] = sum_by_place(part, np.zeros(len(part), np.int64), 1) - sum_by_place(part, group, groups)
+        bins = [mass_bins(confidence[items != index], correct[items != index], count) for index in range(groups)]
+        totals |= dict(zip(BIN_COLUMNS, map(np.array, zip(*bins, strict=True)), strict=True))
         return metric.value(totals, self.conventions)
+
+    def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
+        """Sums of c - y by cluster of questions, run and cell of confidence, and the items of each run in each cell.
+
+        Cells are the bins of the metric, or whole percents for a metric of pairs.
+
+        Returns:
+            Shape (clusters, runs, cells) and (runs, cells).
+        """
+        place = self._clusters * len(self.runs) + self.run_of_rows
+        many, shape = self._drawn_from * len(self.runs), (self._drawn_from, len(self.runs), -1)
+        if metric.gaps is not None and not self._mass(metric, self.starts):
+            columns = {name: sum_by_place(column, place, many) for name, column in self._contributions(metric).items()}
+            gaps = metric.gaps(columns, self.conventions).reshape(shape)
+            items = columns.get(BIN_COLUMNS[0])
+            if items is None:
+                return gaps, np.ones(gaps.shape[1:])
+            return gaps, fold_bins(items, self.conventions.binning).reshape(shape).sum(axis=0)
+        confidence, correct = self._pairs()
+        cells, cell = self._cells_of_items(metric)
+        at = np.repeat(place, self.sums["items"].astype(np.int64)) * cells + cell
+        residual = np.bincount(at, confidence - correct, many * cells).astype(float).reshape(shape)
+        return residual, np.bincount(at, minlength=many * cells).reshape(shape).sum(axis=0).astype(float)
+
+    def bins_of_questions(self, metric: Metric) -> tuple[Ints, Ints, Floats, Floats]:
+        """The bins of a metric of bins that hold items of a question.
+
+        Returns:
+            Index of the row, bin, number of items and sum of correctness, each of shape (entries,).
+        """
+        if self.conventions.mass_bins:
+            _, correct = self._pairs()
+            count, bins = self._cells_of_items(metric)
+            rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
+            cells, entry = np.unique(rows * count + bins, return_inverse=True)
+            row, place = np.divmod(cells, count)
+            return row, place, np.bincount(entry).astype(float), np.bincount(entry, correct).astype(float)
+        columns = bin_columns(self.bins) if self.bins is not None else {name: self.sums[name] for name in BIN_COLUMNS}
+        items, correct = (fold_bins(dense(columns[name]), self.conventions.binning) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
+        row, place = np.nonzero(items)
+        return row, place, items[row, place], correct[row, place]
+
+    def _cells_of_items(self, metric: Metric) -> tuple[int, NDArray[np.int64]]:
+        """How many cells of confidence there are for ``residuals``, and the cell of each item, shape (items,)."""
+        confidence, _ = self._pairs()
+        count = self.conventions.mass_bins
+        if metric.pairs is not None or count is None:
+            return PERCENTS, np.rint(confidence * (PERCENTS - 1)).astype(np.int64)
+        order, bins = assign_mass_bins(confidence, np.diff(self._cuts(self.starts)), count)
+        cell = np.empty(len(order), np.int64)
+        cell[order] = bins
+        return count, cell
 
     def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Floats, Floats]:
         """The metric of each run in parts of the selection, and its replicates: as of what ``keep`` leaves, but at once.
@@ -142,7 +263,7 @@ class Evidence:
         """
         # Questions that are in the same parts are added up first: parts overlap, and there are fewer such cells than questions.
         inside, cell = _cells(parts)
-        place = self._run_of_rows * len(inside) + cell[self.places]
+        place = self.run_of_rows * len(inside) + cell[self.places]
 
         def of_parts(column: Floats) -> Floats:
             """Totals of parts from those of cells: shape (k, runs * cells, ...) becomes (k, parts, runs, ...)."""
@@ -205,7 +326,7 @@ class Evidence:
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Only some rows, from the same selection; runs that have none of them are left out."""
-        left, starts = np.unique(self._run_of_rows[rows], return_index=True)
+        left, starts = np.unique(self.run_of_rows[rows], return_index=True)
         pairs = self.item_arrays
         if pairs is not None:
             items = np.repeat(rows, self.sums["items"].astype(np.int64))
@@ -236,7 +357,7 @@ class Evidence:
             name: under which it is kept for the next metric that needs it; None where it is the metric's own.
         """
         if name is None or name not in self._resampled:
-            drawn = resample(self._clusters, self._run_of_rows, len(self.runs), self._drawn_from, values)
+            drawn = resample(self._clusters, self.run_of_rows, len(self.runs), self._drawn_from, values)
             if name is None:
                 return drawn
             self._resampled[name] = drawn
@@ -268,7 +389,7 @@ class Evidence:
         return cluster_count(self.selected)
 
     @cached_property
-    def _run_of_rows(self) -> NDArray[np.int64]:
+    def run_of_rows(self) -> NDArray[np.int64]:
         """Index of each row's run, shape (rows,)."""
         return np.repeat(np.arange(len(self.runs)), self.ends - self.starts)
 

@@ -1,4 +1,4 @@
-"""Metrics of the runs of a selection with their ranks, intervals and groups of ties."""
+"""Metrics of the runs of a selection with their ranks, intervals and letters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import msgspec
 import numpy as np
 from scipy.stats import rankdata
 
-from queries.engine.bootstrap import SIGNIFICANCE, TIED, differs_from_zero, percentile_interval
+from queries.engine.bootstrap import SIGNIFICANCE, TIED, holm, percentile_interval
 from queries.engine.evidence import Evidence
+from queries.engine.inference import compact_letters
+from queries.engine.intervals import difference_tests, metric_intervals
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
@@ -19,10 +21,11 @@ from queries.selection import number
 class MetricCell(msgspec.Struct):
     """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank.
 
-    Where intervals are asked for, ``low`` and ``high`` are the 95 % percentile interval over ``replicates``, those of the
-    bootstrap in which the value is defined; ``rank_low`` and ``rank_high`` the same of its rank; ``tied`` the groups that it
-    belongs to: in a group, no run differs from another (two-sided p >= 0.05, not adjusted). They are None without intervals, and
-    for a value from a single question, whose resampling says nothing.
+    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``engine.intervals``), from so many bootstrap
+    ``replicates``, 0 for the jackknife. ``rank_low`` and ``rank_high`` are that of its rank, of this run by itself. ``letters``
+    are 1 for a, 2 for b: two runs share one exactly if they are not shown to differ (p >= 0.05, adjusted by Holm's method for
+    all pairs). They are None without intervals and for a value from a single question; letters also where the runs answered
+    different questions.
     """
 
     value: float | None
@@ -34,7 +37,7 @@ class MetricCell(msgspec.Struct):
     rank_low: float | None = None
     rank_high: float | None = None
     replicates: int | None = None
-    tied: list[int] | None = None
+    letters: list[int] | None = None
 
 
 class RunRow(msgspec.Struct):
@@ -73,22 +76,33 @@ def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False) ->
         for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
     ]
     if intervals and any(cell.questions > 1 for cell in cells):
-        _add_intervals(cells, metric, evidence.replicates(metric))
+        _add_intervals(cells, metric, evidence)
     return cells
 
 
-def _add_intervals(cells: list[MetricCell], metric: Metric, replicates: Floats) -> None:
-    loss = metric.loss(replicates)
-    ends = zip(*percentile_interval(replicates), *percentile_interval(ranks(loss))[:2], strict=True)
-    resampled = [cell.value is not None and cell.questions > 1 for cell in cells]
-    groups = tied_groups(
-        np.array([cell.rank if has_interval else None for cell, has_interval in zip(cells, resampled, strict=True)], float), loss
-    )
-    for cell, has_interval, (low, high, count, rank_low, rank_high), tied in zip(cells, resampled, ends, groups, strict=True):
-        if has_interval:
-            cell.low, cell.high, cell.replicates = number(low), number(high), int(count)
-            cell.rank_low, cell.rank_high = number(rank_low), number(rank_high)
-            cell.tied = tied
+def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence) -> None:
+    intervals = metric_intervals(evidence, metric)
+    rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
+    letters = _letters(cells, metric, evidence)
+    for index, cell in enumerate(cells):
+        if cell.value is not None and cell.questions > 1:
+            cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])
+            cell.replicates = int(intervals.replicates[index])
+            cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
+            cell.letters = letters[index] if letters else None
+
+
+def _letters(cells: list[MetricCell], metric: Metric, evidence: Evidence) -> list[list[int]] | None:
+    """The letters of each run; None where they answered different questions, or where the metric ranks nobody."""
+    first, *others = evidence.places_of_runs()
+    if metric.direction == "none" or not all(np.array_equal(first, places) for places in others):
+        return None
+    p_values = difference_tests(evidence, metric)
+    pairs = np.triu_indices(len(cells), 1)
+    different = np.zeros(p_values.shape, dtype=bool)
+    different[pairs] = holm(p_values[pairs]) < SIGNIFICANCE
+    ranked = [(cell.rank, index) for index, cell in enumerate(cells) if cell.rank is not None and cell.questions > 1]
+    return compact_letters(different | different.T, [index for _, index in sorted(ranked)])
 
 
 def ranks(loss: Floats) -> Floats:
@@ -111,35 +125,3 @@ def ranks(loss: Floats) -> Floats:
     levels = np.empty_like(loss)
     np.put_along_axis(levels, order, np.where(np.isnan(ascending), np.nan, np.cumsum(steps, axis=-1)), axis=-1)
     return np.asarray(rankdata(levels, axis=-1, nan_policy="omit"))
-
-
-def tied_groups(rank: Floats, loss: Floats) -> list[list[int]]:
-    """Groups of runs that follow each other in rank, no two of which differ (two-sided bootstrap p < 0.05).
-
-    They are the bars of a critical difference diagram (Demšar 2006), numbered from the best. A run may be in several groups.
-    A run that differs from all others is in none.
-
-    Args:
-        rank: shape (runs,), NaN for a run without one.
-        loss: in each replicate, shape (REPLICATES, runs).
-
-    Returns:
-        The groups of each run.
-    """
-    groups: list[list[int]] = [[] for _ in rank]
-    ranked = np.flatnonzero(np.isfinite(rank))
-    order = ranked[np.argsort(rank[ranked], kind="stable")]
-    last, number_of = -1, 0
-    for first in range(len(order)):
-        end = max(first, last)  # all up to ``last`` are known not to differ
-        while end + 1 < len(order):
-            against = loss[:, order[end + 1], None] - loss[:, order[first : end + 1]]
-            if differs_from_zero(against, SIGNIFICANCE).any():
-                break
-            end += 1
-        if end > first and end > last:
-            number_of += 1
-            for run in order[first : end + 1]:
-                groups[run].append(number_of)
-        last = max(last, end)
-    return groups

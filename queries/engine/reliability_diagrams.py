@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from data.statistics import ROUNDING
-from queries.engine.bootstrap import SEED, percentile_interval
+from queries.engine.bootstrap import SEED
 from queries.engine.evidence import Evidence
+from queries.engine.inference import effective_items, wilson_interval
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
@@ -22,15 +23,11 @@ from queries.selection import number
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
 
 
-BIN_ACCURACY = replace(CATALOGUE["ece"], value=binned(lambda items, confidence, correct: ratio(correct, items)))
-
-
 class ReliabilityBin(msgspec.Struct):
     """One bin of confidence [lower, upper); ``mean_confidence`` and ``accuracy`` are None where it is empty.
 
-    ``low`` and ``high``: 95 % interval of the accuracy (bootstrap over questions), None where it is empty or over one question.
-    Bins of equal mass have the lowest and highest confidence in them as ends, and intervals of the bin with the same number in
-    each replicate, whose ends move.
+    ``low`` and ``high``: 95 % interval of the accuracy, Wilson's for the number of independent items that the bin is worth. None
+    where it is empty, or over a single question. Bins of equal mass have the lowest and highest confidence in them as ends.
     """
 
     lower: float | None
@@ -86,7 +83,7 @@ def reliability_diagrams(evidence: Evidence, uncertain: bool = True) -> list[Rel
     """The reliability diagram of each run, with intervals and bands if ``uncertain``."""
     answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
     totals = evidence.values(BIN_TOTALS)
-    ends = _intervals(evidence, totals.shape[1:2], uncertain)
+    ends = _intervals(evidence, totals, uncertain)
     return [
         ReliabilityDiagram(
             run=run.run,
@@ -116,13 +113,26 @@ def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, An
     }
 
 
-def _intervals(evidence: Evidence, bins: tuple[int, ...], uncertain: bool) -> Floats:
-    """Ends of the interval of each bin's accuracy, shape (2, runs, bins)."""
-    shape = (2, len(evidence.runs), *bins)
+def _intervals(evidence: Evidence, totals: Floats, uncertain: bool) -> Floats:
+    """Ends of the interval of each bin's accuracy, shape (2, runs, bins): Wilson's, for the items that the bin is worth.
+
+    Args:
+        evidence: of the runs.
+        totals: items, sum of confidence and sum of correctness of each bin, shape (runs, bins, 3).
+        uncertain: whether to compute them; NaN otherwise.
+    """
     if not uncertain or evidence.selected < 2 or not evidence.runs:
-        return np.full(shape, np.nan)
-    replicates = evidence.replicates(BIN_ACCURACY)
-    return np.stack(percentile_interval(replicates.reshape(len(replicates), -1))[:2]).reshape(shape)
+        return np.full((2, *totals.shape[:2]), np.nan)
+    items, correct = totals[..., 0], totals[..., 2]
+    accuracy = np.nan_to_num(ratio(correct, items))
+    row, place, of_question, right = evidence.bins_of_questions(BIN_TOTALS)
+    run = evidence.run_of_rows[row]
+    cell = run * totals.shape[1] + place
+    squares = np.bincount(cell, (right - accuracy[run, place] * of_question) ** 2, items.size).reshape(items.shape)
+    questions = np.bincount(cell, minlength=items.size).reshape(items.shape).astype(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = squares / items**2 * questions / np.maximum(questions - 1, 1)
+    return np.stack(wilson_interval(accuracy, effective_items(items, correct, variance, questions)))
 
 
 def _edges(evidence: Evidence, run: int) -> list[tuple[float, float]]:

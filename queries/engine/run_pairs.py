@@ -10,6 +10,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.evidence import Evidence, gather
+from queries.engine.intervals import difference_tests
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import BadRequest, Selection
@@ -29,7 +30,7 @@ class MeasuredRuns:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self._values: dict[str, Floats] = {}
-        self._replicates: dict[str, Floats] = {}
+        self._tests: dict[str, Floats] = {}
         self._questions: dict[str, Ints] = {}
 
     def values(self, metric: Metric) -> Floats:
@@ -38,11 +39,11 @@ class MeasuredRuns:
             self._values[metric.key] = self.evidence.values(metric)
         return self._values[metric.key]
 
-    def replicates(self, metric: Metric) -> Floats:
-        """As ``Evidence.replicates``."""
-        if metric.key not in self._replicates:
-            self._replicates[metric.key] = self.evidence.replicates(metric)
-        return self._replicates[metric.key]
+    def tests(self, metric: Metric) -> Floats:
+        """As ``difference_tests``: the runs must have answered the same questions."""
+        if metric.key not in self._tests:
+            self._tests[metric.key] = difference_tests(self.evidence, metric)
+        return self._tests[metric.key]
 
     def questions(self, metric: Metric) -> Ints:
         """As ``Evidence.questions_with``."""

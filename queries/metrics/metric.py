@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
+# How a distance from calibration, 0 for a calibrated run, is made of residuals c - y; see queries.engine.inference.
+Distance = Literal["sum", "maximum", "square", "walk", "curve"]
 Axiom = Literal["U", "O", "UO"]  # see queries.metrics.axioms
 ItemPair = tuple[float, float]  # confidence, correctness
 HUMAN_CURVES = CURVES
@@ -150,6 +152,9 @@ class Metric(MetricFacts):
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
         monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
         single: whether a single question can have it; False for what compares questions.
+        distance: what kind of distance from calibration it is, None if it is none. Its interval needs care near 0.
+        gaps: of a distance that is made of bins: their sums of c - y, shape (..., bins), from the totals.
+        interval_of: key of the metric that has the same true value, whose interval is this one's, too.
         axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: under which condition it satisfies them, where there is one.
         counterexamples: one for each of U and O that it does not satisfy, under the default conventions.
@@ -164,6 +169,9 @@ class Metric(MetricFacts):
     ordered: bool = False
     monotone: bool = False
     single: bool = True
+    distance: Distance | None = None
+    gaps: Value | None = None
+    interval_of: str | None = None
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()

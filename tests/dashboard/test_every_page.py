@@ -184,7 +184,7 @@ def test_compared_runs_are_those_of_the_address(app, snapshot):
 
 def test_a_slice_links_to_what_it_is_about(app, snapshot):
     found = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
-    certain = next(one for one in found.slices if one.p_holm < 0.05 and one.difference > 0)
+    certain = next(one for one in found.slices if one.p_adjusted < 0.05 and one.difference > 0)
     text = json.dumps(plain(drawn(app, "slices", "dataset=lifeeval&metric=brier")))
     key, value = next(iter(certain.filters.items()))
     assert f"run={certain.run}" in text and f"{key}={value}" in text

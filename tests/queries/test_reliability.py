@@ -1,6 +1,5 @@
 """Reliability diagrams against the rows of the store."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -8,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queries.engine.bootstrap import percentile_interval, resampling_weights
 from queries.engine.evidence import gather
-from queries.engine.reliability_diagrams import BIN_ACCURACY, BIN_TOTALS
+from queries.engine.inference import wilson_interval
+from queries.engine.reliability_diagrams import BIN_TOTALS, reliability_diagrams
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
-from tests.helpers.simulated import evidence_of, repeated, simulated
+from tests.helpers.simulated import evidence_of, simulated
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
@@ -112,32 +111,40 @@ def test_confidences_at_edges(snapshot, rows, offered):
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
-def test_bands_are_quantiles_over_the_data_written_out(snapshot, binning):
+def test_intervals_of_bins_are_wilsons_for_the_items_they_are_worth(snapshot, rows, binning):
     selection = RELAY.replace(conventions=Conventions(binning))
-    evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["auroc"]])
-    drawn = resampling_weights(12)
-    found = {run.run: [] for run in evidence.runs}
-    for r in range(1000):
-        again = repeated(evidence, drawn[r][evidence.places].astype(int))
-        values = dict(zip((run.run for run in again.runs), again.values(BIN_ACCURACY), strict=True))
-        for run, so_far in found.items():
-            so_far.append(values.get(run, np.full(len(cut([], binning)), math.nan)))
-    for run in reliability(snapshot, selection).runs:
-        low, high, _ = percentile_interval(np.array(found[run.run]))
-        for each, expected in zip(run.bins, zip(low, high, strict=True), strict=True):
-            if each.items:
-                assert [each.low, each.high] == pytest.approx(expected, abs=1e-11)
+    evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["corp_mcb"]])
+    for index, run in enumerate(reliability(snapshot, selection).runs):
+        confidence, correct = evidence.items_of(index)
+        rows_of_run = slice(evidence.starts[index], evidence.ends[index])
+        question = np.repeat(evidence.places[rows_of_run], evidence.sums["items"][rows_of_run].astype(int))
+        labelled = [((c, y), q) for c, y, q in zip(confidence.tolist(), correct.tolist(), question.tolist(), strict=True)]
+        for each, (_, _, pairs) in zip(run.bins, cut([pair for pair, _ in labelled], binning), strict=True):
+            if not pairs:
+                assert (each.low, each.high) == (None, None)
+                continue
+            left, of_question = list(labelled), {}
+            for pair in pairs:
+                place = next(i for i, (other, _) in enumerate(left) if other == pair)
+                of_question.setdefault(left.pop(place)[1], []).append(pair[1])
+            if binning.startswith("mass"):
+                assert 0 <= each.low <= each.accuracy <= each.high <= 1 and each.low < each.high
+                continue  # which of equal items is in which bin depends on their order
+            n, k = len(pairs), len(of_question)
+            mean = sum(y for _, y in pairs) / n
+            variance = sum((sum(ys) - mean * len(ys)) ** 2 for ys in of_question.values()) / n**2 * k / max(k - 1, 1)
+            worth = mean * (1 - mean) / variance if variance > 1e-12 else k
+            expected = wilson_interval(np.asarray(mean), np.asarray(min(max(worth, 1), n), float))
+            assert [each.low, each.high] == pytest.approx([float(end) for end in expected], abs=1e-9)
 
 
-def test_bands_narrow_with_more_questions():
-    few, many = (evidence_of(simulated(1, questions, seed=15)) for questions in (100, 1600))
+def test_intervals_of_bins_narrow_with_the_questions():
     widths = []
-    for evidence in (few, many):
-        (accuracy,), replicates = evidence.values(BIN_ACCURACY), evidence.replicates(BIN_ACCURACY)
-        low, high, _ = percentile_interval(replicates[:, 0])
-        filled = np.isfinite(accuracy)
-        assert (low[filled] <= accuracy[filled]).all() and (accuracy[filled] <= high[filled]).all()
-        widths.append(np.mean(high[8:] - low[8:]))
+    for questions in (100, 1600):
+        (run,) = reliability_diagrams(evidence_of(simulated(1, questions, seed=15)))
+        filled = [each for each in run.bins if each.items]
+        assert all(each.low <= each.accuracy <= each.high and each.low < each.high for each in filled)
+        widths.append(np.mean([each.high - each.low for each in run.bins[8:]]))
     assert widths[1] == pytest.approx(widths[0] / 4, rel=0.35)
 
 

@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine import bootstrap
-from queries.engine.bootstrap import differs_from_zero, holm, p_value, percentile_interval, question_clusters, resampling_weights
+from queries.engine.bootstrap import holm, percentile_interval, question_clusters, resampling_weights
 from queries.engine.evidence import gather
-from queries.engine.ranking import metric_cells, ranks, tied_groups
+from queries.engine.intervals import metric_intervals
+from queries.engine.ranking import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.selection import Selection
+from queries.selection import Selection, number
 from tests.helpers import reference_metrics as slow
 from tests.helpers.simulated import evidence_of, repeated, simulated
 from tests.helpers.small_store import write_relay
@@ -68,16 +69,6 @@ print(hashlib.sha256(resampling_weights(37).tobytes() + question_clusters(12_345
 """
     elsewhere = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert elsewhere.strip() == hashlib.sha256(resampling_weights(37).tobytes() + question_clusters(12_345).tobytes()).hexdigest()
-
-
-@pytest.mark.parametrize("defined", [0, 3, 30, 1000])
-def test_runs_differ_where_their_p_value_says_so(defined):
-    random = np.random.default_rng(defined)
-    differences = random.normal(random.normal(0, 2, 300), 1, (1000, 300))
-    differences[defined:] = np.nan
-    differences[:, 0] = 0
-    for level in (0.05, 0.001):
-        assert differs_from_zero(differences, level).tolist() == (p_value(differences) < level).tolist()
 
 
 def test_other_counts_draw_other_weights():
@@ -257,25 +248,23 @@ def test_cells_with_several_questions_have_intervals(snapshot, metrics):
     plainly = leaderboard(snapshot, RELAY, metrics)
     board = leaderboard(snapshot, RELAY, metrics, intervals=True)
     evidence = gather(snapshot, RELAY, metrics)
-    fields = ("low", "high", "rank_low", "rank_high", "replicates", "tied")
+    fields = ("low", "high", "rank_low", "rank_high", "replicates", "letters")
     for metric in metrics:
-        replicates = evidence.replicates(metric)
+        intervals = metric_intervals(evidence, metric)
         for index, (row, other) in enumerate(zip(board.rows, plainly.rows, strict=True)):
             cell, without = row.metrics[metric.key], other.metrics[metric.key]
             assert (cell.value, cell.missing, cell.rank) == (without.value, without.missing, without.rank)
             assert [getattr(without, name) for name in fields] == [None] * 6
-            if cell.value is None:
+            if cell.value is None or cell.questions < 2:
                 assert [getattr(cell, name) for name in fields] == [None] * 6
                 continue
-            column = replicates[np.isfinite(replicates[:, index]), index]
-            assert cell.replicates == len(column)
-            assert [cell.low, cell.high] == pytest.approx(np.quantile(column, [0.025, 0.975]).tolist(), abs=1e-11)
+            expected = [number(intervals.low[index]), number(intervals.high[index]), intervals.replicates[index]]
+            assert [cell.low, cell.high, cell.replicates] == expected
+            assert cell.letters is None, "these runs answered different questions"
             if metric.direction == "none":
-                assert (cell.rank, cell.rank_low, cell.rank_high, cell.tied) == (None, None, None, [])
+                assert (cell.rank, cell.rank_low, cell.rank_high) == (None, None, None)
             else:
                 assert 1 <= cell.rank_low <= cell.rank_high <= len(board.rows)
-    unheard = board.rows[4].metrics["brier"]  # answered two of twelve questions: (10/12)^12 = 11 % of replicates have neither
-    assert 800 < unheard.replicates < 950
 
 
 @pytest.mark.parametrize("questions", [("r05",), ("r05", "r10")])
@@ -287,7 +276,7 @@ def test_a_single_question_has_no_interval(snapshot, questions):
     # Of r05 and r10, "unheard" answered the second alone, and people heard the first alone.
     assert {("unheard", "brier"), ("plain", "calscore")} & {*found}
     for cell in found.values():
-        assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.tied) == (None,) * 6
+        assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.letters) == (None,) * 6
     assert all((row.metrics["brier"].low is None) == (row.questions == 1) for row in board.rows)
 
 
@@ -304,7 +293,7 @@ import msgspec
 from data.store import open_store
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
-from queries.selection import Selection
+from queries.selection import Selection, number
 sys.stdout.write(msgspec.json.encode(leaderboard(open_store(sys.argv[1]).snapshot(), {RELAY!r}, METRICS, True)).decode())
 """
     ((file,),) = snapshot.rows("select path from duckdb_databases() where database_name = current_database()")
@@ -328,64 +317,7 @@ def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
     assert found.rows == expected.rows
 
 
-# -- p-values ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("below", "at", "above", "expected"),
-    [
-        (30, 0, 970, 2 * 31 / 1001),
-        (970, 0, 30, 2 * 31 / 1001),
-        (20, 10, 970, 2 * 31 / 1001),  # those at 0 speak against either side
-        (500, 0, 500, 1),
-        (0, 1000, 0, 1),  # the same run twice
-        (480, 520, 0, 1),
-        (1, 0, 99, 2 * 2 / 101),
-    ],
-)
-def test_p_values_are_counts(below, at, above, expected):
-    differences = np.concatenate([np.full(below, -0.1), np.zeros(at), np.full(above, 0.3)])
-    with_gaps = np.concatenate([differences, np.full(7, math.nan)])
-    for each in (differences, with_gaps, with_gaps[::-1]):
-        assert p_value(each[:, None]) == pytest.approx([expected], abs=1e-15)
-    assert p_value(-differences[:, None]) == pytest.approx([expected], abs=1e-15)
-
-
-def test_differences_that_are_rounding_are_none():
-    assert p_value(np.full((1000, 1), 1e-17)).tolist() == [1]
-
-
-def test_p_value_beyond_all_replicates_is_a_normal_tail():
-    chance = np.random.default_rng(5)
-    near, far = 4 + chance.normal(size=1000), 12 + chance.normal(size=1000)
-    assert near.min() > 0
-    for each in (near, far, -far):
-        expected = 2 * norm.sf(abs(each.mean()) / each.std(ddof=1))
-        assert p_value(each[:, None])[0] == pytest.approx(expected, rel=1e-6)
-    assert 0 < p_value(far[:, None])[0] < 1e-20
-
-
-def test_normal_tail_counts_only_where_smaller():
-    skewed = np.concatenate([np.full(990, 0.001), np.full(10, 5.0)])  # mean 0.051, spread 0.5: a normal tail of 0.92
-    assert p_value(skewed[:, None])[0] == 2 / 1001
-    assert p_value(np.full((1000, 1), 0.3))[0] == 2 / 1001  # always the same: the spread is unknown, not 0
-    assert p_value(np.array([[0.3]]))[0] == 1  # one replicate: 2 (0 + 1) / (1 + 1)
-
-
-def test_a_p_value_of_nothing_is_missing():
-    differences = np.full((1000, 2, 3), math.nan)
-    differences[:, 1, 2] = np.linspace(-1, 1, 1000)
-    found = p_value(differences)
-    assert found.shape == (2, 3)
-    assert np.isnan(found).sum() == 5 and found[1, 2] == 1
-
-
-def test_p_values_are_even_where_nothing_differs():
-    # 300 means of 200 numbers around 0, each with its own bootstrap: p-values should be even on [0, 1].
-    data = np.random.default_rng(6).normal(size=(200, 300))
-    found = p_value(resampling_weights(200).astype(float) @ data / 200)
-    for share in (0.05, 0.25, 0.5, 0.75):
-        assert (found <= share).mean() == pytest.approx(share, abs=3.5 * math.sqrt(share * (1 - share) / 300))
+# -- Holm's adjustment -------------------------------------------------------------------------------------------------
 
 
 def test_holm_by_hand():
@@ -413,7 +345,7 @@ def test_holm_is_between_none_and_bonferroni(p_values, chance):
         assert (found[known] <= level).sum() == rejected
 
 
-# -- ranks and tied groups ---------------------------------------------------------------------------------------------
+# -- ranks -------------------------------------------------------------------------------------------------------------
 
 
 def test_ranks_of_replicates_are_those_of_each():
@@ -424,53 +356,12 @@ def test_ranks_of_replicates_are_those_of_each():
     assert ranks(np.stack([loss, loss])).shape == (2, 5, 3)
 
 
-def replicates_of(centres, spread=0.01, seed=8):
-    """Independent replicates around some values."""
-    return np.array(centres) + spread * np.random.default_rng(seed).normal(size=(1000, len(centres)))
-
-
-def test_two_alike_and_one_apart():
-    assert tied_groups(np.array([1.0, 2, 3]), replicates_of([0.1, 0.105, 0.5])) == [[1], [1], []]
-    assert tied_groups(np.array([3.0, 1, 2]), replicates_of([0.5, 0.1, 0.105])) == [[], [1], [1]]
-
-
-def test_groups_may_overlap():
-    # Independent: a difference of 0.02 has the spread 0.0141, p = 0.16; one of 0.04 has p = 0.005.
-    assert tied_groups(np.array([1.0, 2, 3, 4]), replicates_of([0.10, 0.12, 0.14, 0.9])) == [[1], [1, 2], [2], []]
-
-
-def test_a_run_without_a_rank_is_in_no_group():
-    loss = replicates_of([0.1, 0.1, 0.1])
-    loss[:, 1] = math.nan
-    assert tied_groups(np.array([1.5, math.nan, 1.5]), loss) == [[1], [], [1]]
-    assert tied_groups(np.full(3, math.nan), loss) == [[], [], []]
-    assert tied_groups(np.zeros(0), np.zeros((1000, 0))) == []
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(0, 0.2), min_size=1, max_size=7), st.integers(0, 99))
-def test_tied_groups_are_longest_stretches_of_ties(centres, seed):
-    loss = replicates_of(centres, 0.02, seed)
-    rank = ranks(np.array(centres))
-    order = np.argsort(rank, kind="stable").tolist()
-    same = {(a, b): not p_value((loss[:, a] - loss[:, b])[:, None])[0] < 0.05 for a in order for b in order if a != b}
-    stretches = [
-        {*order[start:end]}
-        for start in range(len(order))
-        for end in range(start + 2, len(order) + 1)
-        if all(same[a, b] for a in order[start:end] for b in order[start:end] if a != b)
-    ]
-    longest = [stretch for stretch in stretches if not any(stretch < other for other in stretches)]
-    expected = [[number for number, stretch in enumerate(longest, 1) if run in stretch] for run in range(len(order))]
-    assert tied_groups(rank, loss) == expected
-
-
-def test_rank_intervals_and_groups_of_simulated_runs():
+def test_rank_intervals_and_letters_of_simulated_runs():
     # Three runs over 400 questions: two of one quality, one far worse.
     alike, worse = simulated(2, 400, seed=9), simulated(1, 400, seed=10, shift=-2.0)
     evidence = evidence_of([np.concatenate(both) for both in zip(alike, worse, strict=True)])
     cells = metric_cells(CATALOGUE["brier"], evidence, intervals=True)
-    assert [(cell.rank_low, cell.rank_high, cell.tied) for cell in cells] == [(1, 2, [1]), (1, 2, [1]), (3, 3, [])]
+    assert [(cell.rank_low, cell.rank_high, cell.letters) for cell in cells] == [(1, 2, [1]), (1, 2, [1]), (3, 3, [2])]
 
 
 # -- coverage ----------------------------------------------------------------------------------------------------------

@@ -22,6 +22,12 @@ def binned(kernel: Callable[[Floats, Floats, Floats], Floats]) -> Value:
     return value
 
 
+def _gaps(totals: Sums, conventions: Conventions) -> Floats:
+    """Sums of c - y per bin."""
+    _, confidence, correct = (totals[name] for name in BIN_COLUMNS)
+    return bins.fold_bins(confidence - correct, conventions.binning)
+
+
 def _murphy_part(part: int) -> Value:
     return binned(lambda items, confidence, correct: bins.murphy(items, confidence, correct)[part])
 
@@ -50,10 +56,11 @@ BINS = (
         value=binned(bins.ece),
         binned=True,
         caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items. "
-        "Its interval inherits that bias and adds to it, for the bootstrap resamples noise on top of noise: it can lie wholly "
-        "above the truth.",
+        "Its interval contains 0 unless a test shows that the run is not calibrated.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
+        distance="sum",
+        gaps=_gaps,
     ),
     Metric(
         key="ece_debiased",
@@ -79,6 +86,7 @@ BINS = (
         "error. Where correctness is a probability, it takes away more than there is.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
+        interval_of="ece",
     ),
     Metric(
         key="max_ce",
@@ -98,6 +106,8 @@ BINS = (
         caveat="Called MCE in two papers, a name that GRACE uses for something else. One bin with a single item can decide it.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
+        distance="maximum",
+        gaps=_gaps,
     ),
     Metric(
         key="reliability",
@@ -118,6 +128,8 @@ BINS = (
         caveat="Depends on the binning, the residual says how much; biased upwards as ECE is.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
+        distance="square",
+        gaps=_gaps,
     ),
     Metric(
         key="resolution",

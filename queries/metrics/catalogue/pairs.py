@@ -52,6 +52,7 @@ PAIRS = (
         caveat="Needs no bins. The paper walks tied items one by one, so that its value depends on the order of the rows.",
         axioms=(),
         counterexamples=(RIGHT_UP, WRONG_DOWN),
+        distance="walk",
     ),
     Metric(
         key="ks_sequential",
@@ -72,6 +73,7 @@ PAIRS = (
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
         axioms=(),
         counterexamples=(RIGHT_UP, Counterexample(((0.7, 1), (0.7, 0)), 1, 0.6)),
+        distance="walk",
     ),
     Metric(
         key="auroc",
@@ -137,6 +139,7 @@ PAIRS = (
             "overstated.",
             axioms=(),
             counterexamples=(RIGHT_UP, WRONG_DOWN) if key == "corp_mcb" else IN_ORDER,
+            distance="curve" if key == "corp_mcb" else None,
         )
         for part, (key, name, label, symbol, direction, formula, words) in enumerate(CORP)
     ),

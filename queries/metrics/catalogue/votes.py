@@ -27,8 +27,17 @@ def _mean(column: str, items: str) -> Value:
 
 
 def _classwise_ece(totals: Sums, conventions: Conventions) -> Floats:
-    gaps = totals["class_gaps"] if conventions.mass_bins else bins.fold_bins(totals["class_gaps"], conventions.binning)
-    return distributions.classwise_ece(gaps, totals["class_items"])
+    return distributions.classwise_ece(_gaps_by_class(totals, conventions), totals["class_items"])
+
+
+def _gaps_by_class(totals: Sums, conventions: Conventions) -> Floats:
+    return totals["class_gaps"] if conventions.mass_bins else bins.fold_bins(totals["class_gaps"], conventions.binning)
+
+
+def _class_gaps(totals: Sums, conventions: Conventions) -> Floats:
+    """Sums of p_k - [gold = k] of each class and bin, side by side."""
+    gaps = _gaps_by_class(totals, conventions)
+    return gaps.reshape(*gaps.shape[:-2], -1)
 
 
 VOTES = (
@@ -163,6 +172,8 @@ VOTES = (
         binned=True,
         caveat="Holds a model against the majority alone: one that states the vote shares exactly does not reach 0 where people "
         "disagree. Depends on the binning, and averages over classes however rare.",
+        distance="sum",
+        gaps=_class_gaps,
     ),
     Metric(
         key="kl_ref",

@@ -1,0 +1,50 @@
+"""How often what is concluded from runs is wrong, by simulation; writes inference.md.
+
+Run it with ``make calibrate-ourselves``. It takes about ten minutes; the tests run a short form of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from datetime import date
+from pathlib import Path
+
+from tests.helpers import simulation
+
+OUT = Path(__file__).with_suffix(".md")
+SEED = 2605
+STUDIES = (
+    (simulation.pair_p_values, 10, "Errors: at most nominal. Two runs are equally good."),
+    (simulation.letters, 5, "Errors: at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
+    (simulation.slices, 2, "Errors: at most nominal. Parts of the questions mean nothing."),
+    (simulation.jackknife_intervals, 5, "Coverage."),
+    (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
+    (simulation.reliability_bins, 1, "Coverage, over all bins that hold items."),
+)  # fmt: skip
+
+
+def main() -> None:
+    """Run every study and write the table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--boards", type=int, default=400, help="simulated boards of the dearest study")
+    given = arguments.parse_args()
+    lines = [
+        "# What is claimed, and how often it holds",
+        "",
+        f"Written by `benchmarks/inference.py` on {date.today()}. Runs are simulated: a question's ease is shared by the",
+        "runs, and the clues of a question hang together. Noise: half the width of a 99.9 % interval of a share that is nominal.",
+    ]  # fmt: skip
+    for study, factor, about in STUDIES:
+        lines += ["", "", "| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|"]
+        rows = list(study(given.boards * factor, SEED))
+        lines[-3] = f"{about}\n"
+        lines += [
+            f"| {row.study} | {row.setting} | {row.nominal:.3f} | {row.measured:.3f} | {row.noise:.3f} | {row.boards:,} |"
+            for row in rows
+        ]
+        print(f"{study.__name__}: {len(rows)} rows", flush=True)
+    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,403 @@
+"""Inference over questions: jackknife-t, sign flips, permutations, and what follows from them for pairs, letters and slices.
+
+The unit is the question: the clues of a question are not independent. Everything here is a function of arrays; that it holds
+what it promises is simulated in ``tests/statistics``, and ``benchmarks/inference.md`` has the measured levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t
+
+from queries.engine.bootstrap import LEVEL, SEED, TIED
+from queries.metrics.metric import Distance, Floats
+
+Bools = NDArray[np.bool_]
+FEW = 60  # questions: with fewer, intervals come from the jackknife, which covers better there than bootstrap percentiles
+FLIPS = 2000  # sign flips or permutations of a test
+
+
+# -- one number, or the difference of two ------------------------------------------------------------------------------
+
+
+def standard_error(pseudo_values: Floats) -> Floats:
+    """Standard error of an estimate, from its jackknife pseudo-values.
+
+    Args:
+        pseudo_values: Q theta - (Q - 1) theta without question q, of each question, shape (questions, ...); NaN where a run did
+            not answer the question, or where the metric is undefined without it.
+
+    Returns:
+        Shape (...,). NaN where fewer than two are defined.
+
+    Source:
+        Tukey 1958; Efron & Tibshirani 1993, eq. 11.15.
+    """
+    count = _count(pseudo_values)
+    mean = np.nan_to_num(pseudo_values).sum(axis=0) / np.maximum(count, 1)
+    squares = (np.nan_to_num(pseudo_values - mean) ** 2).sum(axis=0)
+    return np.where(count > 1, np.sqrt(squares / np.maximum(count * (count - 1), 1)), np.nan)
+
+
+def jackknife_t_interval(estimate: Floats, pseudo_values: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Interval of an estimate: its jackknife standard error times Student's t, with one degree of freedom less than questions.
+
+    Args:
+        estimate: over all questions, shape (...,).
+        pseudo_values: as of ``standard_error``, shape (questions, ...).
+        level: nominal coverage, in (0, 1).
+
+    Returns:
+        Both ends, each of shape (...,); NaN where fewer than two questions have the metric.
+
+    Source:
+        Tukey 1958; Efron & Tibshirani 1993, ch. 11.
+    """
+    reach = t.ppf((1 + level) / 2, np.maximum(_count(pseudo_values) - 1, 1)) * standard_error(pseudo_values)
+    return estimate - reach, estimate + reach
+
+
+def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
+    """Two-sided p-value of an estimate against 0, never smaller than sign flips of the questions allow.
+
+    With Q questions there are 2^Q ways to flip their signs, so that no test that only supposes symmetry can have a p-value
+    below 2^(1 - Q): three questions that all favour one run give 0.25, however clear each of them is.
+
+    Args:
+        estimate: such as the difference of two runs, shape (...,).
+        error: its standard error.
+        questions: from how many questions it comes.
+
+    Returns:
+        p-values in (0, 1], shape (...,); NaN where the estimate is undefined or there are fewer than two questions.
+
+    Example:
+        >>> float(t_test(np.asarray(0.3), np.asarray(0.0), np.asarray(3)))
+        0.25
+    """
+    questions = np.asarray(questions, float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic = np.where(np.abs(estimate) <= TIED, 0.0, np.abs(estimate) / np.where(error > TIED, error, 0.0))
+    p_value = np.maximum(2 * t.sf(statistic, np.maximum(questions - 1, 1)), np.exp2(1.0 - questions))
+    return np.where((questions > 1) & np.isfinite(estimate), np.minimum(p_value, 1.0), np.nan)
+
+
+def jackknife_t_test(estimate: Floats, pseudo_values: Floats) -> Floats:
+    """``t_test`` with the jackknife's standard error.
+
+    Args:
+        estimate: over all questions, shape (...,).
+        pseudo_values: as of ``standard_error``, shape (questions, ...).
+    """
+    return t_test(estimate, standard_error(pseudo_values), _count(pseudo_values))
+
+
+def _count(pseudo_values: Floats) -> Floats:
+    count: Floats = np.isfinite(pseudo_values).sum(axis=0).astype(float)
+    return count
+
+
+def difference_errors(pseudo_values: Floats) -> tuple[Floats, Floats]:
+    """Standard errors of the differences between each two runs on the same questions.
+
+    Args:
+        pseudo_values: as of ``standard_error``, shape (questions, runs).
+
+    Returns:
+        The errors and the number of questions that both runs of a pair have, each of shape (runs, runs).
+    """
+    covariance, count = _covariances(pseudo_values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.sqrt(_variances_of_differences(covariance) / count), count
+
+
+def replicated_errors(replicates: Floats) -> Floats:
+    """The errors from bootstrap replicates, for metrics whose pseudo-values are dear, over many questions, where both agree.
+
+    Args:
+        replicates: shape (replicates, runs). Of a pair, those are left out in which one is undefined.
+    """
+    covariance, _ = _covariances(replicates)
+    return np.sqrt(_variances_of_differences(covariance))
+
+
+def _covariances(columns: Floats) -> tuple[Floats, Floats]:
+    """Variances and covariance of each two columns, over the rows in which both are defined, and how many these are.
+
+    Returns:
+        Shape (3, k, k): variance of the first, variance of the second, covariance; and shape (k, k).
+    """
+    known = np.isfinite(columns)
+    values, weights = np.where(known, columns, 0.0), known.astype(float)
+    # Centred first, so that little is left to cancel.
+    values -= np.where(known, values.sum(axis=0) / np.maximum(weights.sum(axis=0), 1), 0.0)
+    count = weights.T @ weights
+    first, squares, products = values.T @ weights, (values**2).T @ weights, values.T @ values
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (squares - first**2 / count) / (count - 1)
+        covariance = (products - first * first.T / count) / (count - 1)
+    return np.stack([variance, variance.T, covariance]), count
+
+
+def _variances_of_differences(covariances: Floats) -> Floats:
+    variances: Floats = np.maximum(covariances[0] + covariances[1] - 2 * covariances[2], 0.0)
+    return variances
+
+
+# -- many comparisons --------------------------------------------------------------------------------------------------
+
+
+def compact_letters(different: Bools, order: Sequence[int]) -> list[list[int]]:
+    """Letters such that two runs share one exactly if they are not shown to differ (insert and absorb, Piepho 2004).
+
+    Args:
+        different: whether each two runs are shown to differ, symmetric, shape (runs, runs).
+        order: indices of the runs that take part, best first; letters are numbered in this order.
+
+    Returns:
+        For each run its letters, 1 for "a"; none for a run that does not take part.
+
+    Example:
+        >>> different = np.array([[False, False, True], [False, False, False], [True, False, False]])
+        >>> compact_letters(different, [0, 1, 2])
+        [[1], [1, 2], [2]]
+    """
+    columns = [frozenset(order)] if len(order) else []
+    for place, first in enumerate(order):
+        for second in order[place + 1 :]:
+            if not different[first, second]:
+                continue
+            split = [column for column in columns if first in column and second in column]
+            columns = [column for column in columns if not (first in column and second in column)]
+            for column in split:
+                for part in (column - {second}, column - {first}):
+                    if not any(part <= other for other in columns):  # absorb
+                        columns = [other for other in columns if not other < part] + [part]
+    rank = {run: place for place, run in enumerate(order)}
+    columns.sort(key=lambda column: sorted(rank[run] for run in column))
+    letters: list[list[int]] = [[] for _ in range(len(different))]
+    for number, column in enumerate(columns, start=1):
+        for run in column:
+            letters[run].append(number)
+    return letters
+
+
+def max_t(observed: Floats, null: Floats) -> tuple[Floats, Floats]:
+    """p-values of many tests, each by itself and adjusted for all of them by the distribution of their maximum.
+
+    Args:
+        observed: test statistics, larger for more evidence, shape (tests,); NaN for a test that cannot be made.
+        null: the same under each flip or permutation, shape (flips, tests).
+
+    Returns:
+        Raw and adjusted p-values, each of shape (tests,), in (0, 1]; NaN where ``observed`` is.
+
+    Source:
+        Westfall & Young 1993, algorithm 2.8 (single step); one is added to both counts (Phipson & Smyth 2010).
+    """
+    known = np.isfinite(observed)
+    raw, adjusted = np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
+    if known.any():
+        statistics = np.nan_to_num(null[:, known], nan=-np.inf)
+        reached = observed[known] - TIED
+        raw[known] = (1 + (statistics >= reached).sum(axis=0)) / (1 + len(null))
+        largest = np.sort(statistics.max(axis=1))
+        adjusted[known] = (1 + len(largest) - np.searchsorted(largest, reached, side="left")) / (1 + len(null))
+    return raw, adjusted
+
+
+def permuted_labels_test(
+    scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS
+) -> tuple[Floats, Floats]:
+    """Whether scores inside a part of the questions differ from those over all of them, for many parts and runs at once.
+
+    The labels of the parts are permuted over the questions, for all parts and runs jointly, so that the p-values hold
+    whatever the parts overlap and however alike the runs are.
+
+    Args:
+        scores: of each question and run, such as jackknife pseudo-values of a loss, shape (questions, runs); NaN for none.
+        parts: which questions are in each part, shape (parts, questions).
+        testable: which runs are tested in which part, shape (parts, runs).
+        seed: of the permutations.
+        flips: how many permutations.
+
+    Returns:
+        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
+    """
+    questions = len(scores)
+    inside = parts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centred = np.nan_to_num(scores - np.nanmean(scores, axis=0))
+        spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
+        unit = np.where(spread > TIED, centred / spread, 0.0)
+        # Of the sum over a part under permutation: sampling without replacement.
+        deviation = np.sqrt(inside * (questions - inside) / questions)
+        weights = np.where(deviation > 0, 1 / deviation, 0.0)[:, None] * parts
+    random = np.random.default_rng((seed, questions))
+    null = (np.abs(weights @ unit[random.permutation(questions)])[testable] for _ in range(flips))
+    return _spread_out(testable, max_t(np.abs(weights @ unit)[testable], np.array([*null])))
+
+
+def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
+    """Whether paired differences inside a part of the questions are 0 on average, for many parts and runs at once.
+
+    Args:
+        scores: paired difference of each question and run, shape (questions, runs); NaN for none.
+        parts: which questions are in each part, shape (parts, questions).
+        testable: which runs are tested in which part, shape (parts, runs).
+        seed: of the flips.
+        flips: how many.
+
+    Returns:
+        Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
+    """
+    inside, scores = parts.astype(float), np.nan_to_num(scores)
+    size = np.sqrt(inside @ scores**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(size > TIED, 1 / size, 0.0)
+    random = np.random.default_rng((seed, len(scores)))
+    signs = (random.choice([-1.0, 1.0], (len(scores), 1)) for _ in range(flips))
+    null = (np.abs(scale * (inside @ (sign * scores)))[testable] for sign in signs)
+    return _spread_out(testable, max_t(np.abs(scale * (inside @ scores))[testable], np.array([*null])))
+
+
+def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Raw and adjusted p-values in the place of their tests, NaN elsewhere."""
+    raw, adjusted = np.full(testable.shape, np.nan), np.full(testable.shape, np.nan)
+    raw[testable], adjusted[testable] = p_values
+    return raw, adjusted
+
+
+def flips_within(work: int, most: int = FLIPS) -> int:
+    """How many flips or permutations a test may take, so that its time stays within a second or two.
+
+    Args:
+        work: multiplications of one of them.
+        most: the number where time does not matter.
+    """
+    return int(np.clip(4_000_000_000 // max(work, 1), 199, most - 1))
+
+
+# -- distances from calibration ----------------------------------------------------------------------------------------
+
+
+def calibration_test(residuals: Floats, items: Floats, distance: Distance, flips: int = FLIPS, seed: int = SEED) -> Floats:
+    """Whether a distance from calibration is larger than chance makes it: signs of the questions' residuals are flipped.
+
+    A calibrated run's residuals c - y have mean 0, whatever was stated, so that a question's residuals are as likely as their
+    opposites, in large samples.
+
+    Args:
+        residuals: sum of c - y of each question, run and cell of confidence, ascending, shape (questions, runs, cells).
+        items: how many items each run has in each cell, shape (runs, cells).
+        distance: how the cells' totals R become one number: "sum" of abs(R) as in ECE, "maximum" of abs(R) / items as in
+            max CE, sum of R "square" / items as in reliability, or the largest abs of the cumulated R as in KS ("walk", and
+            "curve" for what is made of squares).
+        flips: how many.
+        seed: of the flips.
+
+    Returns:
+        One-sided p-value of each run, in (0, 1], shape (runs,).
+    """
+    questions, runs, cells = residuals.shape
+    signs = np.random.default_rng((seed, questions)).choice([-1.0, 1.0], (flips, questions))
+    totals = np.concatenate([np.ones((1, questions)), signs]) @ residuals.reshape(questions, runs * cells)
+    totals = totals.reshape(1 + flips, runs, cells)
+    filled = np.maximum(items, TIED)
+    distances = {
+        "sum": lambda: np.abs(totals).sum(axis=-1),
+        "maximum": lambda: np.where(items > 0, np.abs(totals) / filled, 0.0).max(axis=-1),
+        "square": lambda: np.where(items > 0, totals**2 / filled, 0.0).sum(axis=-1),
+        "walk": lambda: np.abs(np.cumsum(totals, axis=-1)).max(axis=-1),
+        "curve": lambda: np.abs(np.cumsum(totals, axis=-1)).max(axis=-1),
+    }[distance]()
+    p_values: Floats = (distances >= distances[0] - TIED).sum(axis=0) / (1 + flips)
+    return p_values
+
+
+def step_length(questions: int, distance: Distance) -> float:
+    """How many times as long as a bootstrap step the step of the numerical derivative is.
+
+    sqrt(log Q) where the distance is made of absolute values, which have a kink at 0 (Hong & Li 2018). 1 where it is made of
+    squares: these are smooth, and what is left is the reflected ("basic") bootstrap interval.
+    """
+    return 1.0 if distance in ("square", "curve") else float(np.sqrt(np.log(max(questions, 3))))
+
+
+def distance_interval(
+    estimate: Floats, replicates: Floats, stepped: Floats, step: float, p_calibrated: Floats, level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """Interval of a distance from calibration, which is 0 for a calibrated run.
+
+    Noise only ever adds to such a distance, so that its percentile interval never contains 0. The upper end is the percentile.
+    The lower end is 0 unless a test shows that the run is not calibrated; then it comes from the numerical derivative bootstrap.
+
+    Args:
+        estimate: the distance, at least 0, shape (runs,).
+        replicates: of the bootstrap, shape (replicates, runs).
+        stepped: the distance at ``data + step (replicate - data)``, shape (replicates, runs).
+        step: as ``step_length`` gives it.
+        p_calibrated: of ``calibration_test``, shape (runs,).
+        level: nominal coverage.
+
+    Returns:
+        Both ends, each of shape (runs,), the lower one at least 0.
+
+    Source:
+        Fang & Santos 2019; Hong & Li 2018. ``benchmarks/inference.md`` has the coverage.
+    """
+    largest_change = _upper_percentile((stepped - estimate) / step, level)
+    low = np.where(p_calibrated > (1 - level) / 2, 0.0, np.maximum(estimate - largest_change, 0.0))
+    return low, np.maximum(_upper_percentile(replicates, level), estimate)
+
+
+def _upper_percentile(columns: Floats, level: float) -> Floats:
+    """The upper end of a percentile interval of each column, NaN where nothing is defined."""
+    ends = np.full(columns.shape[1], np.nan)
+    defined = np.isfinite(columns).any(axis=0)
+    ends[defined] = np.nanquantile(columns[:, defined], (1 + level) / 2, axis=0)
+    return ends
+
+
+def effective_items(items: Floats, correct: Floats, clustered_variance: Floats, questions: Floats) -> Floats:
+    """How many independent items the items of a bin are worth: those that would give the same variance of its accuracy.
+
+    Args:
+        items: in the bin, shape (...,).
+        correct: sum of their correctness.
+        clustered_variance: of the accuracy, with questions as clusters.
+        questions: that have an item in the bin.
+
+    Returns:
+        Shape (...,), from 1 to ``items``. Where all items are alike, and no variance tells, the number of questions.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        accuracy = correct / items
+        effective = accuracy * (1 - accuracy) / clustered_variance
+    alike = ~(clustered_variance > TIED)
+    return np.clip(np.where(alike, questions, effective), np.minimum(questions, 1.0), items)
+
+
+def wilson_interval(accuracy: Floats, items: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Wilson's score interval of a share; it has a width at 0 and at 1, too.
+
+    Args:
+        accuracy: the share, in [0, 1], shape (...,).
+        items: that it comes from; need not be whole.
+        level: nominal coverage.
+
+    Returns:
+        Both ends, in [0, 1]; NaN where there are no items.
+
+    Source:
+        Wilson 1927.
+    """
+    z = norm.ppf((1 + level) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = (accuracy + z**2 / (2 * items)) / (1 + z**2 / items)
+        reach = z / (1 + z**2 / items) * np.sqrt(accuracy * (1 - accuracy) / items + z**2 / (4 * items**2))
+    known = items > 0
+    return np.where(known, np.maximum(centre - reach, 0.0), np.nan), np.where(known, np.minimum(centre + reach, 1.0), np.nan)

@@ -1,0 +1,104 @@
+"""Intervals of the metrics of some evidence, and tests of the differences between its runs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from queries.engine import inference
+from queries.engine.bootstrap import DIGITS, percentile_interval
+from queries.engine.evidence import Evidence
+from queries.metrics import CATALOGUE, Metric
+from queries.metrics.metric import Floats
+
+
+class Intervals(NamedTuple):
+    """95 % intervals of a metric of each run.
+
+    Attributes:
+        low, high: both ends, shape (runs,), NaN for a run with fewer than two questions.
+        replicates: bootstrap replicates in which the metric is defined, shape (runs,); 0 where the jackknife was used.
+    """
+
+    low: Floats
+    high: Floats
+    replicates: NDArray[np.int64]
+
+
+def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
+    """95 % interval of a metric of each run, by the method that covers best for its kind and the number of questions.
+
+    Distances from calibration have an interval that contains 0 unless a test shows otherwise. All others have the bootstrap's
+    percentiles or, for runs that answered fewer than 60 questions, the jackknife-t interval within the metric's range.
+    """
+    source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
+    counts = evidence.questions_with(source)
+    replicates = evidence.replicates(source)
+    low, high, defined = percentile_interval(replicates)
+    if source.distance:
+        low, high = _of_distance(evidence, source, replicates)
+    elif (counts < inference.FEW).any():
+        few = counts < inference.FEW
+        ends = inference.jackknife_t_interval(evidence.values(source), evidence.pseudo_values(source))
+        low = np.where(few, np.maximum(ends[0], source.low), low).astype(np.float64)
+        high = np.where(few, np.minimum(ends[1], source.high), high).astype(np.float64)
+        defined = np.where(few, 0, defined)
+    alone = counts < 2
+    return Intervals(_rounded(low, alone), _rounded(high, alone), np.where(alone, 0, defined))
+
+
+def _rounded(ends: Floats, left_out: NDArray[np.bool_]) -> Floats:
+    return np.where(left_out, np.nan, np.round(ends, DIGITS) + 0.0).astype(np.float64)  # no -0
+
+
+def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats) -> tuple[Floats, Floats]:
+    assert metric.distance is not None
+    residuals, items = evidence.residuals(metric)
+    by_mass = metric.pairs is None and evidence.conventions.mass_bins
+    step = 1.0 if by_mass else inference.step_length(evidence.selected, metric.distance)
+    stepped = replicates if step == 1 else evidence.replicates(metric, step)
+    p_calibrated = inference.calibration_test(residuals, items, metric.distance)
+    return inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated)
+
+
+def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
+    """Two-sided p-values of the differences between each two runs, not adjusted, shape (runs, runs).
+
+    The runs have answered the same questions; ``Evidence.select_rows`` sees to that. NaN where a pair has fewer than two
+    questions with the metric, and on the diagonal.
+    """
+    values = evidence.values(metric)
+    errors, counts = difference_errors(evidence, metric)
+    p_values = inference.t_test(values[:, None] - values[None, :], errors, counts)
+    np.fill_diagonal(p_values, np.nan)
+    return p_values
+
+
+def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs)."""
+    sums = metric.pairs is None and not (metric.binned and evidence.conventions.mass_bins)
+    if sums or evidence.selected < inference.FEW:
+        return inference.difference_errors(evidence.pseudo_values(metric))
+    counts = evidence.questions_with(metric).astype(float)
+    return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
+
+
+def difference_interval(evidence: Evidence, metric: Metric, a: int, b: int) -> tuple[float, float, int]:
+    """95 % interval of the difference of two runs on the same questions, and the replicates behind it, 0 for the jackknife.
+
+    Args:
+        evidence: of runs that answered the same questions.
+        metric: of which to take the difference, the first run's value less the second's.
+        a, b: indices of the runs.
+    """
+    if evidence.questions_with(metric)[[a, b]].min() < inference.FEW:
+        pseudo_values = evidence.pseudo_values(metric)[:, [a, b]]
+        values = evidence.values(metric)
+        low, high = inference.jackknife_t_interval(values[a] - values[b], pseudo_values[:, 0] - pseudo_values[:, 1])
+        count = 0
+    else:
+        replicates = evidence.replicates(metric)
+        (low,), (high,), (count,) = percentile_interval((replicates[:, a] - replicates[:, b])[:, None])
+    return float(np.round(low, DIGITS) + 0.0), float(np.round(high, DIGITS) + 0.0), int(count)

@@ -1,0 +1,256 @@
+"""Boards of simulated runs, and how often what is concluded from them is wrong.
+
+Each study returns ``Measurement`` rows: what was claimed, over how many simulated boards, and how often it held. The short form
+runs in the tests; ``benchmarks/inference.py`` runs the long one and writes the table.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from queries.engine import inference
+from queries.engine.bootstrap import SIGNIFICANCE, holm
+
+BINS = 10
+GRID = 101
+REPLICATES = 400
+TRUTH = 200_000  # questions from which a run's true values are computed
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One claim, measured.
+
+    Attributes:
+        study: what was simulated.
+        setting: questions, clues and the like.
+        nominal: the level that is claimed.
+        measured: the share of boards in which it held.
+        boards: how many were simulated.
+    """
+
+    study: str
+    setting: str
+    nominal: float
+    measured: float
+    boards: int
+
+    @property
+    def noise(self):
+        """Half the width of a 99.9 % interval of a share that is nominal."""
+        return 3.3 * np.sqrt(self.nominal * (1 - self.nominal) / self.boards)
+
+
+def board(random, runs, questions, clues, shift=0.0):
+    """Confidence and correctness of runs that are equally good, each of shape (runs, questions, clues).
+
+    A question's ease is shared by the runs, and whoever knows one clue mostly knows the next. Confidence is calibrated where
+    ``shift`` is 0; above, it is too high by so much on the scale of log-odds.
+    """
+    ease = 1.2 * random.normal(size=(1, questions, 1)) + 0.6 * random.normal(size=(runs, questions, 1))
+    revealed = np.linspace(-1, 1, clues) if clues > 1 else np.zeros(1)
+    logit = ease + revealed + 0.4 * random.normal(size=(runs, questions, clues))
+    shared = random.random((runs, questions, 1))
+    threshold = np.where(random.random(logit.shape) < 0.6, shared, random.random(logit.shape))
+    correct = (threshold < 1 / (1 + np.exp(-logit))).astype(float)
+    return 1 / (1 + np.exp(-(logit + shift))), correct
+
+
+def binned(confidence, correct, cells=BINS):
+    """Residual c - y and items of each question and bin, each of shape (questions, cells)."""
+    questions = len(confidence)
+    bins = np.minimum((confidence * cells).astype(int), cells - 1)
+    place = (np.arange(questions)[:, None] * cells + bins).ravel()
+    residual = np.bincount(place, (confidence - correct).ravel(), questions * cells)
+    return residual.reshape(questions, cells), np.bincount(place, minlength=questions * cells).reshape(questions, cells)
+
+
+def hmr(items, confidence, correct, both):
+    """The harmonic mean reward from sums."""
+    wrong, right = items - correct, correct
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(wrong > 0, 1 - (confidence - both) / wrong, 1.0)
+        under = np.where(right > 0, 1 - (correct - both) / right, 1.0)
+        return np.where(over + under > 0, 2 * over * under / (over + under), 0.0)
+
+
+def sums(confidence, correct):
+    """What ``hmr`` and the rest are computed from, per question, shape (4, ..., questions)."""
+    return np.stack([np.ones_like(confidence), confidence, correct, confidence * correct]).sum(axis=-1)
+
+
+def pseudo_values_of_hmr(columns):
+    """Jackknife pseudo-values, shape (questions, ...), of columns of shape (4, ..., questions)."""
+    questions = columns.shape[-1]
+    without = np.moveaxis(columns.sum(axis=-1)[..., None] - columns, -1, 1)
+    return questions * hmr(*columns.sum(axis=-1)) - (questions - 1) * hmr(*without)
+
+
+METRICS = {
+    "Brier": lambda c, y: (((c - y) ** 2).mean(axis=-1), None),
+    "accuracy": lambda c, y: (y.mean(axis=-1), None),
+    "HMR": lambda c, y: (None, sums(c, y)),
+}
+
+
+def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
+    """Two equal runs: how often p < .05 and p < .01."""
+    for questions in sizes:
+        for count in clues:
+            random = np.random.default_rng((seed, questions, count))
+            p_values = {name: np.empty(boards) for name in METRICS}
+            for index in range(boards):
+                c, y = board(random, 2, questions, count)
+                for name, metric in METRICS.items():
+                    means, columns = metric(c, y)
+                    if columns is None:
+                        difference = means[0] - means[1]
+                        estimate = difference.mean()
+                    else:
+                        values, pseudo_values = hmr(*columns.sum(axis=-1)), pseudo_values_of_hmr(columns)
+                        estimate, difference = values[0] - values[1], pseudo_values[:, 0] - pseudo_values[:, 1]
+                    p_values[name][index] = inference.jackknife_t_test(np.asarray(estimate), difference)
+            for name, values in p_values.items():
+                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
+                yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards)
+                yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards)
+
+
+def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
+    """How often a 95 % jackknife-t interval contains the true value."""
+    for count in clues:
+        c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
+        true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
+        for questions in sizes:
+            random = np.random.default_rng((seed, questions, count))
+            hits = dict.fromkeys(true, 0)
+            for _ in range(boards):
+                c, y = board(random, 1, questions, count, 0.4)
+                brier, columns = ((c - y) ** 2).mean(axis=-1)[0], sums(c, y)[:, 0]
+                estimates = {
+                    "Brier": (brier.mean(), brier),
+                    "HMR": (hmr(*columns.sum(axis=-1)), pseudo_values_of_hmr(columns)),
+                }
+                for name, (estimate, pseudo_values) in estimates.items():
+                    low, high = inference.jackknife_t_interval(np.asarray(estimate), pseudo_values)
+                    hits[name] += low <= true[name] <= high
+            for name, hit in hits.items():
+                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
+                yield Measurement("jackknife-t interval", setting, 0.95, hit / boards, boards)
+
+
+def distances(residual, items):
+    """ECE and reliability from totals per bin, shape (..., bins)."""
+    count = items.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = np.where(items > 0, residual**2 / items, 0.0).sum(axis=-1)
+    return {"sum": np.abs(residual).sum(axis=-1) / count, "square": squares / count}
+
+
+def calibration_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5), shifts=(0.0, 0.2, 0.7)):
+    """How often the interval of ECE and of reliability contains the true value, for calibrated runs and others."""
+    names = {"sum": "ECE", "square": "reliability"}
+    for count in clues:
+        for shift in shifts:
+            c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, shift)
+            residual, items = binned(c[0], y[0])
+            true = distances(residual.sum(axis=0), items.sum(axis=0)) if shift else {"sum": 0.0, "square": 0.0}
+            for questions in sizes:
+                random = np.random.default_rng((seed, questions, count, int(10 * shift)))
+                hits = dict.fromkeys(names, 0)
+                for _ in range(boards):
+                    c, y = board(random, 1, questions, count, shift)
+                    residual, items = binned(c[0], y[0])
+                    total, filled = residual.sum(axis=0), items.sum(axis=0)
+                    weights = random.multinomial(questions, [1 / questions] * questions, size=REPLICATES)
+                    drawn, drawn_items = weights @ residual, weights @ items
+                    estimate, replicates = distances(total, filled), distances(drawn, drawn_items)
+                    for kind in names:
+                        step = inference.step_length(questions, kind)
+                        longer = distances(total + step * (drawn - total), filled if step > 1 else drawn_items)[kind]
+                        p_value = inference.calibration_test(residual[:, None], filled[None], kind, flips=400)
+                        low, high = inference.distance_interval(
+                            np.atleast_1d(estimate[kind]), replicates[kind][:, None], longer[:, None], step, p_value
+                        )
+                        hits[kind] += bool(low[0] <= true[kind] <= high[0])
+                for kind, name in names.items():
+                    truth = f"true value {true[kind]:.3f}"
+                    setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}, {truth}"
+                    yield Measurement("interval of a distance from calibration", setting, 0.95, hits[kind] / boards, boards)
+
+
+def reliability_bins(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
+    """How often the interval of a bin's accuracy contains the true one, over all bins with items."""
+    for count in clues:
+        c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
+        bins = np.minimum((c * BINS).astype(int), BINS - 1)
+        true = np.array([y[bins == k].mean() for k in range(BINS)])
+        for questions in sizes:
+            random = np.random.default_rng((seed, questions, count))
+            hit = filled = flat = 0
+            for _ in range(boards):
+                c, y = (part[0] for part in board(random, 1, questions, count, 0.4))
+                bins = np.minimum((c * BINS).astype(int), BINS - 1)
+                for k in np.unique(bins):
+                    inside = bins == k
+                    items, accuracy = float(inside.sum()), y[inside].mean()
+                    heard = inside.any(axis=1).sum()
+                    spread = ((inside * (y - accuracy)).sum(axis=1) ** 2).sum() / items**2 * heard / max(heard - 1, 1)
+                    effective = inference.effective_items(*map(np.asarray, (items, accuracy * items, spread, float(heard))))
+                    low, high = inference.wilson_interval(np.asarray(accuracy), effective)
+                    hit, filled, flat = hit + (low <= true[k] <= high), filled + 1, flat + (high - low < 1e-6)
+            assert flat == 0, "an interval has no width"
+            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}"
+            yield Measurement("interval of a bin of a reliability diagram", setting, 0.95, hit / filled, filled)
+
+
+def letters(boards, seed, sizes=(8, 30, 120), runs=8):
+    """Equal runs: how often any two of them share no letter."""
+    for questions in sizes:
+        random = np.random.default_rng((seed, questions))
+        apart = 0
+        for _ in range(boards):
+            c, y = board(random, runs, questions, 3)
+            brier = ((c - y) ** 2).mean(axis=-1)
+            pairs = list(combinations(range(runs), 2))
+            errors, counts = inference.difference_errors(brier.T)
+            means = brier.mean(axis=1)
+            p_values = inference.t_test(means[:, None] - means, errors, counts)
+            different = np.zeros((runs, runs), bool)
+            for (a, b), p in zip(pairs, holm(np.array([p_values[pair] for pair in pairs])), strict=True):
+                different[a, b] = different[b, a] = p < SIGNIFICANCE
+            shared = [set(each) for each in inference.compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
+            assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
+            apart += bool(different.any())
+        yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)
+
+
+def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
+    """Equal runs and parts that mean nothing: how often any part of any run is called different."""
+    for questions in sizes:
+        for count in clues:
+            random = np.random.default_rng((seed, questions, count))
+            whole = against = 0
+            for index in range(boards):
+                c, y = board(random, runs, questions, count)
+                brier = ((c - y) ** 2).mean(axis=-1)
+                category, third = random.integers(0, 6, questions), random.integers(0, 3, questions)
+                parts = [category == k for k in range(6)] + [third == k for k in range(3)]
+                parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
+                large = np.array([part for part in parts if part.sum() >= 8])
+                whole += (
+                    np.nanmin(inference.permuted_labels_test(brier.T, large, np.ones((len(large), runs), bool), index, flips)[1])
+                    < 0.05
+                )
+                against += (
+                    np.nanmin(
+                        inference.sign_flips_test(
+                            (brier[1:] - brier[0]).T, large, np.ones((len(large), runs - 1), bool), index, flips
+                        )[1]
+                    )
+                    < 0.05
+                )
+            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, {len(large)} parts, {runs} runs"
+            yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards)
+            yield Measurement("slices: any part differs from another run's", setting, 0.05, against / boards, boards)

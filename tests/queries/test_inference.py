@@ -1,0 +1,173 @@
+"""Tests, letters and intervals as functions of arrays, against definitions and by hand; ``tests/statistics`` simulates them."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from queries.engine import inference
+
+
+def pseudo_values_of_means(values):
+    return np.asarray(values, float)
+
+
+def test_a_t_test_of_means_is_the_textbooks():
+    values = np.random.default_rng(1).normal(0.3, 1, 25)
+    expected = stats.ttest_1samp(values, 0).pvalue
+    assert inference.jackknife_t_test(values.mean(), values) == pytest.approx(expected, rel=1e-12)
+    low, high = inference.jackknife_t_interval(values.mean(), values)
+    assert (low, high) == pytest.approx(stats.ttest_1samp(values, 0).confidence_interval(0.95))
+
+
+@pytest.mark.parametrize("questions", [2, 3, 5, 10])
+def test_no_p_value_is_below_what_sign_flips_allow(questions):
+    same = np.full(questions, 0.3)
+    assert inference.jackknife_t_test(same.mean(), same) == 2.0 ** (1 - questions)
+
+
+def test_three_questions_that_one_run_wins_clearly():
+    difference = np.array([0.90, 0.91, 0.92]) - np.array([0.60, 0.61, 0.62])
+    assert inference.jackknife_t_test(difference.mean(), difference) == 0.25
+
+
+def test_the_same_run_twice_has_p_1():
+    assert inference.jackknife_t_test(np.asarray(0.0), np.zeros(20)) == 1
+    assert inference.jackknife_t_test(np.asarray(1e-17), np.zeros(20)) == 1
+
+
+def test_one_question_has_no_p_value():
+    assert math.isnan(inference.jackknife_t_test(np.asarray(0.3), np.array([0.3])))
+    assert math.isnan(inference.t_test(np.asarray(math.nan), np.asarray(0.1), np.asarray(5)))
+
+
+def test_errors_of_all_pairs_are_those_of_each():
+    random = np.random.default_rng(2)
+    values = random.normal(size=(30, 4))
+    values[random.random(values.shape) < 0.2] = math.nan
+    errors, counts = inference.difference_errors(values)
+    for a, b in itertools.combinations(range(4), 2):
+        difference = (values[:, a] - values[:, b])[:, None]
+        difference = difference[np.isfinite(difference).all(axis=1)]
+        assert counts[a, b] == len(difference)
+        assert errors[a, b] == errors[b, a] == pytest.approx(inference.standard_error(difference)[0], rel=1e-9)
+
+
+# -- letters -----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def boards(draw):
+    runs = draw(st.integers(0, 9))
+    pairs = [*itertools.combinations(range(runs), 2)]
+    different = np.zeros((runs, runs), bool)
+    for (a, b), apart in zip(pairs, draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs))), strict=True):
+        different[a, b] = different[b, a] = apart
+    order = draw(st.permutations(range(runs)))
+    return different, order[: draw(st.integers(0, runs))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(boards())
+def test_two_runs_share_a_letter_exactly_if_they_do_not_differ(board):
+    different, order = board
+    letters = inference.compact_letters(different, order)
+    for a, b in itertools.combinations(order, 2):
+        assert bool({*letters[a]} & {*letters[b]}) != different[a, b]
+    assert all(letters[run] for run in order)
+    assert all(not letters[run] for run in range(len(different)) if run not in order)
+    groups = [{run for run in order if number in letters[run]} for number in {*itertools.chain(*letters)}]
+    assert not any(one < other for one, other in itertools.permutations(groups, 2)), "a letter that says nothing"
+    if order:
+        assert 1 in letters[order[0]], "the best run has the first letter"
+
+
+def test_letters_need_not_be_contiguous_in_rank():
+    # The second differs from both neighbours, which do not differ from each other.
+    different = np.array([[False, True, False], [True, False, True], [False, True, False]])
+    assert inference.compact_letters(different, [0, 1, 2]) == [[1], [2], [1]]
+
+
+# -- flips and permutations --------------------------------------------------------------------------------------------
+
+
+def test_permutations_find_a_part_that_differs():
+    random = np.random.default_rng(3)
+    scores = random.normal(size=(90, 3))
+    parts = np.array([np.arange(90) < 30, np.arange(90) % 2 == 0])
+    scores[:30, 1] += 1.5
+    testable = np.ones((2, 3), bool)
+    testable[1, 2] = False
+    raw, adjusted = inference.permuted_labels_test(scores, parts, testable, flips=999)
+    assert (raw[0, 1], adjusted[0, 1]) == (0.001, 0.001)
+    assert math.isnan(raw[1, 2]) and math.isnan(adjusted[1, 2])
+    assert (adjusted[testable] >= raw[testable]).all()
+    assert adjusted[1].max(initial=0, where=testable[1]) > 0.05
+
+
+def test_sign_flips_of_all_signs():
+    """With few questions, the share of all sign patterns is known."""
+    scores = np.array([[0.3], [0.2], [0.4], [0.1]])
+    raw, adjusted = inference.sign_flips_test(scores, np.ones((1, 4), bool), np.ones((1, 1), bool), flips=4999)
+    assert raw[0, 0] == adjusted[0, 0] == pytest.approx(2 / 16, abs=0.02)
+
+
+def test_nothing_to_test_has_no_p_values():
+    raw, adjusted = inference.permuted_labels_test(np.zeros((10, 2)), np.ones((1, 10), bool), np.zeros((1, 2), bool), flips=20)
+    assert np.isnan(raw).all() and np.isnan(adjusted).all()
+
+
+@pytest.mark.parametrize("work", [1, 10**6, 10**9, 10**13])
+def test_flips_are_bounded_by_their_work(work):
+    assert 199 <= inference.flips_within(work) <= inference.FLIPS - 1
+    assert inference.flips_within(work) == 199 or work * inference.flips_within(work) <= 4_000_000_000
+
+
+# -- distances from calibration ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["sum", "maximum", "square", "walk", "curve"])
+def test_a_run_far_from_calibrated_is_told(distance):
+    random = np.random.default_rng(4)
+    noise = random.normal(size=(60, 1, 5))
+    items = np.full((1, 5), 60.0)
+    assert inference.calibration_test(noise, items, distance)[0] > 0.01
+    assert inference.calibration_test(noise + 1, items, distance)[0] == 1 / 2001
+
+
+def test_an_interval_of_a_distance_contains_0_unless_a_test_says_otherwise():
+    random = np.random.default_rng(5)
+    replicates = np.abs(random.normal(0.1, 0.02, (1000, 2)))
+    low, high = inference.distance_interval(np.array([0.1, 0.1]), replicates, replicates, 1.0, np.array([0.2, 0.001]))
+    assert low[0] == 0 and low[1] == pytest.approx(0.06, abs=0.01)
+    assert high == pytest.approx([0.14, 0.14], abs=0.01)
+
+
+# -- Wilson ------------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilsons_interval_is_scipys(items, data):
+    right = data.draw(st.integers(0, items))
+    expected = stats.binomtest(right, items).proportion_ci(0.95, "wilson")
+    low, high = inference.wilson_interval(np.asarray(right / items), np.asarray(float(items)))
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert high > low
+
+
+def test_items_that_hang_together_count_for_less():
+    # Ten questions of four items each, all right or all wrong: worth ten items.
+    items, right, variance = 40.0, 20.0, np.sum((np.repeat([0, 4], 5) - 2.0) ** 2) / 40**2 * 10 / 9
+    worth = inference.effective_items(np.asarray(items), np.asarray(right), np.asarray(variance), np.asarray(10.0))
+    assert worth == pytest.approx(9)
+    alike = inference.effective_items(np.asarray(40.0), np.asarray(40.0), np.asarray(0.0), np.asarray(10.0))
+    assert alike == 10
+
+
+def test_a_bin_without_items_has_no_interval():
+    low, high = inference.wilson_interval(np.asarray(math.nan), np.asarray(0.0))
+    assert math.isnan(low) and math.isnan(high)

@@ -1,0 +1,107 @@
+"""Intervals and tests of evidence, against what the same evidence gives without each of its questions."""
+
+import math
+
+import numpy as np
+import pytest
+
+from queries.engine import inference
+from queries.engine.bootstrap import percentile_interval
+from queries.engine.evidence import gather
+from queries.engine.intervals import difference_interval, difference_tests, metric_intervals
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.selection import Selection
+from tests.helpers.simulated import evidence_of, simulated
+
+RELAY = Selection("relay")
+BINNINGS = ("width10", "width10+1", "mass3")
+
+
+@pytest.mark.parametrize("binning", BINNINGS)
+def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning):
+    evidence = gather(snapshot, RELAY.replace(conventions=Conventions(binning)), METRICS)
+    questions = np.arange(evidence.selected)
+    for metric in METRICS:
+        pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
+        counts = evidence.questions_with(metric)
+        without = {}
+        for question in questions:
+            kept = evidence.select_rows(evidence.places != question)
+            without[question] = dict(zip((run.run for run in kept.runs), kept.values(metric), strict=True))
+        for index, run in enumerate(evidence.runs):
+            answered = evidence.places_of_runs()[index]
+            defined = np.isfinite(pseudo_values[:, index])
+            assert set(np.flatnonzero(defined)) <= set(answered)
+            for question in np.flatnonzero(defined):
+                expected = counts[index] * values[index] - (counts[index] - 1) * without[question].get(run.run, math.nan)
+                assert pseudo_values[question, index] == pytest.approx(expected, abs=1e-9), (metric.key, run.model, question)
+
+
+@pytest.mark.parametrize("binning", BINNINGS)
+def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
+    evidence = gather(snapshot, RELAY.replace(conventions=Conventions(binning)), METRICS)
+    for metric in METRICS:
+        if not metric.distance or "votes" in metric.needs:
+            continue
+        residuals, items = evidence.residuals(metric)
+        expected = [np.subtract(*map(np.sum, evidence.items_of(index))) for index in range(len(evidence.runs))]
+        assert residuals.sum(axis=(0, 2)) == pytest.approx(expected, abs=1e-9)
+        assert items.sum(axis=1) == pytest.approx(evidence.totals({"items": evidence.sums["items"]})["items"])
+
+
+def test_a_few_questions_have_jackknife_intervals_within_the_range():
+    evidence = evidence_of(simulated(3, 20, seed=1))
+    for key in ("brier", "accuracy", "hmr", "overconfidence", "calscore"):
+        metric = CATALOGUE[key]
+        intervals = metric_intervals(evidence, metric)
+        low, high = inference.jackknife_t_interval(evidence.values(metric), evidence.pseudo_values(metric))
+        assert intervals.low == pytest.approx(np.maximum(low, metric.low), abs=1e-11)
+        assert intervals.high == pytest.approx(np.minimum(high, metric.high), abs=1e-11)
+        assert intervals.replicates.tolist() == [0, 0, 0]
+
+
+def test_many_questions_have_percentile_intervals():
+    evidence = evidence_of(simulated(3, 90, seed=2))
+    for key in ("brier", "accuracy", "hmr", "auroc"):
+        low, high, counts = percentile_interval(evidence.replicates(CATALOGUE[key]))
+        intervals = metric_intervals(evidence, CATALOGUE[key])
+        assert (intervals.low.tolist(), intervals.high.tolist()) == (low.tolist(), high.tolist())
+        assert intervals.replicates.tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("binning", BINNINGS)
+@pytest.mark.parametrize("questions", [25, 90])
+def test_distances_from_calibration_have_an_interval_around_the_value(binning, questions):
+    evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
+    for metric in METRICS:
+        if metric.distance and "votes" not in metric.needs:
+            values, (low, high, _) = evidence.values(metric), metric_intervals(evidence, metric)
+            assert (low >= 0).all() and (low <= values + 1e-12).all() and (values <= high + 1e-12).all(), metric.key
+            if metric.key in ("ece", "ks"):
+                assert (low > 0).all(), "these runs are far from calibrated"
+
+
+def test_the_debiased_ece_has_the_interval_of_the_ece():
+    evidence = evidence_of(simulated(2, 70, seed=4))
+    one, other = (metric_intervals(evidence, CATALOGUE[key]) for key in ("ece", "ece_debiased"))
+    assert (one.low.tolist(), one.high.tolist()) == (other.low.tolist(), other.high.tolist())
+
+
+def test_tests_of_all_runs_are_those_of_each_pair():
+    evidence = evidence_of(simulated(4, 80, seed=5))
+    for key in ("brier", "ece", "auroc", "ks", "calscore"):
+        metric = CATALOGUE[key]
+        p_values = difference_tests(evidence, metric)
+        for a in range(4):
+            for b in range(a):
+                pair = evidence.select_rows(np.isin(np.repeat(np.arange(4), 80), [a, b]))
+                assert p_values[a, b] == p_values[b, a] == pytest.approx(difference_tests(pair, metric)[0, 1], rel=1e-6)
+        assert np.isnan(np.diag(p_values)).all()
+
+
+def test_a_run_does_not_differ_from_its_copy():
+    arrays = simulated(1, 40, seed=6)
+    evidence = evidence_of([np.concatenate([part, part]) for part in arrays])
+    for key in ("brier", "ece", "auroc", "hmr"):
+        assert difference_tests(evidence, CATALOGUE[key])[0, 1] == 1
+        assert difference_interval(evidence, CATALOGUE[key], 0, 1)[:2] == (0, 0)

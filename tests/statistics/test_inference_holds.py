@@ -1,0 +1,63 @@
+"""Inference does what it promises, on boards of simulated runs: the short form of ``benchmarks/inference.py``."""
+
+import numpy as np
+import pytest
+
+from queries.engine.inference import jackknife_t_test
+from tests.helpers import simulation
+
+SEED = 11
+
+
+def check_coverage(measurements, boards_below=0.03):
+    """At least nominal, but for noise and so much of what the method itself falls short."""
+    for one in measurements:
+        assert one.measured >= one.nominal - boards_below - one.noise, one
+
+
+def check_errors(measurements, above=0.02):
+    """At most nominal, but for noise and so much of what the method itself exceeds."""
+    for one in measurements:
+        assert one.measured <= one.nominal + above + one.noise, one
+
+
+def test_p_values_of_equal_runs():
+    check_errors(simulation.pair_p_values(400, SEED, sizes=(3, 8, 20)), above=0.01)
+
+
+def test_jackknife_intervals_cover():
+    check_coverage(simulation.jackknife_intervals(300, SEED, sizes=(30, 60)))
+
+
+def test_intervals_of_distances_from_calibration_cover():
+    check_coverage(simulation.calibration_intervals(120, SEED, sizes=(30, 200), shifts=(0.0, 0.7)))
+
+
+def test_intervals_of_bins_cover():
+    check_coverage(simulation.reliability_bins(100, SEED, sizes=(30, 200)))
+
+
+def test_letters_of_equal_runs():
+    check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
+
+
+def test_slices_that_mean_nothing():
+    check_errors(simulation.slices(100, SEED, sizes=(60,), flips=200))
+
+
+def test_the_simulation_sees_a_bad_method():
+    """The percentile interval that these replaced covers nothing where a run is calibrated."""
+    random = np.random.default_rng(SEED)
+    hits = 0
+    for _ in range(30):
+        c, y = simulation.board(random, 1, 60, 5)
+        residual, items = simulation.binned(c[0], y[0])
+        weights = random.multinomial(60, [1 / 60] * 60, size=200)
+        replicates = simulation.distances(weights @ residual, weights @ items)["sum"]
+        hits += np.quantile(replicates, 0.025) <= 0
+    assert hits == 0
+
+
+@pytest.mark.parametrize("questions", [2, 3, 5])
+def test_few_questions_cannot_give_small_p_values(questions):
+    assert jackknife_t_test(np.asarray(0.3), np.full(questions, 0.3)) == 2.0 ** (1 - questions)

@@ -1,0 +1,78 @@
+"""Arrows between the packages go one way, and no package knows what it should not."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FORBIDDEN = {
+    "data": {"queries", "dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
+    "queries": {"dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
+    "dashboard": {"tests", "benchmarks"},
+}
+
+
+def modules():
+    return sorted(path.relative_to(ROOT).as_posix() for package in FORBIDDEN for path in (ROOT / package).rglob("*.py"))
+
+
+def imports(tree, known=()):
+    """Dotted names of what a module imports, at any depth: modules of ``known`` also where they are taken from their package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where an arrow goes"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from names & set(known)
+            if names - set(known):
+                yield node.module
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_no_import_goes_the_wrong_way(package):
+    wrong = [
+        f"{path}: {name}"
+        for path in modules()
+        if path.startswith(f"{package}/")
+        for name in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if name.partition(".")[0] in FORBIDDEN[package]
+    ]
+    assert wrong == []
+
+
+def test_no_page_writes_sql():
+    pages = [path for path in modules() if path.startswith(("dashboard/pages/", "dashboard/components/", "dashboard/figures/"))]
+    assert pages
+    for path in pages:
+        names = set(imports(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+        assert "duckdb" not in names, path
+
+
+def test_no_two_modules_import_each_other():
+    known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
+    arrows = {}
+    for name, path in known.items():
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        # At the top of a module only: a late import is how a command stays quick, and types alone make no circle.
+        targets = {
+            target
+            for node in tree.body
+            if not isinstance(node, ast.If)
+            for target in imports(ast.Module([node], []), known)
+            if target in known
+        }
+        arrows[name] = targets - {name}
+    state = {}
+
+    def visit(name, path):
+        if state.get(name) == "done":
+            return
+        assert name not in path, " -> ".join([*path, name])
+        for target in sorted(arrows[name]):
+            visit(target, [*path, name])
+        state[name] = "done"
+
+    for name in arrows:
+        visit(name, [])

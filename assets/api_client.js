@@ -1,20 +1,11 @@
 // What the pages that change the store share: the token, requests, and what went wrong with one in words.
 (function () {
     "use strict";
+    const clueline = (window.clueline = window.clueline || {});
     const KEY = "clueline-token"; // of the session's storage: gone with the tab, and never in an address
 
     function kept() {
         try { return window.sessionStorage.getItem(KEY) || ""; } catch (e) { return ""; }
-    }
-
-    // An element with attributes and children; whatever is no element becomes text.
-    function make(tag, attributes, ...children) {
-        const element = document.createElement(tag);
-        for (const [name, value] of Object.entries(attributes || {})) {
-            if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
-        }
-        element.append(...children.filter((child) => child !== null && child !== undefined));
-        return element;
     }
 
     // The field for a token; nothing where none is asked for.
@@ -22,7 +13,7 @@
         if (host.dataset.built) return;
         host.dataset.built = "yes";
         if (host.dataset.mode !== "token") return;
-        const input = make("input", {
+        const input = clueline.element("input", {
             type: "password", id: "token", autocomplete: "off", spellcheck: "false", maxlength: "200", class: "text",
             "aria-describedby": "token-note",
         });
@@ -31,8 +22,8 @@
             try { window.sessionStorage.setItem(KEY, input.value.trim()); } catch (e) { /* it stands in the field */ }
         });
         host.append(
-            make("label", { for: "token" }, "Token"), input,
-            make("span", { id: "token-note", class: "note" },
+            clueline.element("label", { for: "token" }, "Token"), input,
+            clueline.element("span", { id: "token-note", class: "note" },
                 "From the operator of this server (python -m dashboard token create NAME). Kept in this tab only."));
     }
 
@@ -50,17 +41,17 @@
         if (progress) request.upload.addEventListener("progress", progress);
         request.addEventListener("loadend", () => {
             if (request.cancelled) return;
-            let said = {};
-            try { said = JSON.parse(request.responseText) || {}; } catch (e) { /* no answer of ours */ }
-            done(request.status, said, request);
+            let content = {};
+            try { content = JSON.parse(request.responseText) || {}; } catch (e) { /* no answer of ours */ }
+            done(request.status, content, request);
         });
         request.send(body);
         return request;
     }
 
-    // What an answer that is no success says, in words of a page.
-    function explain(status, said) {
-        const error = said.error || {};
+    // What went wrong with an answer that is no success, in words of a page.
+    function explain(status, content) {
+        const error = content.error || {};
         if (status === 0) {
             return "The connection was lost before the server answered. Nothing that you typed is lost: try again. " +
                 "Sending the same file twice does no harm.";
@@ -74,21 +65,6 @@
         return `The server answered with status ${status} and no reason; try again in a moment.`;
     }
 
-    // Calls build for elements that match, when they come onto a page.
-    function whenever(selector, build) {
-        let waits = false;
-        const look = () => {
-            waits = false;
-            for (const element of document.querySelectorAll(selector)) build(element);
-        };
-        new MutationObserver(() => {
-            if (waits) return;
-            waits = true;
-            window.requestAnimationFrame(look);
-        }).observe(document.documentElement, { subtree: true, childList: true });
-        look();
-    }
-
-    window.cluelineApi = { make: make, field: field, token: token, send: send, explain: explain, whenever: whenever };
-    whenever(".api-token", field);
+    clueline.api = { token: token, send: send, explain: explain };
+    document.addEventListener("arrived", () => document.querySelectorAll(".api-token").forEach(field));
 })();

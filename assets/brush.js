@@ -1,26 +1,40 @@
-// A range of the address that is chosen on a figure: drag sideways over a panel, and every panel shades it; the control of the range,
-// from which the address is written, takes it over when the pointer is let go. A click beside every point, or a double click, clears it.
+// A range of the address that is chosen on a figure of panels: drag sideways over a panel, and every panel shades the range; its
+// control, from which the address is written, takes it over when the pointer is let go. A click beside every point, or a double
+// click, clears it.
 (function () {
     "use strict";
+    const clueline = (window.clueline = window.clueline || {});
+    const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const FEWEST = 4; // pixels that are a drag
     const TWICE = 400; // milliseconds within which two clicks are a double one
-    const meta = (plot) => ((plot && plot.layout) || {}).meta || {};
-    const control = (key) => ({ role: "control", key: key, kind: "range" });
     const full = (range) => range[0] <= 0 && range[1] >= 1;
-    let drag = null, frame = null, pressed = -Infinity;
+    let drag = null, frame = null, pressed = -Infinity, dragged = -Infinity;
 
-    // The horizontal axis of the panel under the pointer.
-    function axisAt(plot, event) {
+    const choose = (key, range) => {
+        window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "" }, { value: range });
+    };
+
+    // The horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has a size,
+    // margins, domains and ranges of its own (figures.js), so that Plotly need not be asked.
+    function panelAt(plot, event) {
+        const { layout } = plot;
         const box = plot.getBoundingClientRect();
-        const x = event.clientX - box.left, y = event.clientY - box.top;
-        const inside = (axis, at) => at >= axis._offset && at <= axis._offset + axis._length;
-        const panel = Object.values((plot._fullLayout || {})._plots || {}).find((one) => inside(one.xaxis, x) && inside(one.yaxis, y));
-        return panel ? panel.xaxis : null;
+        const width = layout.width - layout.margin.l - layout.margin.r, height = layout.height - layout.margin.t - layout.margin.b;
+        for (let number = 0; number < layout.meta.panels; number++) {
+            const name = number ? String(number + 1) : "";
+            const x = layout["xaxis" + name], y = layout["yaxis" + name];
+            const left = box.left + layout.margin.l + x.domain[0] * width, right = box.left + layout.margin.l + x.domain[1] * width;
+            const top = box.top + layout.margin.t + (1 - y.domain[1]) * height, bottom = box.top + layout.margin.t + (1 - y.domain[0]) * height;
+            const inside = event.clientX >= left && event.clientX <= right && event.clientY >= top && event.clientY <= bottom;
+            if (inside) return { left: left, width: right - left, range: x.range };
+        }
+        return null;
     }
 
     function rangeTo(event) {
         const at = (clientX) => {
-            const value = drag.axis.p2d(clientX - drag.plot.getBoundingClientRect().left - drag.axis._offset);
+            const [low, high] = drag.panel.range;
+            const value = low + ((clientX - drag.panel.left) / drag.panel.width) * (high - low);
             return Math.round(100 * Math.min(Math.max(value, 0), 1)) / 100;
         };
         const ends = [at(drag.from), at(event.clientX)].sort((a, b) => a - b);
@@ -38,14 +52,11 @@
         return window.Plotly.relayout(plot, changes);
     }
 
-    const choose = (key, range) => window.dash_clientside.set_props(control(key), { value: range });
-
     document.addEventListener("pointerdown", (event) => {
         const plot = event.button === 0 && event.target.closest ? event.target.closest(".js-plotly-plot") : null;
-        const key = meta(plot).brush;
-        const axis = key ? axisAt(plot, event) : null;
-        if (!axis) return;
-        drag = { plot: plot, key: key, axis: axis, from: event.clientX, moved: false, before: meta(plot).range || [0, 1] };
+        const meta = (plot && plot.layout && plot.layout.meta) || {};
+        const panel = meta.brush ? panelAt(plot, event) : null;
+        if (panel) drag = { plot: plot, key: meta.brush, panel: panel, from: event.clientX, moved: false, before: meta.range };
     }, true);
     document.addEventListener("pointermove", (event) => {
         if (!drag) return;
@@ -59,16 +70,24 @@
         const done = drag, range = done.moved ? rangeTo(event) : null;
         drag = null;
         if (range) {
+            dragged = Date.now();
             shade(done.plot, range);
             choose(done.key, range);
             return;
         }
-        const twice = event.timeStamp - pressed < TWICE; // Plotly lets no double click through
+        const twice = event.timeStamp - pressed < TWICE; // of a double click Plotly tells the first one only
         pressed = event.timeStamp;
-        if (!full(done.before) && (twice || !(done.plot._hoverdata || []).length)) choose(done.key, [0, 1]);
+        if (twice && !full(done.before)) choose(done.key, [0, 1]);
     }, true);
     document.addEventListener("pointercancel", () => {
         if (drag) shade(drag.plot, drag.before);
         drag = null;
     }, true);
+
+    // A callback of clicks on a figure of panels, also on those beside every point ("clickanywhere").
+    callbacks.clearRange = function (click, id) {
+        const meta = ((clueline.drawnFigure(id.figure) || {}).layout || {}).meta || {};
+        const ends = click && click.timestamp - dragged < TWICE; // a drag, at whose end Plotly tells of a click
+        if (click && meta.brush && !ends && !full(meta.range) && !(click.points || []).length) choose(meta.brush, [0, 1]);
+    };
 })();

@@ -1,36 +1,33 @@
 // The threshold explorer: while a slider moves, its read-out and its dot on the curve follow without asking the server.
 (function () {
     "use strict";
-    const clueline = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
-    const part = (type, props) => ({ namespace: "dash_html_components", type, props });
-    const number = (value, digits) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "\u2212"));
-    const element = (id) => document.getElementById(JSON.stringify(Object.fromEntries(Object.entries(id).sort())));
-
+    const clueline = (window.clueline = window.clueline || {});
+    const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
     const blank = (value) => value === null || value === undefined || value === "";
     const same = (a, b) => (blank(a) || blank(b) ? blank(a) && blank(b) : Number(a) === Number(b));
+    const name = (id) => `${id.scale} ${id.run}`; // of a slider
 
-    const drawnAt = {}, writtenAt = {}; // by kind: where a slider was drawn, and the value of it that its box has taken over
+    const drawnAt = {}, writtenAt = {}; // by slider: where it was drawn, and the value of it that its box has taken over
 
-    // A released slider fills its run's box, from which the address is written; where it was drawn, with what was drawn there.
-    clueline.slid = function (value, drawn, box, id) {
+    // A callback: a released slider fills its run's box, from which the address is written; where it was drawn, with what was drawn.
+    callbacks.releaseSlider = function (value, drawn, box, id) {
         if (!drawn || blank(value)) return;
-        writtenAt[id.kind] = value;
-        const said = value === drawn.value ? drawn.box : value;
-        if (!same(said, box)) window.dash_clientside.set_props(id, { value: said });
+        writtenAt[name(id)] = value;
+        const text = value === drawn.value ? drawn.box : value;
+        if (!same(text, box)) window.dash_clientside.set_props(id, { value: text });
     };
 
-    // The server has drawn: the slider goes where it says. Not if the box says something newer, of which the server has not drawn
-    // yet, nor if the slider has been moved since and its box does not know yet.
-    clueline.settled = function (drawn, value, box, id) {
+    // A callback: the server has drawn, and the slider goes where it says. Not if the box says something newer, of which the server
+    // has not drawn yet, nor if the slider has been moved since and its box does not know yet.
+    callbacks.placeSlider = function (drawn, value, box, slider, control) {
         if (!drawn || !same(box, drawn.box)) return;
-        const boxId = { role: "control", key: id.key, kind: id.kind };
-        const input = element(boxId);
-        if (input && input.placeholder !== drawn.placeholder) window.dash_clientside.set_props(boxId, { placeholder: drawn.placeholder });
-        const known = value === drawnAt[id.kind] || value === writtenAt[id.kind];
+        const input = clueline.component(control);
+        if (input && input.placeholder !== drawn.placeholder) window.dash_clientside.set_props(control, { placeholder: drawn.placeholder });
+        const known = value === drawnAt[name(slider)] || value === writtenAt[name(slider)];
         if (value !== drawn.value && !known) return;
-        drawnAt[id.kind] = drawn.value;
-        delete writtenAt[id.kind];
-        if (value !== drawn.value) window.dash_clientside.set_props({ role: "slide", key: id.key, kind: id.kind }, { value: drawn.value });
+        drawnAt[name(slider)] = drawn.value;
+        delete writtenAt[name(slider)];
+        if (value !== drawn.value) window.dash_clientside.set_props(slider, { value: drawn.value });
     };
 
     // The listed step in which a threshold lies: the last one that is not above it.
@@ -50,11 +47,11 @@
         if (frame !== null) return;
         frame = window.requestAnimationFrame(() => {
             frame = null;
-            const plot = document.querySelector(".figure-wins .js-plotly-plot");
+            const plot = clueline.plot("wins");
             const changes = {};
-            for (const [name, [x, y]] of Object.entries(moves)) {
-                delete moves[name];
-                const index = plot && plot.layout ? (plot.layout.shapes || []).findIndex((shape) => shape.name === name) : -1;
+            for (const [run, [x, y]] of Object.entries(moves)) {
+                delete moves[run];
+                const index = plot && plot.layout ? (plot.layout.shapes || []).findIndex((shape) => shape.name === run) : -1;
                 if (index < 0) continue;
                 changes[`shapes[${index}].xanchor`] = x;
                 changes[`shapes[${index}].yanchor`] = y;
@@ -65,30 +62,31 @@
 
     // Names a slider's handle, which has no property for it, as soon as it is there.
     function label(id, text, tries = 300) {
-        const root = element(id);
+        const root = clueline.component(id);
         const thumb = root && root.querySelector("[role=slider]");
         if (thumb) thumb.setAttribute("aria-label", text);
         else if (tries) window.requestAnimationFrame(() => label(id, text, tries - 1));
     }
 
-    const moved = new Set(); // kinds whose dot has left the place where it was drawn; a figure that is being made is left alone
-    clueline.sliding = function (value, drawn, id) {
+    // A callback: the read-out of a slider, while it moves and when the server has drawn it.
+    const moved = new Set(); // sliders whose dot has left the place where it was drawn; a figure that is being made is left alone
+    callbacks.followSlider = function (value, drawn, id) {
         if (!drawn) return window.dash_clientside.no_update;
         label(id, "Threshold of " + drawn.name);
-        if (blank(value) || value === drawn.value) drawnAt[id.kind] = drawn.value;
+        if (blank(value) || value === drawn.value) drawnAt[name(id)] = drawn.value;
         if (blank(value)) return window.dash_clientside.no_update; // it has just come, and shows what was drawn
-        let said = drawn.said;
+        let numbers = drawn.numbers;
         if (value !== drawn.value) {
             const at = step(drawn.steps.thresholds, value);
-            const of = (name) => (drawn.steps[name] ? drawn.steps[name][at] : null);
+            const of = (key) => (drawn.steps[key] ? drawn.steps[key][at] : null);
             if (drawn.steps.expected_wins) moveDot(drawn.run, value, of("expected_wins"));
-            const win = of("win");
-            const numbers = [number(of("expected_wins"), 3), number(of("score"), 2), win === null ? "–" : (100 * win).toFixed(1) + " %"];
-            said = drawn.said.map(([, what], index) => [numbers[index], what]);
-            moved.add(id.kind);
-        } else if (moved.delete(id.kind) && drawn.dot) {
+            numbers = [clueline.short(of("expected_wins")), clueline.short(of("score"), 2), clueline.percent(of("win"))];
+            moved.add(name(id));
+        } else if (moved.delete(name(id)) && drawn.dot) {
             moveDot(drawn.run, ...drawn.dot);
         }
-        return said.map(([text, what]) => part("Span", { children: [part("B", { children: text }), " ", what] }));
+        const readout = document.querySelector(`.threshold[data-run="${CSS.escape(drawn.run)}"] .readout`);
+        if (readout) readout.querySelectorAll("b").forEach((number, place) => { number.textContent = numbers[place]; });
+        return window.dash_clientside.no_update;
     };
 })();

@@ -2,7 +2,7 @@
 (function () {
     "use strict";
     const EVERY = 20000; // ms
-    const api = window.cluelineApi;
+    const clueline = (window.clueline = window.clueline || {});
     let bar = null;
     let declined = null; // the version about which nobody wants to hear again
 
@@ -15,11 +15,11 @@
 
     function offer(version, from) {
         if (bar || version === declined) return;
-        const refresh = api.make("button", { type: "button", class: "quiet" }, "Refresh");
+        const refresh = clueline.element("button", { type: "button", class: "quiet" }, "Refresh");
         refresh.addEventListener("click", () => window.location.reload());
-        const later = api.make("button", { type: "button", class: "quiet" }, "Not now");
+        const later = clueline.element("button", { type: "button", class: "quiet" }, "Not now");
         later.addEventListener("click", () => { declined = version; hide(); });
-        bar = api.make("div", { class: "fresh", role: "status" }, api.make("span", {}, "New data is there."), refresh, later);
+        bar = clueline.element("div", { class: "fresh", role: "status" }, clueline.element("span", {}, "New data is there."), refresh, later);
         bar.dataset.from = from;
         document.body.append(bar);
     }
@@ -37,8 +37,9 @@
     }
 
     // A page that was drawn since holds what is new.
-    api.whenever(".page", (page) => {
-        if (bar && (page.dataset.version !== bar.dataset.from || page.classList.contains("page-upload"))) hide();
+    document.addEventListener("arrived", () => {
+        const page = drawn();
+        if (bar && (!page || page.dataset.version !== bar.dataset.from)) hide();
     });
     document.addEventListener("visibilitychange", look);
     window.setInterval(look, EVERY);

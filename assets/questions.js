@@ -1,45 +1,47 @@
 // The list of questions: the grid asks for the rows that come into sight, and its headings write the order into the address.
 (function () {
     "use strict";
-    const clueline = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
+    const clueline = (window.clueline = window.clueline || {});
+    const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
 
     // The order that has a column of its own on the page, without its sign; the other columns sort themselves.
     const ownOrder = () => ((document.querySelector("[data-own]") || {}).dataset || {}).own;
     const orderKey = (sort) => (sort || "").replace(/^-/, "");
-    clueline.ordered = (sort) => orderKey(sort) === ownOrder(); // by a column of its own
+    clueline.hasOwnColumn = (sort) => orderKey(sort) === ownOrder();
 
     // The grid has sorted itself; the address follows. Where the order with a column of its own is left or turned, the page is
     // drawn anew, with the menu and the columns of the new one.
     function sorted(after) {
         const before = new URLSearchParams(window.location.search).get("sort") || "";
-        const query = clueline.set({ sort: after });
+        if (before === after) return;
+        clueline.setKeys({ sort: after });
         const own = ownOrder();
-        if (before === after || !own || ![before, after].some((sort) => orderKey(sort) === own)) return;
-        const menu = { role: "control", key: "sort", kind: "order" };
+        if (!own || ![before, after].some((sort) => orderKey(sort) === own)) return;
+        const menu = { role: "control", key: "sort", kind: "order", run: "", scale: "" };
         window.dash_clientside.set_props(menu, { value: orderKey(after) === own ? after : "" });
-        window.dash_clientside.set_props("address", { data: query });
+        clueline.redraw();
     }
 
     // Where the grid gets its rows: each request has an answer of its own, whatever else was asked for meanwhile.
-    function source(of) {
+    function source(address) {
         return {
             getRows: function (asked) {
                 const [first] = asked.sortModel || [];
                 const sort = first ? (first.sort === "desc" ? "-" : "") + first.colId : "";
                 sorted(sort);
-                const [path, query] = of.split("?");
+                const [path, query] = address.split("?");
                 const keys = new URLSearchParams(query);
                 keys.append("start", asked.startRow);
                 keys.append("count", asked.endRow - asked.startRow);
                 if (sort) keys.append("sort", sort);
                 window.fetch(path + "?" + keys)
                     .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
-                    .then((said) => asked.successCallback(said.rows, said.total), () => asked.failCallback());
+                    .then(({ rows, total }) => asked.successCallback(rows, total), () => asked.failCallback());
             },
         };
     }
 
-    const sources = new WeakMap(); // a grid's API: what its rows are of
+    const addresses = new WeakMap(); // a grid's API: the address of its rows
     let wanted = null;
     function ready() {
         try {
@@ -53,15 +55,16 @@
         const api = ready();
         if (!wanted || (!api && !tries)) return;
         if (!api) { window.requestAnimationFrame(() => provide(tries - 1)); return; }
-        if (sources.get(api) !== wanted) api.setGridOption("datasource", source(wanted));
-        sources.set(api, wanted);
+        if (addresses.get(api) !== wanted) api.setGridOption("datasource", source(wanted));
+        addresses.set(api, wanted);
         wanted = null;
     }
 
-    // The rows are of another selection, or the grid has just come: it is there by the next frame, or makes itself ready.
-    clueline.refill = function (drawn) {
-        wanted = drawn.of;
+    // A callback: the rows are of another selection, or the grid has just come; it is there by the next frame, or makes itself ready.
+    callbacks.fillGrid = function (state) {
+        if (!state) return window.dash_clientside.no_update;
+        wanted = state.address;
         window.requestAnimationFrame(() => provide(1200));
-        return { height: Math.min(drawn.rows, 20) * 30 + 100 + "px", maxHeight: "75vh" };
+        return { height: Math.min(state.rows, 20) * 30 + 100 + "px", maxHeight: "75vh" };
     };
 })();

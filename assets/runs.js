@@ -1,8 +1,8 @@
 // Withdraws and restores runs.
 (function () {
     "use strict";
-    const api = window.cluelineApi;
-    const SAID = "clueline-said"; // what is to be said once the page is drawn anew
+    const clueline = (window.clueline = window.clueline || {});
+    const DONE = "clueline-done"; // what was done, to be said once the page is drawn anew
 
     function say(text, bad) {
         const place = document.getElementById("runs-said");
@@ -16,7 +16,7 @@
         const button = event.target.closest("button[data-change]");
         if (!button || button.disabled) return;
         const field = document.getElementById("token");
-        if (field && !api.token()) {
+        if (field && !clueline.api.token()) {
             say("This server asks for a token: put it into the field above and try again.", true);
             field.focus();
             return;
@@ -25,26 +25,25 @@
         const restores = button.dataset.change === "restore";
         button.disabled = true;
         say(restores ? "Restoring…" : "Withdrawing…", false);
-        api.send(restores ? "POST" : "DELETE", restores ? `${address}/restore` : address, null, (status, answer) => {
+        clueline.api.send(restores ? "POST" : "DELETE", restores ? `${address}/restore` : address, null, (status, answer) => {
             button.disabled = false;
             if (status !== 200) {
-                say(api.explain(status, answer), true);
+                say(clueline.api.explain(status, answer), true);
                 if ((status === 401 || status === 403) && field) field.focus();
                 return;
             }
             const done = `${button.dataset.name} (run ${button.dataset.run}) was ${restores ? "restored" : "withdrawn"}.`;
-            try { window.sessionStorage.setItem(SAID, done); } catch (e) { /* the lists say it too */ }
+            try { window.sessionStorage.setItem(DONE, done); } catch (e) { /* the lists say it too */ }
             window.location.reload();
         });
     });
 
-    api.whenever("#runs-said", (place) => {
-        if (place.dataset.built) return;
-        place.dataset.built = "yes";
+    document.addEventListener("arrived", () => {
+        if (!document.getElementById("runs-said")) return;
         try {
-            const said = window.sessionStorage.getItem(SAID);
-            window.sessionStorage.removeItem(SAID);
-            if (said) say(said, false);
+            const message = window.sessionStorage.getItem(DONE);
+            window.sessionStorage.removeItem(DONE);
+            if (message) say(message, false);
         } catch (e) { /* storage may be switched off */ }
     });
 })();

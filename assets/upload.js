@@ -1,15 +1,15 @@
 // Uploading a file: it is tried first, looked at, decided about, then published. What stands in a file is only ever made text.
 (function () {
     "use strict";
-    const api = window.cluelineApi;
-    const make = api.make;
+    const clueline = (window.clueline = window.clueline || {});
+    const make = (...given) => clueline.element(...given);
     const ROWS = 10000; // bad rows to ask for
     const SHOWN = 100; // of them on the page
     const MB = 2 ** 20;
 
-    const number = (value) => Number(value).toLocaleString("en");
-    const count = (value, what, plural) => `${number(value)} ${value === 1 ? what : plural || what + "s"}`;
-    const short = (value) => (value === null ? "–" : value.toFixed(3).replace("-", "\u2212"));
+    const number = (value) => clueline.whole(value);
+    const count = (...given) => clueline.count(...given);
+    const short = (value) => clueline.short(value);
     const text = (value) => (value === null || value === undefined || value === "" ? "–" : String(value));
 
     function table(label, head, rows, numbers) {
@@ -85,7 +85,7 @@
         // -- sending
         function send(trying, done) {
             const token = document.getElementById("token");
-            if (token && !api.token()) {
+            if (token && !clueline.api.token()) {
                 say("This server asks for a token: put it into the field above, then check the file.", true);
                 token.focus();
                 return;
@@ -109,7 +109,7 @@
             let whole = false;
             bar.value = 0;
             say("Sending…", false);
-            const request = api.send("POST", "/api/v1/runs", form, (status, answer, of) => {
+            const request = clueline.api.send("POST", "/api/v1/runs", form, (status, answer, of) => {
                 if (state.request !== request) return;
                 state.request = null;
                 if (status === 200 || status === 201) {
@@ -144,7 +144,7 @@
             const wait = of && of.getResponseHeader("Retry-After");
             const again = status === 503 && wait ? ` Try again in ${wait} seconds.` : "";
             const lost = status === 0 && state.file ? " If the file was changed since it was chosen, choose it anew." : "";
-            say(api.explain(status, answer) + again + lost, true);
+            say(clueline.api.explain(status, answer) + again + lost, true);
             const token = document.getElementById("token");
             if ((status === 401 || error.code === "revoked_token") && token) token.focus();
             if (status !== 422 || !Array.isArray(error.rows) || !error.rows.length) return;
@@ -317,5 +317,5 @@
         window.addEventListener("beforeunload", (event) => { if (state.request && host.isConnected) event.preventDefault(); });
     }
 
-    api.whenever("#upload", build);
+    document.addEventListener("arrived", () => document.querySelectorAll("#upload").forEach(build));
 })();

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from urllib.parse import quote
 
-import dash
-from dash import Dash, dcc, html
+from dash import Dash
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from dashboard import api, pages, security
 from dashboard.api.responses import error_response
+from dashboard.router import layout
 from dashboard.service import Service
 from dashboard.settings import Settings
 from dashboard.view import check_page
@@ -47,8 +48,6 @@ def create_app(settings: Settings) -> Flask:
     app = Dash(
         "dashboard",
         server=server,  # type: ignore[arg-type]
-        use_pages=True,
-        pages_folder="",
         assets_folder=str(ASSETS),
         assets_ignore=r"theme\.js",  # the index asks for it itself, early
         index_string=INDEX,
@@ -59,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         enable_mcp=False,
     )
     pages.register_all(server)
-    app.layout = html.Div([dcc.Store(id="theme"), dash.page_container])
+    app.layout = layout
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     security.install(server, app, settings)
@@ -78,7 +77,7 @@ def _status_of_page(response: Response) -> Response:
         and not path.startswith(("/api/", "/_dash", "/assets/"))
     ):
         try:
-            check_page(path, list(request.args.items(multi=True)))
+            check_page(quote(path), list(request.args.items(multi=True)))
         except BadRequest as error:
             response.status_code = error.status
         except StoreError:

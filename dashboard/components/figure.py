@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, MATCH, ClientsideFunction, Input, Output, clientside_callback, dcc, html
+from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
@@ -12,11 +12,11 @@ from dashboard.components.attributes import data
 CONFIG: Any = {
     "displaylogo": False,
     "displayModeBar": False,
-    "responsive": True,
     "showSendToCloud": False,  # Plotly's own button would upload the chart to its makers
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
     "toImageButtonOptions": {"format": "svg"},
 }
+AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
 
 
 def figure(
@@ -26,20 +26,22 @@ def figure(
 
     Args:
         name: unique on the page.
-        spec: Plotly figure whose colours may be ``var(--name)``; see ``assets/figures.js``.
+        spec: Plotly figure whose colours may be ``var(--name)``; ``assets/figures.js`` gives it its colours and its width.
         title: what it shows, in a few words.
         text: the same as a table, shown on demand.
         legend: which colour is what. It stands above the figure, where it has room on any screen; Plotly's own one, which would
             take that room from the figure, is drawn into the files that go out.
     """
-    height = spec["layout"].get("height", 360)
     spec["layout"].setdefault("meta", {}).update(figure=name, legend=legend is not None)
+    graph = dcc.Graph(
+        id={"role": "figure", "figure": name}, figure=spec, config=CONFIG, responsive=False, animation_options=AT_ONCE
+    )
+    frame = html.Div(graph, className="frame", **data(figure=name))
     return html.Figure(
         [
             html.Figcaption(title),
             legend,
-            dcc.Store(id={"role": "spec", "figure": name}, data=spec),
-            dcc.Graph(id={"role": "figure", "figure": name}, config=CONFIG, style={"height": f"{height}px"}, responsive=True),
+            frame,
             html.Div(
                 [
                     html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
@@ -56,11 +58,15 @@ def _download(kind: str) -> html.Button:
     return html.Button(kind.upper(), type="button", title=f"This figure as {kind.upper()}", **data(download=kind))
 
 
+clientside_callback(ClientsideFunction("clueline", "openDot"), Input({"role": "figure", "figure": ALL}, "clickData"))
 clientside_callback(
-    ClientsideFunction("clueline", "paint"),
-    Output({"role": "figure", "figure": MATCH}, "figure"),
-    Output({"role": "figure", "figure": MATCH}, "style"),
-    Input({"role": "spec", "figure": MATCH}, "data"),
-    Input("theme", "data"),
+    ClientsideFunction("clueline", "clearRange"),
+    Input({"role": "figure", "figure": MATCH}, "clickData"),
+    State({"role": "figure", "figure": MATCH}, "id"),
+    prevent_initial_call=True,
 )
-clientside_callback(ClientsideFunction("clueline", "opened"), Input({"role": "figure", "figure": ALL}, "clickData"))
+clientside_callback(
+    ClientsideFunction("clueline", "hoverClue"),
+    Input({"role": "figure", "figure": "clues"}, "hoverData"),
+    prevent_initial_call=True,
+)

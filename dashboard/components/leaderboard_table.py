@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dash import dcc, html
+from dash import html
 
 from dashboard.components.attributes import aria, data
+from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
@@ -94,7 +95,7 @@ def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) 
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)
     button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
     if number:
-        said = dcc.Link("?", href=f"/metrics#{key}", className="defined", title=f"What {key} is")
+        said = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"What {key} is")
         return html.Th([button, said], scope="col", className="number", **(aria(sort=order) if order else {}))
     return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from dash import dcc, html
+from dash import html
 
+from dashboard.components.links import page_link
 from data.store import StoreError
 from queries.parameters import BadRequest
 from queries.runs import RunFacts
@@ -23,7 +24,7 @@ def simulated_banner(facets: Facets) -> html.Aside | None:
     if not facets.simulated:
         return None
     said = in_short(facets.note or "") or f"{facets.title} holds simulated data."
-    more = dcc.Link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
+    more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
         [html.Div([html.Strong("Simulated data. "), said]), more],
         className="banner",
@@ -68,7 +69,7 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
     if error.code == "unknown_value" and error.field and error.status == 400:
         for value in error.allowed[:MOST_LINKS]:
             kept = [(key, old) for key, old in pairs if key != error.field]
-            links.append(html.Li(dcc.Link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}")))
+            links.append(html.Li(page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}")))
     elif error.code == "unknown_key":
         links = [html.Li(html.Code(key)) for key in error.allowed]
     title = "There is no such page" if error.status == 404 else "This address names something that is not there"
@@ -80,9 +81,9 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
             html.H1(title),
             html.P(error.message),
             html.Div([html.P("It can be:"), html.Ul(links, className="choices")]) if links else None,
-            html.P(dcc.Link(f"Leave out {error.field}", href=f"{path}?{urlencode(without)}"))
+            html.P(page_link(f"Leave out {error.field}", href=f"{path}?{urlencode(without)}"))
             if error.field and error.status == 400
-            else html.P(dcc.Link("To the leaderboard", href="/")),
+            else html.P(page_link("To the leaderboard", href="/")),
         ],
         className="panel",
         role="alert",
@@ -95,7 +96,7 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
     filters = selection.applied()
     drop = [
         html.Li(
-            dcc.Link(
+            page_link(
                 f"without {key}: " + ", ".join(value for name, value in pairs if name == key),
                 href=f"{path}?{urlencode([(name, value) for name, value in pairs if name != key])}",
             )
@@ -109,7 +110,7 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
                 html.P(
                     [
                         "This dataset has too few runs for that. A file of answers becomes a run of it ",
-                        dcc.Link("here", href=f"/upload?{urlencode({'dataset': selection.dataset})}"),
+                        page_link("here", href=f"/upload?{urlencode({'dataset': selection.dataset})}"),
                         ", or with",
                     ]
                 ),

@@ -20,6 +20,11 @@ def short(value: float | None, digits: int = 3) -> str:
     return text.replace("-", "\u2212")
 
 
+def percent(share: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return DASH if share is None else f"{short(100 * share, 1)} %"
+
+
 def count(number: int, what: str, plural: str | None = None) -> str:
     """A count with its noun."""
     return f"{number:,} {what if number == 1 else plural or what + 's'}"

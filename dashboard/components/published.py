@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.filters import menu
+from dashboard.components.controls import menu
 from dashboard.components.numbers import short
 from queries.metrics import Metric
 from queries.published import COUNT, PublishedRow, PublishedTable, published, published_rows

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 
-from dash import dcc, html
+from dash import html
 
-from dashboard.components.attributes import aria
+from dashboard.components.attributes import aria, data
+from dashboard.components.links import page_link
 from queries.datasets import Dataset
 from queries.selection import Selection
 
@@ -27,25 +29,26 @@ def header(
     return html.Header(
         [
             html.A("Skip to content", href="#main", className="skip"),
-            dcc.Link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", className="brand"),
+            page_link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", class_name="brand"),
             html.Nav(
                 [
-                    dcc.Link(
+                    html.A(
                         title,
                         href=f"{target}?{query}" if query else target,
-                        id={"role": "navigation", "path": target},
                         className="current" if target == path else "",
+                        **data(link="", path=target),
                     )
                     for target, title in pages
                 ],
                 **aria(label="Pages"),
+                **data(keys=json.dumps(list(Selection.kinds()))),
             ),
             html.Div(
                 [
-                    dcc.Link(
+                    page_link(
                         dataset.title,
                         href=f"{path}?dataset={dataset.dataset}",
-                        className="current" if dataset.dataset == chosen else "",
+                        class_name="current" if dataset.dataset == chosen else "",
                         title=f"{dataset.questions:,} questions, {dataset.runs} runs",
                     )
                     for dataset in datasets
@@ -54,9 +57,7 @@ def header(
                 role="group",
                 **aria(label="Dataset"),
             ),
-            html.Button(
-                "◐", id="theme-switch", className="quiet", title="Light or dark theme", n_clicks=0, **aria(label="Switch theme")
-            ),
+            html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
         ],
         className="top",
     )

@@ -1,7 +1,7 @@
 """A threshold per run: a slider to move it, a box to type it, and what comes of it, which follows while the slider moves.
 
 The box is the control of the address: blank while the run keeps to its default. Moving the slider fills the box, and only that.
-What the server has drawn stands in a store per run (``drawn``), from which ``assets/buzz.js`` sets slider and read-out.
+What the server has drawn is the state of each row, from which ``assets/buzz.js`` sets slider and read-out.
 """
 
 from __future__ import annotations
@@ -9,31 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dash import MATCH, ClientsideFunction, Input, Output, State, clientside_callback, dcc, html
+from dash import MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
-from dashboard.components.filters import control
-from dashboard.components.numbers import DASH, short
+from dashboard.components.controls import control, threshold_box
+from dashboard.components.numbers import percent, short
 from dashboard.components.run_names import swatch
 from dashboard.figures.style import OTHERS
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
-# What a box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank from a bad one.
+# What a box takes.
 PATTERNS = {
     "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
     "logprob": r"0|0?\.0+|-([0-9]*\.)?[0-9]+(e-[0-9]{1,2})?",
 }
+NOUNS = ("expected wins", "points", "won")
 STEP = 0.001  # of the sliders; the boxes take any number
 DIGITS = 6  # significant ones of the steps that the browser follows; what the server draws is exact
 LOWEST = -5.0  # of log-probabilities: below e^-5 there is little to choose; the slider goes further down where it must
 
 
-def part(role: str, kind: str) -> dict[str, str]:
-    """Id of what belongs to the control of one run."""
-    return {"role": role, "key": KEY, "kind": kind}
+def part(role: str, run: str, scale: str) -> dict[str, str]:
+    """Id of what belongs to the control of a run's threshold on a scale."""
+    return {"role": role, "run": run, "scale": scale}
 
 
 def span(found: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float, float]:
@@ -69,8 +70,8 @@ def threshold_rows(
     rows = []
     for run in runs:
         default = common if common is not None else run.optimum.threshold if run.optimum else None
-        kind, name = f"of scale={scale}:{run.run}", names[run.run]
-        parts = _row(run, found.scale, kind, own.get(run.run), default, ends, name, colours.get(run.run))
+        name = names[run.run]
+        parts = _row(run, found.scale, scale, own.get(run.run), default, ends, name, colours.get(run.run))
         rows.append(
             html.Div(
                 [*parts, html.Div(_kept(run, own.get(run.run), common, default, name), className="kept")],
@@ -85,7 +86,7 @@ def threshold_rows(
 def _row(
     run: RunThresholds,
     scale: str,
-    kind: str,
+    written: str,
     own: float | None,
     default: float | None,
     ends: tuple[float, float],
@@ -95,24 +96,23 @@ def _row(
     used = run.outcome.threshold
     shown = used if used is not None else ends[1]  # no best one, and none is given
     slider = dcc.Slider(
-        min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", kind), marks=None, allow_direct_input=False,
+        min=ends[0], max=ends[1], step=STEP, value=shown, id=part("slide", run.run, written),
+        marks=None, allow_direct_input=False,
         updatemode="mouseup", included=False, className="slider single",
     )  # fmt: skip
-    box = dcc.Input(
-        type="text", value=own, id=control(KEY, kind), debounce=0.5, pattern=PATTERNS[scale], placeholder=short(default),
-        maxLength=24, autoComplete="off", className="threshold-box",
-    )  # fmt: skip
-    said = readout(run.outcome)
+    box = threshold_box(own, short(default), PATTERNS[scale], run.run, written)
+    numbers = readout(run.outcome)
     return [
         html.Div([swatch(colour), html.Span(name, className="name")], className="who", title=name),
         slider,
         box,
         html.Div(
-            [html.Span([html.B(value), " ", what]) for value, what in said],
-            id=part("readout", kind),
-            className="readout",
+            [html.Span([html.B(number), f" {noun}"]) for number, noun in zip(numbers, NOUNS, strict=True)], className="readout"
         ),
-        dcc.Store(id=part("drawn", kind), data=_drawn(run, name, shown, own, short(default), said)),
+        dcc.Store(
+            id=part("state", run.run, written),
+            data=_drawn(run, name, shown, own, short(default), numbers),
+        ),
     ]
 
 
@@ -121,21 +121,20 @@ def _kept(run: RunThresholds, own: float | None, common: float | None, default: 
     if own is not None:
         to = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
         label = "Reset" if default is None else f"Reset to {short(default)}"
-        marks = data(clear=KEY, of=run.run) | aria(label=f"{label}: {name}")
-        return html.Button(label, className="quiet", title=to, n_clicks=0, **marks)
+        marks = data(reset=run.run) | aria(label=f"{label}: {name}")
+        return html.Button(label, className="quiet", title=to, **marks)
     if run.outcome.threshold is None:
         return html.Span("give a threshold", className="default")
     return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")
 
 
-def readout(outcome: ThresholdOutcome) -> list[tuple[str, str]]:
-    """What comes of a threshold, in three numbers; ``assets/buzz.js`` says the same while the slider moves."""
-    win = DASH if outcome.win is None else f"{100 * outcome.win:.1f} %"
-    return [(short(outcome.expected_wins), "expected wins"), (short(outcome.score, 2), "points"), (win, "won")]
+def readout(outcome: ThresholdOutcome) -> list[str]:
+    """What comes of a threshold, in three numbers; ``assets/buzz.js`` writes the same ones while the slider moves."""
+    return [short(outcome.expected_wins), short(outcome.score, 2), percent(outcome.win)]
 
 
 def _drawn(
-    run: RunThresholds, name: str, value: float, box: float | None, placeholder: str, said: list[tuple[str, str]]
+    run: RunThresholds, name: str, value: float, box: float | None, placeholder: str, numbers: list[str]
 ) -> dict[str, Any]:
     assert run.curve is not None
     curve = run.curve
@@ -147,7 +146,7 @@ def _drawn(
     }
     wins = run.outcome.expected_wins
     return {
-        "run": run.run, "name": name, "value": value, "box": box, "placeholder": placeholder, "said": said, "steps": steps,
+        "run": run.run, "name": name, "value": value, "box": box, "placeholder": placeholder, "numbers": numbers, "steps": steps,
         "dot": [value, wins] if wins is not None else None,
     }  # fmt: skip
 
@@ -156,27 +155,19 @@ def _few(values: list[float] | None) -> list[float] | None:
     return None if values is None else [float(f"{value:.{DIGITS}g}") for value in values]
 
 
-# Two of these set what others write, in a circle that ends where nothing changes: they do so by ``set_props``, without an output.
+SLIDER, STATE = (part(role, MATCH, MATCH) for role in ("slide", "state"))  # type: ignore[arg-type]
+BOX = control(KEY, "threshold", MATCH, MATCH)  # type: ignore[arg-type]
+# The first two set what the other one reads, in a circle that ends where nothing changes: they do so by ``set_props``.
 clientside_callback(
-    ClientsideFunction("clueline", "slid"),
-    Input(part("slide", MATCH), "value"),  # type: ignore[arg-type]
-    State(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
-    State(control(KEY, MATCH), "value"),  # type: ignore[arg-type]
-    State(control(KEY, MATCH), "id"),  # type: ignore[arg-type]
+    ClientsideFunction("clueline", "releaseSlider"),
+    Input(SLIDER, "value"), State(STATE, "data"), State(BOX, "value"), State(BOX, "id"),
     prevent_initial_call=True,
-)
+)  # fmt: skip
 clientside_callback(
-    ClientsideFunction("clueline", "settled"),
-    Input(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
-    State(part("slide", MATCH), "value"),  # type: ignore[arg-type]
-    State(control(KEY, MATCH), "value"),  # type: ignore[arg-type]
-    State(part("drawn", MATCH), "id"),  # type: ignore[arg-type]
+    ClientsideFunction("clueline", "placeSlider"),
+    Input(STATE, "data"), State(SLIDER, "value"), State(BOX, "value"), State(SLIDER, "id"), State(BOX, "id"),
     prevent_initial_call=True,
-)
+)  # fmt: skip
 clientside_callback(
-    ClientsideFunction("clueline", "sliding"),
-    Output(part("readout", MATCH), "children"),  # type: ignore[arg-type]
-    Input(part("slide", MATCH), "drag_value"),  # type: ignore[arg-type]
-    Input(part("drawn", MATCH), "data"),  # type: ignore[arg-type]
-    State(part("slide", MATCH), "id"),  # type: ignore[arg-type]
+    ClientsideFunction("clueline", "followSlider"), Input(SLIDER, "drag_value"), Input(STATE, "data"), State(SLIDER, "id")
 )

@@ -49,6 +49,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         "data": data,
         "layout": layout(
             420,
+            hoveranywhere=True,  # assets/question.js follows the mouse
             shapes=shapes,
             annotations=[_people_label(words, curve)] if question.human else [],
             xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),

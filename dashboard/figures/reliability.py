@@ -47,6 +47,7 @@ def reliability_figure(
         y={"title": "", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
         bargap=0,
+        clickanywhere=True,  # a click beside every point clears the range
         shapes=[_brush(number, chosen) for number in range(len(diagrams))],
     )
     drawn["layout"]["meta"] |= {"brush": "confidence", "range": list(chosen or (0.0, 1.0))}

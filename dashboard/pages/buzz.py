@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import dash
 import msgspec
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order
 from dashboard.components.attributes import aria, data
+from dashboard.components.controls import menu
 from dashboard.components.figure import figure
-from dashboard.components.filters import filter_keys, menu
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
 from dashboard.components.run_names import COLOURS, colours, legend, run_names, swatch
@@ -22,7 +23,7 @@ from dashboard.figures.buzzes import curve_name, curves_figure, habits_figure
 from dashboard.figures.style import INK
 from dashboard.figures.thresholds import outcomes_figure, wins_figure
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, question_path, register
 from queries.buzzing import Buzz, BuzzCurves, BuzzRates, Rules, ThresholdExplorer, buzz
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 from queries.buzzing.rules import CURVES, RULES, SCALES
@@ -65,7 +66,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
 
 def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
     """The dataset's questions are not read clue by clue: those whose questions are."""
-    others = [html.Li(dcc.Link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(request)]
+    others = [html.Li(page_link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(request)]
     return html.Section(
         [
             html.H1("Nobody buzzes here"),
@@ -90,7 +91,7 @@ def _heading(request: PageRequest[BuzzPage], found: Buzz, rules: Rules) -> html.
     if "logprob" in found.explorer.scales or rules.scale == "logprob":
         written = request.written("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
-        parts.append(menu("scale", "Scale of the threshold", options, written, kind=f"rules:{KEY}"))
+        parts.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
     if request.facets.human_teams or rules.curve == "dataset":
         own = "dataset" if rules.curve == "dataset" else ""
         parts.append(menu("curve", "Opponents", {"": "Published curve", CURVES[1]: "This dataset's people"}, own))
@@ -134,14 +135,14 @@ def _to_questions(request: PageRequest[BuzzPage]) -> html.P:
     keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
     path = question_path(request.selection.dataset, first)
     return html.P(
-        dcc.Link("Where each run buzzes, question by question", href=request.link(path, dataset=None, **keys)), className="note"
+        page_link("Where each run buzzes, question by question", href=request.link(path, dataset=None, **keys)), className="note"
     )
 
 
 def _no_sliders(runs: int, given: bool) -> list[Component | str]:
     at = "at the thresholds of the address" if given else "at its best threshold"
     said = f"Each of these {runs} runs buzzes {at}. Choose up to {SLIDERS} runs in the filters to move theirs with a slider. "
-    best = html.Button("All to their best threshold", className="quiet", n_clicks=0, **data(set=f"{KEY}="))
+    best = html.Button("All to their best threshold", className="quiet", **data(set=f"{KEY}="))
     return [said, best] if given else [said]
 
 
@@ -420,15 +421,7 @@ def _table(head: Sequence[str | html.Th], rows: Sequence[html.Tr], label: str, n
 
 VIEW = register(
     View(
-        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage, live=(KEY, "curve"),
+        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage,
         filters=("run", *filter_keys(), "human"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

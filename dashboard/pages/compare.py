@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.controls import menu, several
 from dashboard.components.figure import figure
-from dashboard.components.filters import filter_keys, menu, several
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
@@ -19,7 +20,7 @@ from dashboard.figures.compare import differences_figure, forest_figure, scatter
 from dashboard.figures.style import OTHERS
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, address, question_path, register
 from queries.compare import Comparison, Difference, comparison
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
@@ -118,7 +119,7 @@ def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: M
     key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
 
     def to(title: str, sign: str) -> Component:
-        return dcc.Link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
+        return page_link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
 
     return html.P(
         [
@@ -177,7 +178,7 @@ def _questions_table(request: PageRequest[ComparePage], found: SideBySide, names
     most = 200
     rows = [
         row(
-            dcc.Link(dot.question_id, href=request.link(question_path(request.selection.dataset, dot.question_id), dataset=None)),
+            page_link(dot.question_id, request.link(question_path(request.selection.dataset, dot.question_id), dataset=None)),
             short(dot.a),
             short(dot.b),
         )
@@ -251,11 +252,3 @@ VIEW = register(
         filters=(*filter_keys("questions", "clues"), "human", "binning"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.datasets import Dataset
 
 KINDS = {
@@ -48,8 +47,8 @@ def _card(dataset: Dataset) -> html.Section:
             html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
             html.P(
                 [
-                    dcc.Link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
-                    dcc.Link("Questions", href=f"/questions?dataset={dataset.dataset}"),
+                    page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
+                    page_link("Questions", href=f"/questions?dataset={dataset.dataset}"),
                 ],
                 className="links",
             ),
@@ -71,11 +70,3 @@ def people(dataset: Dataset) -> str:
 VIEW = register(
     View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
 )
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dash
 from dash import html
 from dash.development.base_component import Component
 
@@ -17,7 +16,7 @@ from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, question_path, register
 from queries.breakdown import Breakdown, breakdown
 from queries.buzzing import FractionAccuracy, accuracy_by_fraction
 from queries.difficulty import Difficulty, difficulty
@@ -134,11 +133,3 @@ VIEW = register(
         filters=filter_keys(),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

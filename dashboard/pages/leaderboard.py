@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
 import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components import published
+from dashboard.components.controls import several
 from dashboard.components.figure import figure
-from dashboard.components.filters import filter_keys, several
+from dashboard.components.filters import filter_keys
 from dashboard.components.leaderboard_table import board_table, not_shown
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, short
@@ -24,7 +24,7 @@ from dashboard.figures.agreement import agreement_figure
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, page, register
+from dashboard.view import PageParameters, PageRequest, View, address, register
 from queries.agreement import rank_correlations
 from queries.engine.ranking import RunRow
 from queries.leaderboard import Leaderboard, leaderboard
@@ -207,11 +207,3 @@ VIEW = register(
         filters=(*filter_keys(), "human", "binning"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

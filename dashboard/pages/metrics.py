@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
+from latex2mathml.converter import convert
+from markupsafe import Markup
 
 from dashboard.components.attributes import aria
 from dashboard.components.numbers import CURVE_NAMES
-from dashboard.view import PageParameters, PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote, metric_definitions
 
 NOTHING = "no items are selected"  # needs no telling
@@ -107,8 +108,10 @@ def _where(entry: MetricDefinition) -> list[Any]:
 
 
 def _formula(entry: MetricDefinition) -> Component:
-    """The formula, typeset by the MathJax that comes with Dash: 2 MB that no other page asks for."""
-    return dcc.Markdown(rf"$\displaystyle {entry.symbol} = {entry.formula}$", mathjax=True, className="formula")
+    """The formula, typeset by the browser: LaTeX becomes MathML here."""
+    latex = f"{entry.symbol} = {entry.formula}"
+    mathml = convert(latex.replace(r"\arg\min", r"\operatorname{arg\,min}"))
+    return html.Div(Markup(mathml), className="formula", title=latex)
 
 
 def _range(entry: MetricDefinition) -> str:
@@ -175,11 +178,3 @@ def _links(targets: Sequence[tuple[str, str]]) -> list[Any]:
 VIEW = register(
     View(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
 )
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

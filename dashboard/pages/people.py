@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.controls import menu
 from dashboard.components.figure import figure
-from dashboard.components.filters import filter_keys, menu
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
 from queries.parameters import Choice
@@ -99,7 +100,7 @@ def _without(found: People) -> html.Section:
     """Why there is nothing to show, and which datasets have it."""
     reasons = dict.fromkeys([found.missing, *(each.missing for each in found.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
-    links = [html.Li(dcc.Link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
+    links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
     return html.Section(
         [
             html.H2("Nothing to compare with people here"),
@@ -161,11 +162,3 @@ VIEW = register(
         filters=(*filter_keys("runs", "questions"), "q", "binning"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
 import msgspec
-from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order, question_with_buzzpoints
+from dashboard.components.answers_table import answers_table, answers_title
 from dashboard.components.attributes import aria, data
 from dashboard.components.clue_text import clue_text
+from dashboard.components.controls import menu, threshold_box
 from dashboard.components.figure import figure
-from dashboard.components.filters import control, menu
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
@@ -23,16 +24,15 @@ from dashboard.components.table import row, table
 from dashboard.components.thresholds import PATTERNS
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
-from dashboard.figures.style import OTHERS
 from dashboard.figures.votes import votes_figure
 from dashboard.parameters import Sort
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, question_path, register
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest, MetricChoice, Text
-from queries.question import Buzzpoint, Question, RunResponses, question
+from queries.question import Question, RunResponses, question
 from queries.question_order import QUESTION_METRICS
 
 SOURCES = {
@@ -73,7 +73,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
         _thresholds(request, found, rules),
         _picture(found, names, shades, cursor),
         _votes(found, names, shades) if found.votes else None,
-        *(_answers(found, names, shades, request.parameters.metric, cursor) if found.runs else [_unanswered(found, request)]),
+        _answers(found, names, shades, request.parameters.metric, cursor) if found.runs else _unanswered(found, request),
     ]
 
 
@@ -129,7 +129,7 @@ def _heading(found: Question, request: PageRequest[QuestionPage]) -> html.Div:
         [
             html.P(
                 [
-                    dcc.Link(f"{request.facets.title} questions", href=request.link("/questions", **listed)),
+                    page_link(f"{request.facets.title} questions", href=request.link("/questions", **listed)),
                     html.Span(f" {place + 1:,} of {len(ids):,}" if place is not None else " outside the filters"),
                 ],
                 className="crumbs",
@@ -176,14 +176,9 @@ def _step(
     target = (0 if by > 0 else None) if place is None else place + by
     if target is None or not 0 <= target < len(ids):
         return html.Span(title, className="quiet off")
-    path = question_path(request.selection.dataset, ids[target])
-    return dcc.Link(
-        title,
-        href=request.link(path, dataset=None, **extra),
-        className="quiet",
-        id={"role": "step", "key": key},
-        title=f"Key {key}",
-    )
+    neighbour = question_path(request.selection.dataset, ids[target])
+    href = request.link(neighbour, dataset=None, **extra)
+    return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))
 
 
 def _thresholds(request: PageRequest[QuestionPage], found: Question, rules: Rules) -> html.Div | None:
@@ -193,15 +188,12 @@ def _thresholds(request: PageRequest[QuestionPage], found: Question, rules: Rule
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
     own = count(len(rules.thresholds), "run") if rules.thresholds else ""
     said = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
-    box = dcc.Input(
-        type="text", value=rules.threshold, id=control("threshold", f"of scale={request.written('scale')}:"), debounce=True,
-        pattern=PATTERNS[rules.scale], placeholder="best", maxLength=24, autoComplete="off", className="threshold-box",
-    )  # fmt: skip
+    box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", request.written("scale"))
     note: list[str | Component] = [
         f"◇ A run buzzes at the first clue at which its {score} is above {said}"
         + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
         + ". ",
-        dcc.Link("Thresholds on Buzz", href=request.link("/buzz", **_buzzing(request))),
+        page_link("Thresholds on Buzz", href=request.link("/buzz", **_buzzing(request))),
     ]
     return html.Div(
         [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
@@ -286,50 +278,19 @@ def _unanswered(found: Question, request: PageRequest[QuestionPage]) -> html.Sec
     return nothing_selected(question_path(found.dataset, found.question_id), request.selection, "answers")
 
 
-def _answers(
-    found: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int
-) -> list[Component]:
-    """What each run says at the cursor; the rows are filled in the browser, so that they follow the cursor at once.
-
-    With a metric chosen, it has a column and the runs stand in its order, the best one first.
-    """
+def _answers(found: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int) -> html.Section:
+    """What each run says at the cursor. With a metric chosen, it has a column and the runs stand in its order, the best first."""
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in found.runs)]
     runs = list(found.runs)
     if chosen:
         metrics = list(dict.fromkeys([chosen, *metrics]))
         runs.sort(key=partial(_worse, chosen))
-    columns = ["Run", "Guess", "Correct", "Confidence"]
-    if found.human:
-        columns.append("CalScore share")
-    if any(run.buzzpoint for run in runs):
-        columns.append("Buzzes")
-    head = [
-        html.Th(name, scope="col", className="" if name in ("Run", "Guess") else "number", title=ABOUT.get(name, ""))
-        for name in columns
-    ]
-    head += [
-        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} Over this question alone.")
-        for metric in metrics
-    ]
-    key = chosen.key if chosen else ""
-    said = html.Section(
-        [
-            html.Div(
-                [html.H2("Answers", id="answers-title", **aria(live="polite")), menu("metric", "Order by", _orders(), key)],
-                className="heading",
-            ),
-            html.Div(
-                html.Table([html.Thead(html.Tr(head)), html.Tbody(id="answers")], className="board answers"),
-                className="scroll", tabIndex="0", role="region", **aria(label="Answers at this clue"),
-            ),
-        ],
+    title = html.H2(answers_title(found, cursor), id="answers-title", **aria(live="polite"))
+    order = menu("metric", "Order by", _orders(), chosen.key if chosen else "")
+    return html.Section(
+        [html.Div([title, order], className="heading"), answers_table(found, runs, names, shades, metrics, cursor)],
         className="answers-section",
-    )  # fmt: skip
-    return [
-        said,
-        dcc.Store(id="cursor", data=cursor),
-        dcc.Store(id="answers-data", data=_payload(found, runs, names, shades, metrics)),
-    ]
+    )
 
 
 def _worse(metric: Metric, run: RunResponses) -> tuple[bool, float]:
@@ -344,73 +305,9 @@ def _orders() -> dict[str, str]:
     return {"": "Import of the runs", **{metric.key: metric.name for metric in QUESTION_METRICS}}
 
 
-ABOUT = {
-    "Buzzes": "The first clue at which its score is above its threshold",
-    "Correct": "Graded against the answer line, or as the file states; for LifeEval the probability of being right",
-    "CalScore share": "(1 − h) g c / T at this clue: what it adds to the mean inside CalScore; above 0 is good",
-}
-
-
-def _payload(
-    found: Question, runs: Sequence[RunResponses], names: dict[str, str], shades: dict[str, str], metrics: Sequence[Metric]
-) -> dict[str, Any]:
-    """What the browser needs to follow the cursor."""
-    curve = getattr(found.human, found.human_curve) if found.human else None
-    return {
-        "words": [clue.word_end for clue in found.clues],
-        "human": curve,
-        "buzzes": any(run.buzzpoint for run in runs),
-        "single": len(found.clues) == 1,
-        "runs": [
-            {
-                "run": run.run,
-                "name": names[run.run],
-                "colour": shades.get(run.run, OTHERS),
-                "buzz": _buzz(run.buzzpoint) if run.buzzpoint else None,
-                "metrics": [short(run.metrics[metric.key]) for metric in metrics],
-                "clues": {
-                    answer.clue: {
-                        "guess": answer.guess, "correct": answer.correct, "confidence": answer.confidence,
-                        "contribution": answer.contribution, "graded": answer.graded, "clue": answer.clue,
-                    }
-                    for answer in run.clues
-                },
-            }
-            for run in runs
-        ],
-    }  # fmt: skip
-
-
-def _buzz(point: Buzzpoint) -> list[str]:
-    """Where a run buzzes, and at which threshold."""
-    if point.missing or point.threshold is None:
-        return [DASH, point.missing or ""]
-    at = f"{point.threshold:.4g}".replace("-", "\u2212")
-    why = f"Threshold {at}, its best on this selection" if point.best else f"Threshold {at}"
-    return ["never" if point.clue is None else f"clue {point.clue + 1}", why]
-
-
-clientside_callback(
-    ClientsideFunction("clueline", "follow"),
-    Output("answers", "children"),
-    Output("answers-title", "children"),
-    Input("cursor", "data"),
-    Input("answers-data", "data"),
-)
-
 VIEW = register(
     View(
         name="question", path="/questions", title="Question", draw=draw, parameters=QuestionPage, check=_exists,
         filters=("run", "human"),
     )
 )  # fmt: skip
-
-
-def layout(path_dataset: str = "", path_question: str = "", **query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query, path_dataset, path_question)
-
-
-dash.register_page(
-    __name__, path_template="/questions/<path_dataset>/<path_question>", title="Question · Clueline", layout=layout
-)

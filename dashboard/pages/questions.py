@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Annotated, Any
 
-import dash
 import dash_ag_grid
 import flask
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
@@ -15,7 +14,8 @@ from dash.development.base_component import Component
 from dashboard.api.responses import json_response
 from dashboard.cached_queries import question_list, question_order
 from dashboard.components.attributes import data
-from dashboard.components.filters import filter_keys, menu
+from dashboard.components.controls import menu
+from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import chosen_runs, colours
@@ -24,13 +24,14 @@ from dashboard.figures.style import OTHERS
 from dashboard.parameters import Sort as SortKey
 from dashboard.parameters import usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, question_path, read_page, register
+from dashboard.view import PageParameters, PageRequest, View, question_path, read_page, register
 from queries.metrics import Metric
 from queries.parameters import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, Sort, read_sort
 from queries.questions import QuestionRow
 from queries.sparklines import sparklines
 
+STATE = {"role": "state", "name": "grid"}
 BLOCK = 100  # rows that the grid asks for at a time
 MOST = 1000  # rows that it is given
 SNIPPET = 160  # characters of a question
@@ -70,7 +71,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     for column in columns:
         if _column_id(column) == sort.key:
             column["sort"] = "desc" if sort.descending else "asc"
-    of = request.link("/_rows", metric=request.written("metric") or None)
+    rows_address = request.link("/_rows", metric=request.written("metric") or None)
     return [
         html.Div(
             [
@@ -99,7 +100,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
             ),
             **(data(own=sort.key) if own else {}),
         ),
-        dcc.Store(id={"role": "drawn", "key": "grid", "kind": "rows"}, data={"rows": total, "of": of}),
+        dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
         _legend(request),
     ]  # fmt: skip
 
@@ -299,11 +300,7 @@ def _sparks(request: PageRequest[QuestionsPage], questions: Sequence[QuestionRow
 
 
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
-clientside_callback(
-    ClientsideFunction("clueline", "refill"),
-    Output("grid", "style"),
-    Input({"role": "drawn", "key": "grid", "kind": "rows"}, "data"),
-)
+clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
 ROUTES = {"/_rows": rows}
 VIEW = register(
     View(
@@ -311,11 +308,3 @@ VIEW = register(
         filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

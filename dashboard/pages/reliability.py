@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.controls import between, menu
 from dashboard.components.figure import figure
-from dashboard.components.filters import between, filter_keys, menu
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import colours, named, run_names
@@ -19,7 +20,7 @@ from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
 from dashboard.parameters import Confidence
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, question_path, register
 from queries.engine.reliability_diagrams import ReliabilityDiagram
 from queries.items import Item, Items, items
 from queries.leaderboard import Leaderboard, leaderboard
@@ -168,9 +169,9 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
 
-    def link(said: Item) -> dcc.Link:
+    def link(said: Item) -> html.A:
         path = question_path(request.selection.dataset, said.question_id)
-        return dcc.Link(said.question_id, href=request.link(path, clue=str(said.clue), dataset=None))
+        return page_link(said.question_id, href=request.link(path, clue=str(said.clue), dataset=None))
 
     listed = [
         html.Tr(
@@ -208,15 +209,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 
 VIEW = register(
     View(
-        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage, live=("confidence",),
+        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage,
         filters=(*filter_keys(), "binning"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
+from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.components.table import table
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.parameters import Choice
 from queries.runs import RunFacts, runs
 
@@ -38,13 +38,13 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     mode = service().access.mode
     where = "every dataset" if everything else request.facets.title
     other = (
-        dcc.Link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
+        page_link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
         if everything
-        else dcc.Link("Those of every dataset", href=request.link(PATH, show="all"))
+        else page_link("Those of every dataset", href=request.link(PATH, show="all"))
     )
     return [
         html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other,
-                  dcc.Link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
+                  page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="said", role="status", id="runs-said"),
         _listed(counting, titles, everything, mode)
@@ -100,7 +100,7 @@ def _row(one: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> 
         html.Td(_decided(one)),
         html.Td(html.Span([html.A("CSV", href=f"{went}.csv"), html.A("JSONL", href=f"{went}.jsonl"),
                            html.A("Parquet", href=f"{went}.parquet")], className="links")),
-        html.Td(html.Span([dcc.Link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{one.run}")],
+        html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{one.run}")],
                           className="links")),
         None if mode == "off" else html.Td(change),
     ]  # fmt: skip
@@ -151,11 +151,3 @@ def _judged(correct: float) -> str:
 
 
 VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.filters import filter_keys, menu
+from dashboard.components.controls import menu
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, page, register
+from dashboard.view import PageParameters, PageRequest, View, address, register
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
@@ -96,7 +97,7 @@ def _section(
         html.Tr(
             [
                 html.Th(named(shades.get(one.run), names.get(one.run, one.model)), scope="row"),
-                html.Td(dcc.Link(_said(one), href=_link(one, request), title="Show this part")),
+                html.Td(page_link(_said(one), href=_link(one, request), title="Show this part")),
                 html.Td(short(one.value), className="number"),
                 html.Td(short(one.reference), className="number"),
                 html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
@@ -139,11 +140,3 @@ VIEW = register(
         filters=(*filter_keys(), "human", "binning"),
     )
 )  # fmt: skip
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-import dash
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
+from dashboard.components.links import page_link
 from dashboard.components.messages import prompts
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, page, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from data.importing.report import Hint
 from queries.metrics import METRICS
 
@@ -66,7 +65,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
                     className="note",
                 ),
                 html.Ul([html.Li([f"{one.title}: ", *prompts(one.dataset)]) for one in datasets]),
-                html.P(dcc.Link("Runs that are there", href=request.link("/runs")), className="note"),
+                html.P(page_link("Runs that are there", href=request.link("/runs")), className="note"),
             ],
             className="section",
         ),
@@ -74,11 +73,3 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
 
 
 VIEW = register(View(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))
-
-
-def layout(**query: Any) -> html.Div:
-    """The page."""
-    return page(VIEW, query)
-
-
-dash.register_page(__name__, path=VIEW.path, title=f"{VIEW.title} · Clueline", layout=layout)

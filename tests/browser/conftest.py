@@ -36,7 +36,7 @@ class Visit:
             reduced_motion="reduce",
             **options,
         )
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(60_000)
         self.page = self.context.new_page()
         self.complaints = []
         self.allow = [f"status of {status}" for status in allow]

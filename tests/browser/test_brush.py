@@ -6,15 +6,16 @@ from tests.helpers.driving import api, eventually, pairs
 
 ADDRESS = "/reliability?dataset=pyramid"
 WHERE = """([panel, x]) => {
-    const plot = document.querySelector(".figure-reliability .js-plotly-plot"), box = plot.getBoundingClientRect();
-    const one = plot._fullLayout._plots[panel];
-    return [box.left + one.xaxis._offset + one.xaxis.d2p(x), box.top + one.yaxis._offset + 0.3 * one.yaxis._length];
+    const plot = document.querySelector(".figure-reliability .js-plotly-plot");
+    const box = plot.querySelector(`.draglayer .${panel} .nsewdrag`).getBoundingClientRect();
+    const [low, high] = plot.layout["xaxis" + panel.slice(1, panel.indexOf("y"))].range;
+    return [box.left + ((x - low) / (high - low)) * box.width, box.top + 0.3 * box.height];
 }"""
 DOT = """() => {
     const dot = document.querySelector(".figure-reliability .xy .scatterlayer .points path").getBoundingClientRect();
     return [dot.left + dot.width / 2, dot.top + dot.height / 2];
 }"""
-SHADES = """() => document.querySelector(".figure-reliability .js-plotly-plot")._fullLayout.shapes
+SHADES = """() => document.querySelector(".figure-reliability .js-plotly-plot").layout.shapes
     .map((shape) => [shape.visible, shape.x0, shape.x1])"""
 
 

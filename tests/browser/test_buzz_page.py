@@ -18,8 +18,8 @@ ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({
 TABLE = """() => Object.fromEntries([...document.querySelectorAll("table.outcomes tbody tr")].map((row) => [row.dataset.run,
     Object.fromEntries([...row.querySelectorAll("td")].map((cell) => [cell.dataset.key, cell.innerText]))]))"""
 DOTS = """() => { const gd = document.querySelector(".figure-wins .js-plotly-plot");
-    return gd && gd._fullLayout ? Object.fromEntries(
-        gd._fullLayout.shapes.map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])) : {}; }"""
+    return gd && gd._fullData ? Object.fromEntries(
+        (gd.layout.shapes || []).map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])) : {}; }"""
 FIGURE = """(name) => { const gd = document.querySelector(`.figure-${name} .js-plotly-plot`);
     return gd && gd._fullData ? gd._fullData.map(
         (trace) => ({ name: trace.name, meta: trace.meta, x: [...trace.x], y: [...trace.y] })) : []; }"""

@@ -19,7 +19,7 @@ def in_sight(page, key, top=40):
 
 def typeset(page):
     def all_set():
-        formulas, done = page.locator(".formula").count(), page.locator(".formula mjx-container > svg").count()
+        formulas, done = page.locator(".formula").count(), page.locator(".formula math > mrow").count()
         assert formulas == done > 20
 
     eventually(page, all_set)
@@ -32,17 +32,19 @@ def test_every_formula_is_set(visit):
     page.goto("/metrics")
     typeset(page)
     assert heading(page) == "Metrics"
-    assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
-    assert page.locator("mjx-container[tabindex]").count() == 0  # no stops for the tab key
-    assert any("mathjax" in url for url in asked)
+    assert "\\" not in "".join(page.locator(".formula").all_inner_texts())  # no command of LaTeX is left
+    assert page.locator(".formula math [tabindex]").count() == 0  # no stops for the tab key
+    boxes = page.locator(".formula math").evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
+    assert min(boxes) > 10  # the browser draws them
+    assert not any("mathjax" in url for url in asked)
 
 
-def test_no_other_page_loads_what_sets_formulas(page):
+def test_no_other_page_loads_the_font_of_formulas(page):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto("/")
     page.wait_for_load_state("networkidle")
-    assert asked and not any("mathjax" in url for url in asked)
+    assert asked and not any("math" in url for url in asked)
 
 
 def test_a_link_to_a_metric_shows_it(page):
@@ -59,7 +61,7 @@ def test_the_table_of_contents_leads_to_each_metric_without_an_entry_in_the_hist
     in_sight(page, "ks_sequential")
     assert page.url.endswith("/metrics#ks_sequential")
     assert entries(page) == before
-    assert page.locator("mjx-container > svg").count() > 20  # not drawn anew
+    assert page.locator(".formula math").count() > 20
 
 
 def test_a_heading_of_the_leaderboard_leads_to_its_definition(page):

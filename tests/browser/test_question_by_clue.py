@@ -120,9 +120,10 @@ def test_the_mouse_moves_the_cursor_without_the_server(page):
             word = question["clues"][clue]["word_end"] - 2
             x, y = page.evaluate(
                 """(word) => {
-                    const gd = document.querySelector(".figure-clues .js-plotly-plot"), box = gd.getBoundingClientRect();
-                    const axis = gd._fullLayout.xaxis, down = gd._fullLayout.yaxis;
-                    return [box.left + axis._offset + axis.d2p(word), box.top + down._offset + down._length / 2];
+                    const gd = document.querySelector(".figure-clues .js-plotly-plot");
+                    const box = gd.querySelector(".draglayer .xy .nsewdrag").getBoundingClientRect();
+                    const [low, high] = gd.layout.xaxis.range;
+                    return [box.left + ((word - low) / (high - low)) * box.width, box.top + box.height / 2];
                 }""",
                 word,
             )
@@ -428,7 +429,7 @@ def test_figures_show_names_as_they_are(visit, awkward):
         found = page.evaluate("[...document.querySelectorAll('.figure-gap .ytick text')].map((text) => text.textContent)")
         assert sorted(found) == sorted([BOLD, SCRIPT, "plain"])
 
-    eventually(page, labels, seconds=5)
+    eventually(page, labels)
 
 
 def test_more_runs_than_colours_are_grey_until_they_are_chosen(visit, awkward):

@@ -6,7 +6,8 @@ import json
 import pytest
 from dash import html
 
-from dashboard.components import parts
+from dashboard.components.markup import descendants
+from dashboard.drawing import divide
 from dashboard.view import VIEWS, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
@@ -30,16 +31,14 @@ def drawn(app):
 
 
 def figures(content):
-    return {part.id["figure"]: part.data for key, part in parts.parts(content).items() if part.id["role"] == "spec"}
+    return divide(content).figures
 
 
 def words(content):
     """All that is to be read, in order."""
-    found = []
-    for part in [html.Div(content), *html.Div(content)._traverse()]:
-        inside = getattr(part, "children", None)
-        found += [one for one in (inside if isinstance(inside, list | tuple) else [inside]) if isinstance(one, str)]
-    return found
+    insides = [getattr(part, "children", None) for part in descendants(html.Div(content))]
+    texts = [inside if isinstance(inside, list | tuple) else [inside] for inside in insides]
+    return [text for inside in texts for text in inside if isinstance(text, str)]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
 
 def test_every_figure_has_its_text(drawn):
     content = drawn(PYRAMID)
-    tables = [part for part in html.Div(content)._traverse() if isinstance(part, html.Table)]
+    tables = [part for part in descendants(html.Div(content)) if isinstance(part, html.Table)]
     heads = [" ".join(words([table.children[0]])) for table in tables]
     for told in ("Expected wins Points Won", "Neither People win", "by 20% by 40%", "P(buzz | correct) P(buzz | incorrect)"):
         assert any(told in head for head in heads), told
@@ -143,33 +142,17 @@ def test_a_bad_key_is_named_with_what_is_allowed(app, client, drawn, pair, code,
     assert client.get(f"/buzz?dataset=pyramid&{pair[0]}={pair[1]}").status_code == 400
 
 
-def test_only_parts_that_a_threshold_changes_are_sent_again(drawn):
-    before, after = drawn(PYRAMID), drawn(PYRAMID, ("threshold", "0.5"))
-    digests = [parts.digests(parts.frame(content)) for content in (before, after)]
-    assert list(digests[0]) == list(digests[1])
-    changed = {key for key in digests[0] if digests[0][key] != digests[1][key]}
-    assert any('"wins"' in key for key in changed) and not any('"steps"' in key for key in changed)
-    assert drawn(PYRAMID) is not before and parts.digests(parts.frame(drawn(PYRAMID))) == digests[0]
+def test_a_threshold_changes_only_what_it_concerns(drawn):
+    before, after = divide(drawn(PYRAMID)), divide(drawn(PYRAMID, ("threshold", "0.5")))
+    assert before.outline() == after.outline()
+    assert before.figures["wins"] != after.figures["wins"] and before.states != after.states
+    assert divide(drawn(PYRAMID)) == before
 
 
-def test_what_stands_while_a_live_key_changes_is_the_same(drawn):
-    """Everything outside of the parts that are drawn in their places, but for the controls that say what the key is."""
-
-    def standing(content):
-        root = html.Div(parts.frame(content))
-        for part in root._traverse():
-            of = getattr(part, "id", None)
-            if of == "plain":
-                part.data = None
-            if isinstance(of, dict):
-                for prop in ("children", "data", "value", "placeholder"):
-                    if hasattr(part, prop) and of["role"] in ("live", "spec", "drawn", "control", "slide", "readout"):
-                        setattr(part, prop, None)
-        return str(root.to_plotly_json())
-
-    plain = standing(drawn(PYRAMID))
-    assert standing(drawn(PYRAMID, ("threshold", "0.7"))) == plain
-    assert standing(drawn(PYRAMID, ("curve", "dataset"))) == plain
+def test_the_structure_stands_while_thresholds_and_curves_change(drawn):
+    outline = divide(drawn(PYRAMID)).outline()
+    assert divide(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
+    assert divide(drawn(PYRAMID, ("curve", "dataset"))).outline() == outline
 
 
 def _write(path, header, rows):
@@ -188,15 +171,15 @@ def test_many_runs_without_people(fresh, tmp_path):
     import_paths(fresh.service.store, [crowd], ImportOptions())
     with fresh.app.test_request_context("/buzz"):
         content = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd")])))
-        roles = {part.id["role"] for part in parts.parts(content).values()}
+        sliders = divide(content).states
         said = " ".join(words(content))
-        assert "drawn" not in roles and "Choose up to 8 runs" in said
+        assert not sliders and "Choose up to 8 runs" in said
         assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in said
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
         one = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
-        assert sum(part.id["role"] == "drawn" for part in parts.parts(one).values()) == 1
+        assert len(divide(one).states) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
         nothing = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
-        assert sum(part.id["role"] == "drawn" for part in parts.parts(nothing).values()) == 1
+        assert len(divide(nothing).states) == 1

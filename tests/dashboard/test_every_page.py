@@ -71,8 +71,8 @@ def figures(content):
     found = {}
     for part in walk(plain(content)):
         if part.get("type") == "Figure":
-            spec = next(one for one in walk(part) if one.get("type") == "Store")["props"]
-            found[spec["id"]["figure"]] = (spec["data"], any(one.get("type") == "Details" for one in walk(part)))
+            spec = next(one for one in walk(part) if one.get("type") == "Graph")["props"]
+            found[spec["id"]["figure"]] = (spec["figure"], any(one.get("type") == "Details" for one in walk(part)))
     return found
 
 
@@ -239,13 +239,16 @@ def test_diamonds_stand_where_runs_buzz(app, client):
 @pytest.mark.parametrize(("metric", "sign"), [("brier", 1), ("accuracy", -1)])
 def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
     said = client.get("/api/v1/questions/pyramid/lit-08").get_json()["runs"]
-    store = next(
-        part["props"] for part in walk(plain(question_page(app, "pyramid", "lit-08", f"metric={metric}")))
-        if part.get("type") == "Store" and part["props"]["id"] == "answers-data"
-    )  # fmt: skip
     expected = sorted(said, key=lambda run: sign * run["metrics"][metric])
-    assert [run["run"] for run in store["data"]["runs"]] == [run["run"] for run in expected]
-    assert [run["metrics"][0] for run in store["data"]["runs"]] == [f"{run['metrics'][metric]:.3f}" for run in expected]
+    content = question_page(app, "pyramid", "lit-08", f"metric={metric}")
+    bodies = [part["props"] for part in walk(plain(content)) if part.get("type") == "Tbody" and "data-clue" in part["props"]]
+    (shown,) = [body for body in bodies if not body["hidden"]]
+    assert [body["data-clue"] for body in bodies] == [str(clue) for clue in range(len(bodies))] and shown is bodies[-1]
+    for body in bodies:
+        assert [row["props"]["data-run"] for row in body["children"]] == [run["run"] for run in expected]
+        assert [row["props"]["children"][6]["props"]["children"] for row in body["children"]] == [
+            f"{run['metrics'][metric]:.3f}" for run in expected
+        ]
 
 
 def test_buzz_links_to_its_buzzpoints(app):

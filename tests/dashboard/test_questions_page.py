@@ -194,7 +194,7 @@ def test_orders_that_there_are_not(app, client, bad):
 def test_two_runs_lead_to_the_questions_where_they_differ_most(app, client):
     first, *_, last = runs_of(client)
     content = plain(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier&category=Arts"))
-    links = {part["props"]["children"]: part["props"]["href"] for part in walk(content) if part.get("type") == "Link"}
+    links = {part["props"]["children"]: part["props"]["href"] for part in walk(content) if "data-link" in part.get("props", {})}
     for title, sign in (("Questions where they differ most", "-"), ("the other way round", "")):
         query = parse_qsl(urlsplit(links[title]).query)
         assert ("sort", f"{sign}brier:{last}-{first}") in query and ("category", "Arts") in query and ("metric", "brier") in query

@@ -2,13 +2,14 @@
 
 import json
 import shutil
+from urllib.parse import urlencode
 
 import pytest
-from test_every_page import plain
 
 from dashboard.app import create_app
+from dashboard.router import draw
 from dashboard.settings import Settings
-from dashboard.view import VIEWS, page
+from dashboard.view import VIEWS
 from data.store.withdrawal import withdraw
 
 
@@ -25,9 +26,10 @@ def gone(seeded, tmp_path_factory):
 
 
 def drawn(app, name, query):
-    with app.test_request_context(VIEWS[name].path):
-        item = ("pyramid", "lit-01") if name == "question" else ()
-        return json.dumps(plain(page(VIEWS[name], {"dataset": "pyramid"} | query, *item)), ensure_ascii=False)
+    path = "/questions/pyramid/lit-01" if name == "question" else VIEWS[name].path
+    keys = query if name == "question" else {"dataset": "pyramid"} | query
+    with app.test_request_context(path):
+        return json.dumps(json.loads(draw({"path": path, "query": urlencode(keys), "page": True})), ensure_ascii=False)
 
 
 def test_it_is_shown_where_it_is_named_alone(gone):

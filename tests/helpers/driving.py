@@ -15,7 +15,8 @@ BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")
     metrics: Object.fromEntries([...row.querySelectorAll("td[data-metric]")].map(
         (cell) => [cell.dataset.metric, cell.querySelector(".value").innerText])),
 }))"""
-ANSWERS = """() => [...document.querySelectorAll("#answers tr")].map((row) => [...row.children].map((cell) => cell.innerText))"""
+ANSWERS = """() => [...document.querySelectorAll("#answers tbody:not([hidden]) tr")]
+    .map((row) => [...row.children].map((cell) => cell.innerText))"""
 GRID = """() => [...document.querySelectorAll(".ag-row")]
     .filter((row) => row.querySelector("a"))
     .sort((a, b) => Number(a.getAttribute("row-index")) - Number(b.getAttribute("row-index")))
@@ -23,7 +24,7 @@ GRID = """() => [...document.querySelectorAll(".ag-row")]
         (cell) => [cell.getAttribute("col-id"), cell.innerText])))"""
 CURSOR = """() => {
     const gd = document.querySelector(".figure-clues .js-plotly-plot");
-    return gd && gd._fullLayout && gd._fullLayout.shapes.length ? gd._fullLayout.shapes[0].x0 : null;
+    return gd && gd.layout && gd._fullData && (gd.layout.shapes || []).length ? gd.layout.shapes[0].x0 : null;
 }"""
 # The columns that the leaderboard shows unasked; the API has every metric.
 SHOWN = (
@@ -39,7 +40,7 @@ TRACES = """(within) => {
 }"""
 
 
-def eventually(page, check, seconds=12):
+def eventually(page, check, seconds=60):
     """What ``check`` returns once it stops failing; the page goes on meanwhile."""
     until = time.monotonic() + seconds
     while True:

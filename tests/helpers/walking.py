@@ -30,8 +30,8 @@ SHOWN = r"""() => {
                 name: trace.name, type: trace.type, x: list(trace.x), y: list(trace.y), z: trace.z && trace.z.map(list),
                 colour: [trace.line && trace.line.color, trace.marker && list(trace.marker.color)],
                 text: list(trace.text), more: list(trace.customdata) })),
-            axes: axes(plot._fullLayout),
-            cursor: ((plot._fullLayout || {}).shapes || []).map((shape) => [shape.x0, shape.x1, shape.y0, shape.y1]),
+            axes: axes(plot.layout),
+            cursor: ((plot.layout || {}).shapes || []).map((shape) => [shape.x0, shape.x1, shape.y0, shape.y1]),
         })),
     });
 }"""
@@ -39,18 +39,16 @@ SHOWN = r"""() => {
 AT_REST = r"""() => {
     if (!document.querySelector("#content > *")) return false;
     if (window.owed) return false;
-    const address = window.dash_component_api && window.dash_component_api.getLayout("address");
-    if (!address) return false;
     const figures = [...document.querySelectorAll("#content figure.figure")];
     const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
     if (!plots.every((plot) => plot && plot._fullData)) return false;
-    const labels = [...document.querySelectorAll('[id^="label-"]')]; // a control comes after its label, by a script of its own
+    const labels = [...document.querySelectorAll(".filter > .label")]; // a control comes after its label, by a script of its own
     if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
     const grid = document.getElementById("grid");
     if (grid && !grid.querySelector(".ag-row a")) return false;
     const answers = document.getElementById("answers");
     if (answers && !answers.children.length) return false;
-    return [...document.querySelectorAll(".formula")].every((one) => one.querySelector("mjx-container"));
+    return [...document.querySelectorAll("[data-html]")].every((one) => !one.dataset.html || one.childNodes.length);
 }"""
 # Counts the answers that the server owes to Dash; set before a page's own scripts run.
 COUNT = r"""
@@ -182,13 +180,7 @@ def differences(seen, expected):
 
 def follow(page, address):
     """Go to an address of this server as a link in the page does."""
-    page.evaluate(
-        """(address) => {
-            window.history.pushState({}, "", address);
-            window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
-        }""",
-        address,
-    )
+    page.evaluate("(address) => window.clueline.open(address)", address)
     page.wait_for_timeout(20)
 
 
@@ -202,7 +194,7 @@ def _apart(seen, expected):
 
 def element(page, key):
     """The control of a key of the address."""
-    return page.locator(f"""[id*='"key":"{key}"'][id$='"role":"control"}}']""")
+    return page.locator(f"""[id*='"key":"{key}"'][id*='"role":"control"']""").first
 
 
 def set_otherwise(page, key):

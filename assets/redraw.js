@@ -1,0 +1,91 @@
+// Puts what the server has drawn on the page. Docs: docs/rendering.md. A drawing (dashboard/drawing.py) has a structure, which are Dash's
+// components, and what they hold: fragments of HTML, figures, and the data of stores. Where the structure is the one that is shown
+// already, only what differs is changed in its place, so that focus, scrolling and unfolded tables stay as they are.
+(function () {
+    "use strict";
+    const clueline = (window.clueline = window.clueline || {});
+    const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
+    const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+    let shown = null;
+
+    // The figure of a name as the server drew it, with variables for colours.
+    clueline.drawnFigure = (name) => shown && shown.figures[name];
+
+    // What the components of a structure hold, put into them.
+    function filled(node, drawing) {
+        if (Array.isArray(node)) return node.map((part) => filled(part, drawing));
+        if (!node || !node.props) return node;
+        const { id, children } = node.props;
+        const props = Object.assign({}, node.props);
+        if (children !== undefined) props.children = filled(children, drawing);
+        if (id && id.role === "fragment") props["data-html"] = drawing.fragments[id.name];
+        if (id && id.role === "state") props.data = drawing.states[JSON.stringify(id, Object.keys(id).sort())];
+        if (id && id.role === "figure") Object.assign(props, clueline.prepared(id.figure));
+        if (props["data-figure"]) props.style = { height: clueline.frameHeight(props["data-figure"]) + "px" };
+        if (props.className === "unfold") props.open = window.innerWidth > 720; // filters would push all else out of a small screen
+        return Object.assign({}, node, { props: props });
+    }
+
+    // Changes what differs from what is shown.
+    function change(drawing, before) {
+        const set = window.dash_clientside.set_props;
+        for (const [name, html] of Object.entries(drawing.fragments)) {
+            if (html !== before.fragments[name]) set({ role: "fragment", name: name }, { "data-html": html });
+        }
+        for (const [id, data] of Object.entries(drawing.states)) {
+            if (!same(data, before.states[id])) set(JSON.parse(id), { data: data });
+        }
+        for (const [name, figure] of Object.entries(drawing.figures)) {
+            if (!same(figure, before.figures[name])) clueline.paint(name);
+        }
+    }
+
+    // A callback: a page and its content are built, or the content alone, or what differs in it is changed.
+    callbacks.place = function (text) {
+        const keep = window.dash_clientside.no_update;
+        const drawing = JSON.parse(text);
+        const before = shown;
+        shown = drawing;
+        const { page } = drawing;
+        if (!page && before && before.outline === drawing.outline) {
+            change(drawing, before);
+            return [keep, keep, keep, keep, keep, keep];
+        }
+        const content = filled(drawing.content, drawing);
+        if (!page) return [keep, keep, keep, keep, keep, content];
+        document.title = page.title;
+        whenPlaced(drawing, arrive);
+        return ["page page-" + page.name, page.version, page.header, page.banner, filled(page.filters, drawing), content];
+    };
+
+    // Calls a function once a drawing stands on the page: its last fragment is there, with its HTML.
+    function whenPlaced(drawing, act) {
+        const [name, html] = Object.entries(drawing.fragments).filter(([name]) => !name.startsWith("filters.")).at(-1) || [];
+        const element = name === undefined ? null : clueline.component({ role: "fragment", name: name });
+        if (name === undefined || (element && element.dataset.html === html)) act();
+        else if (drawing === shown) window.requestAnimationFrame(() => whenPlaced(drawing, act));
+    }
+
+    function arrive() {
+        const current = document.querySelector(".top nav a.current");
+        if (current) current.scrollIntoView({ block: "nearest", inline: "center" });
+        clueline.showFragment();
+        document.dispatchEvent(new CustomEvent("arrived"));
+    }
+
+    // An element whose HTML stands in data-html gets it as its content; what is there already is changed to it.
+    const html = new WeakMap(); // element: what it was filled with
+    function fill(element) {
+        const text = element.dataset.html;
+        if (html.get(element) === text) return;
+        if (html.has(element)) window.Idiomorph.morph(element, text, { morphStyle: "innerHTML", callbacks: KEEP });
+        else element.innerHTML = text; // the server escapes every text in it
+        html.set(element, text);
+        element.dispatchEvent(new CustomEvent("filled", { bubbles: true }));
+    }
+    // Whoever unfolded a table finds it unfolded.
+    const KEEP = { beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS") };
+    clueline.whenever("[data-html]", fill);
+    new MutationObserver((changes) => changes.forEach((change) => fill(change.target)))
+        .observe(document.documentElement, { subtree: true, attributeFilter: ["data-html"] });
+})();

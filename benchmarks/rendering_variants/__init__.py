@@ -1,0 +1,1 @@
+"""The same page in three other ways, for ``benchmarks/rendering.py``."""

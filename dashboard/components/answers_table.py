@@ -1,0 +1,115 @@
+"""What each run answers to a question, at every clue; ``assets/question.js`` shows the rows of the clue at the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.numbers import DASH, short
+from dashboard.components.run_names import named
+from dashboard.figures.style import OTHERS
+from queries.metrics import Metric
+from queries.question import Buzzpoint, ClueResponse, Question, RunResponses
+
+ABOUT = {
+    "Buzzes": "The first clue at which its score is above its threshold",
+    "Correct": "Graded against the answer line, or as the file states; for LifeEval the probability of being right",
+    "CalScore share": "(1 − h) g c / T at this clue: what it adds to the mean inside CalScore; above 0 is good",
+}
+
+
+def answers_table(
+    question: Question,
+    runs: Sequence[RunResponses],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    metrics: Sequence[Metric],
+    cursor: int,
+) -> html.Div:
+    """A body of rows for each clue, all but that at the cursor hidden.
+
+    Args:
+        question: with its clues and what people did.
+        runs: in the order of the rows.
+        names: run id to what it is called.
+        colours: run id to colour.
+        metrics: of the single question, a column each.
+        cursor: the clue whose rows are shown.
+    """
+    buzzes = any(run.buzzpoint for run in runs)
+    columns = ["Run", "Guess", "Correct", "Confidence"]
+    columns += ["CalScore share"] if question.human else []
+    columns += ["Buzzes"] if buzzes else []
+    head = [
+        html.Th(name, scope="col", className="" if name in ("Run", "Guess") else "number", title=ABOUT.get(name, ""))
+        for name in columns
+    ]
+    head += [
+        html.Th(metric.label, scope="col", className="number", title=f"{metric.name}. {metric.words} Over this question alone.")
+        for metric in metrics
+    ]
+    bodies = [
+        html.Tbody(
+            [_row(run, clue.clue, question, names[run.run], colours.get(run.run, OTHERS), buzzes, metrics) for run in runs],
+            hidden=clue.clue != cursor,
+            **data(clue=str(clue.clue), title=answers_title(question, clue.clue)),
+        )
+        for clue in question.clues
+    ]
+    table = html.Table([html.Thead(html.Tr(head)), *bodies], className="board answers", id="answers")
+    return html.Div(table, className="scroll", tabIndex="0", role="region", **aria(label="Answers at this clue"))
+
+
+def answers_title(question: Question, clue: int) -> str:
+    """The title of the table at a clue, with what people knew there."""
+    if len(question.clues) == 1:
+        return "Answers"
+    title = f"Answers after clue {clue + 1} of {len(question.clues)}"
+    if not question.human:
+        return title
+    return f"{title}; people: h = {short(getattr(question.human, question.human_curve)[clue])}"
+
+
+def _row(
+    run: RunResponses, clue: int, question: Question, name: str, colour: str, buzzes: bool, metrics: Sequence[Metric]
+) -> html.Tr:
+    answer = next((answer for answer in run.clues if answer.clue == clue), None)
+    cells: list[Component] = [html.Th(named(colour, name), scope="row"), *_answer(answer, colour)]
+    if question.human:
+        share = answer.contribution if answer else None
+        cells.append(html.Td(short(share), className="number bad" if share is not None and share < 0 else "number"))
+    if buzzes:
+        cells.append(_buzz(run.buzzpoint, clue if answer else None))
+    cells += [html.Td(short(run.metrics[metric.key]), className="number") for metric in metrics]
+    return html.Tr(cells, **data(run=run.run))
+
+
+def _answer(answer: ClueResponse | None, colour: str) -> list[html.Td]:
+    """The guess, whether it is right, and the confidence."""
+    if answer is None:
+        return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
+    guess = html.Td(answer.guess or "no answer", className="guess" if answer.guess else "missing")
+    if answer.graded == "table":  # the life table gives a probability of being right, neither right nor wrong
+        mark = html.Td(short(answer.correct), className="number mark")
+    else:
+        right = answer.correct >= 0.5
+        prompted = "matches only what would be prompted on" if answer.graded == "prompt" else ""
+        mark = html.Td("✓" if right else "✗", className=f"number mark {'right' if right else 'wrong'}", title=prompted)
+    meter = html.Span(className="meter", style={"--share": answer.confidence, "--shade": colour})
+    return [guess, mark, html.Td([meter, short(answer.confidence)], className="number")]
+
+
+def _buzz(point: Buzzpoint | None, clue: int | None) -> html.Td:
+    """Where a run buzzes, and at which threshold."""
+    if point is None:
+        return html.Td("")
+    if point.missing or point.threshold is None:
+        return html.Td(DASH, className="number", title=point.missing or "")
+    threshold = f"{point.threshold:.4g}".replace("-", "\u2212")
+    why = f"Threshold {threshold}, its best on this selection" if point.best else f"Threshold {threshold}"
+    text = "never" if point.clue is None else f"clue {point.clue + 1}"
+    here = clue is not None and point.clue == clue
+    return html.Td(text, className="number here" if here else "number", title=why)

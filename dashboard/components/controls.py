@@ -1,0 +1,99 @@
+"""Controls of the keys of an address.
+
+The id of a control says which key it sets and how: ``assets/address.js`` reads the controls of a page into the address, each by
+its ``kind``:
+
+- ``choices``: several values, the key repeated;
+- ``choice`` and ``text``: one value, left out where it is blank;
+- ``range``: two numbers within 0..1, left out where they are the full range;
+- ``order``: as ``choice``, but a blank leaves the order to the headings of the table;
+- ``scale``: as ``choice``; another one drops the thresholds, which mean nothing on it;
+- ``threshold``: a number for the run ``run``, or for all runs without one of their own where that is blank. It counts only while
+  the address has the ``scale`` under which the control was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria
+from queries.parameters import LONGEST_VALUE
+
+MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, beyond which they go into a menu
+
+
+def control(key: str, kind: str, run: str = "", scale: str = "") -> dict[str, str]:
+    """Id of the control of a key of the address; the module's text says what the fields mean."""
+    return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale}
+
+
+def choices(key: str, label: str, options: Sequence[tuple[Any, str]], chosen: Sequence[Any], blank: str) -> Component:
+    """Several of some named values: as chips where there are few, else in a menu, in which ``blank`` says what none means."""
+    if len(options) > MOST_CHIPS or sum(len(name) for _, name in options) > LONGEST_CHIPS:
+        return several(key, label, dict(options), chosen, blank)
+    chips = dcc.Checklist(
+        options=[{"label": name, "value": value} for value, name in options], value=list(chosen), id=control(key, "choices"),
+        inline=True, className="chips",
+    )  # fmt: skip
+    return labelled(label, chips, key)
+
+
+def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
+    """One of several named values, in a menu; the value "" is left out of the address."""
+    named = [{"label": name, "value": value} for value, name in options.items()]
+    inner = dcc.Dropdown(options=named, value=chosen, id=control(key, kind), clearable=False, searchable=False, className="menu")
+    return labelled(label, inner, key)
+
+
+def several(key: str, label: str, options: Mapping[Any, str], chosen: Sequence[Any], blank: str) -> Component:
+    """Several of many named values, in a menu; ``blank`` says what none means."""
+    inner = dcc.Dropdown(
+        options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
+        id=control(key, "choices"), multi=True, placeholder=blank, closeOnSelect=False, className="menu",
+    )  # fmt: skip
+    return labelled(label, inner, key)
+
+
+def between(key: str, label: str, chosen: tuple[float, float] | None) -> Component:
+    """A range within 0..1; the full one is left out of the address."""
+    slider = dcc.RangeSlider(
+        min=0, max=1, step=0.01, value=list(chosen or (0, 1)), id=control(key, "range"), marks=None,
+        allow_direct_input=True, updatemode="mouseup", allowCross=False, className="slider",
+    )  # fmt: skip
+    return labelled(label, slider, key)
+
+
+def search(key: str, label: str, text: str, placeholder: str) -> Component:
+    """A box for words to look for; it takes effect once nobody types any more."""
+    box = dcc.Input(
+        value=text, id=control(key, "text"), type="search", placeholder=placeholder, className="search", maxLength=LONGEST_VALUE
+    )
+    return labelled(label, box, key)
+
+
+def threshold_box(value: float | None, placeholder: str, pattern: str, run: str, scale: str) -> dcc.Input:
+    """A box for a threshold.
+
+    Args:
+        value: the one that the address gives, None where it gives none.
+        placeholder: what holds without one.
+        pattern: what the box takes; anything else leaves the address as it is. A box of type "number" would not tell a blank
+            from a bad one.
+        run: whose threshold it is, blank for the one of all runs.
+        scale: of the address, as it is written there.
+    """
+    return dcc.Input(
+        type="text", value=value, id=control("threshold", "threshold", run, scale), pattern=pattern, placeholder=placeholder,
+        maxLength=24, autoComplete="off", className="threshold-box",
+    )  # fmt: skip
+
+
+def labelled(label: str, inner: Component, key: str) -> html.Div:
+    """A control below its label."""
+    return html.Div(
+        [html.Span(label, className="label"), inner], className=f"filter filter-{key}", role="group", **aria(label=label)
+    )

@@ -1,0 +1,71 @@
+"""HTML of components that are only read: those of ``dash.html`` that no callback knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+from markupsafe import escape
+
+NAMES = {"className": "class", "htmlFor": "for"}  # of attributes that are not the property's name in small letters
+NO_ATTRIBUTES = {"children", "key", "n_clicks", "available_properties", "available_wildcard_properties"}
+
+
+def children_of(part: Component) -> list[Any]:
+    """What is in a component, as a list."""
+    inside = getattr(part, "children", None)
+    return list(inside) if isinstance(inside, (list, tuple)) else [] if inside is None else [inside]
+
+
+def descendants(part: Any) -> Iterator[Component]:
+    """A component and every one in it; those of each in turn, where several are given."""
+    if isinstance(part, Component):
+        yield part
+        part = children_of(part)
+    for child in part if isinstance(part, (list, tuple)) else ():
+        yield from descendants(child)
+
+
+def is_read_only(part: Component) -> bool:
+    """Whether no callback knows anything in it: all of it is HTML, and no id is one of those that callbacks match."""
+    return all(
+        getattr(html, type(each).__name__, None) is type(each) and not isinstance(getattr(each, "id", None), dict)
+        for each in descendants(part)
+    )
+
+
+def markup(part: Any) -> str:
+    """HTML of a component; text is escaped, but for ``markupsafe.Markup``.
+
+    Example:
+        >>> markup(html.P(["2 < 3, ", html.B("always")], className="note"))
+        '<p class="note">2 &lt; 3, <b>always</b></p>'
+    """
+    if part is None:
+        return ""
+    if not isinstance(part, Component):
+        return str(escape(part))
+    tag = type(part).__name__.lower()
+    return f"<{tag}{_attributes(part)}>{content_markup(part)}" + ("" if tag in ("br", "hr", "img") else f"</{tag}>")
+
+
+def content_markup(part: Component) -> str:
+    """HTML of what is in a component."""
+    return "".join(map(markup, children_of(part)))
+
+
+def _attributes(part: Component) -> str:
+    written = []
+    for name, value in sorted(vars(part).items()):  # Dash keeps them in an order that differs between processes
+        if name.startswith("_") or name in NO_ATTRIBUTES or value is None or value is False:
+            continue
+        text = "" if value is True else _css(value) if name == "style" else value
+        written.append(f' {NAMES.get(name, name.lower())}="{escape(text)}"')
+    return "".join(written)
+
+
+def _css(style: Mapping[str, Any]) -> str:
+    return ";".join(f"{re.sub('(?<!^)(?=[A-Z])', '-', name).lower()}:{value}" for name, value in style.items())

@@ -1,0 +1,125 @@
+"""What a page consists of, so that a change of its address changes what differs, where it stands, and nothing else.
+
+Most of a page is only read: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
+hundreds of them; so what is only read goes to the browser as HTML, in a few fragments. What callbacks know stays a component.
+docs/rendering.md tells the whole way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.markup import children_of, content_markup, is_read_only, markup
+
+Json = Any  # what orjson writes, with components in it
+CONTROLS = (
+    "control",
+    "slide",
+)  # roles of components that show a value of the address, which whoever set it has given them already
+SHOWN_VALUES = ("value", "placeholder")
+OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A page's content, divided.
+
+    Attributes:
+        structure: components as JSON, without what stands in the others.
+        fragments: HTML by the name of the element that holds it.
+        figures: Plotly figures by name; colours may be ``var(--name)``.
+        states: data of stores with the role ``state``, by their ids as JSON; the browser's scripts read it.
+    """
+
+    structure: list[Json] = field(default_factory=list)
+    fragments: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, Json] = field(default_factory=dict)
+    states: dict[str, Json] = field(default_factory=dict)
+
+    def outline(self) -> str:
+        """A digest of the structure, but for the values that controls show. Drawings with the same one differ only in what
+        fragments, figures and states hold, and can take each other's place without building the page again."""
+        written = orjson.dumps([_without_values(part) for part in self.structure], _written_out, OPTIONS | orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(written).hexdigest()[:16]
+
+
+def divide(content: Sequence[Component | None], prefix: str = "") -> Drawing:
+    """Divide components into what Dash renders and what it need not know.
+
+    Args:
+        content: of a page.
+        prefix: of the names of fragments.
+    """
+    drawing = Drawing()
+    drawing.structure.extend(
+        _divided(part, f"{prefix}{place}", drawing) for place, part in enumerate(content) if part is not None
+    )
+    return drawing
+
+
+def as_key(identity: Mapping[str, str]) -> str:
+    """An id as Dash writes it in the browser."""
+    return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def as_json(value: Json) -> bytes:
+    """Components and what they hold as JSON, NaN as null."""
+    return orjson.dumps(value, _written_out, OPTIONS)
+
+
+def _divided(part: Any, name: str, drawing: Drawing) -> Json:
+    if not isinstance(part, Component):
+        return part
+    if is_read_only(part):
+        return _fragment(part, name, drawing)
+    written = part.to_plotly_json()
+    props = dict(written["props"])
+    identity: Any = props.get("id")
+    role = _role(identity)
+    if role == "figure":
+        drawing.figures[identity["figure"]] = props.pop("figure")
+    if role == "state":
+        drawing.states[as_key(identity)] = props.pop("data")
+    if "children" in props:
+        inside = [(place, child) for place, child in enumerate(children_of(part)) if child is not None]
+        props["children"] = [_divided(child, f"{name}.{place}", drawing) for place, child in inside]
+    return {**written, "props": props}
+
+
+def _fragment(part: Component, name: str, drawing: Drawing) -> Json:
+    """The element that holds a part which is only read: the part itself, or one around it where the part has an id."""
+    if getattr(part, "id", None) is None:
+        drawing.fragments[name] = content_markup(part)
+        written = part.to_plotly_json()
+        props = {key: value for key, value in written["props"].items() if key != "children"}
+    else:
+        drawing.fragments[name] = markup(part)
+        written = html.Div(className="fragment").to_plotly_json()
+        props = dict(written["props"])
+    return {**written, "props": props | {"id": {"role": "fragment", "name": name}}}
+
+
+def _without_values(part: Json) -> Json:
+    if not isinstance(part, dict) or "props" not in part:
+        return part
+    props = part["props"]
+    hidden = SHOWN_VALUES if _role(props.get("id")) in CONTROLS else ()
+    kept = {key: value for key, value in props.items() if key != "children" and key not in hidden}
+    return [part["type"], kept, [_without_values(child) for child in props.get("children") or []]]
+
+
+def _role(identity: str | Mapping[str, str] | None) -> str:
+    return identity.get("role", "") if isinstance(identity, Mapping) else ""
+
+
+def _written_out(value: Any) -> Any:
+    if isinstance(value, Component):
+        return value.to_plotly_json()
+    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -1,0 +1,110 @@
+"""How pages get into the browser: the frame that all have in common, and the one callback that draws.
+
+The address is the only state. ``assets/address.js`` asks for what it shows (the store ``request``), ``draw`` answers with a
+drawing (the store ``answer``), and ``assets/redraw.js`` puts that on the page. docs/rendering.md tells the whole way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.controls import control
+from dashboard.components.filters import filter_bar
+from dashboard.components.markup import content_markup, markup
+from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
+from dashboard.components.shell import header
+from dashboard.drawing import as_json, divide
+from dashboard.service import service
+from dashboard.view import PageRequest, Pairs, View, find_view, navigation, read_page
+from data.store import StoreError
+from queries.parameters import BadRequest
+from queries.runs import run
+
+
+def layout() -> html.Div:
+    """The application, before any page is drawn: the frame that all pages have in common."""
+    frame = [
+        dcc.Store(id="request"),
+        dcc.Store(id="answer"),
+        html.Header(id="header", className="top"),
+        html.Main([html.Div(id="banner"), html.Div(id="filter-bar"), html.Div(id="content")], id="main"),
+    ]
+    return html.Div(frame, id="page", className="page")
+
+
+@callback(Output("answer", "data"), Input("request", "data"), prevent_initial_call=True)
+def draw(request: dict[str, Any]) -> str:
+    """Draw what an address shows.
+
+    Args:
+        request: ``path`` and ``query`` of the address, and whether the whole ``page`` is wanted or its content alone.
+
+    Returns:
+        JSON, in a text that Dash need not look through: the drawing of the content (``content``, ``outline``, ``fragments``,
+        ``figures``, ``states``) and, where it is wanted, what the ``page`` has around it.
+    """
+    path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
+    view, dataset, item = find_view(path)
+    page_request: PageRequest[Any] | None = None
+    version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
+    try:
+        version = service().snapshot().version
+        page_request = read_page(view, pairs, dataset, item)
+        content = _content(view, page_request, pairs)
+    except (BadRequest, StoreError) as error:
+        content = [error_panel(error, path, pairs)]
+    drawing = divide(content)
+    answer = {
+        "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
+        "states": drawing.states,
+    }  # fmt: skip
+    if request["page"]:
+        filters, banner, chosen = None, None, dataset
+        if page_request:
+            filters = filter_bar(page_request.facets, page_request.selection, view.filters)
+            banner, chosen = simulated_banner(page_request.facets), page_request.selection.dataset
+        bar = divide([filters], "filters.")
+        links = pairs if page_request else []
+        answer["page"] = {
+            "name": view.name,
+            "title": f"{view.title} · Clueline",
+            "version": version,
+            "header": content_markup(header(service().datasets(), chosen, view.path, links, navigation())),
+            "banner": markup(banner),
+            "filters": bar.structure,
+        }
+        answer["fragments"] = drawing.fragments | bar.fragments
+    return as_json(answer).decode()
+
+
+def _content(view: View[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
+    """What a view draws, below what must be said of withdrawn runs that its address names."""
+    named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
+    return [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored), *view.draw(request)]
+
+
+CONTROL = control(ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
+clientside_callback(ClientsideFunction("clueline", "begin"), Output("request", "data"), Input("page", "id"))
+clientside_callback(
+    ClientsideFunction("clueline", "write"),
+    Output("request", "data", allow_duplicate=True),
+    Input(CONTROL, "value"),
+    State(CONTROL, "id"),
+    State("request", "data"),
+    prevent_initial_call=True,
+)
+clientside_callback(
+    ClientsideFunction("clueline", "place"),
+    Output("page", "className"),
+    Output("page", "data-version"),
+    Output("header", "data-html"),
+    Output("banner", "data-html"),
+    Output("filter-bar", "children"),
+    Output("content", "children"),
+    Input("answer", "data"),
+    prevent_initial_call=True,
+)

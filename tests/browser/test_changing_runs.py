@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from conftest import Visit
 
 from data.tokens import Tokens
 from tests.helpers.driving import eventually, fetched
+from tests.helpers.visiting import Visit
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """Open pages say that there is new data, and stay as they are until somebody asks for it."""
 
 import pytest
-from conftest import Visit
 
 from data.store import open_store
 from data.store.withdrawal import withdraw
 from tests.helpers.driving import board, eventually
+from tests.helpers.visiting import Visit
 
 
 @pytest.fixture

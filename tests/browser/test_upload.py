@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-from conftest import Visit
 
 from data.tokens import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.driving import api, board, eventually, fetched
+from tests.helpers.visiting import Visit
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();
@@ -61,7 +61,7 @@ def said(page, text):
     def there():
         assert text in page.locator("#upload-said").inner_text()
 
-    eventually(page, there, 40)
+    eventually(page, there)
 
 
 def region(page, name):

@@ -1,0 +1,19 @@
+"""Every control of every page; see ``walking``."""
+
+import pytest
+
+from tests.helpers.walking import pages, walk
+
+OVERVIEWS = ("/", "/reliability", "/difficulty", "/slices", "/people")
+DETAILS = ("/buzz", "/questions", "/compare", "question")
+WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
+pytestmark = pytest.mark.walk
+
+
+def test_every_page_of_the_navigation_is_walked(visit):
+    assert {path for path, _, _ in pages(visit())} == {*OVERVIEWS, *DETAILS, *WITHOUT_CONTROLS}
+
+
+@pytest.mark.parametrize("path", (*OVERVIEWS, *DETAILS))
+def test_the_address_holds_what_every_control_sets(visit, path):
+    walk(visit, path)

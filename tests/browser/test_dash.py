@@ -1,0 +1,83 @@
+"""What docs/rendering.md uses of Dash and Plotly: each test fails where a new version does otherwise."""
+
+import json
+import math
+import random
+
+import pytest
+
+from dashboard.components.numbers import percent, short
+from tests.helpers.driving import eventually
+from tests.helpers.walking import COUNT, shown
+
+
+@pytest.fixture
+def board(page):
+    page.add_init_script(COUNT)
+    page.goto("/?dataset=pyramid")
+    shown(page)
+    return page
+
+
+def holds(page, script, expected):
+    def check():
+        assert page.evaluate(script) == expected
+
+    eventually(page, check)
+
+
+def test_the_element_of_a_component_has_its_id_as_json(board):
+    ids = board.evaluate("""[...document.querySelectorAll("#content [data-html]")].map((one) => one.id)""")
+    assert ids and all(json.dumps(json.loads(name), sort_keys=True, separators=(",", ":")) == name for name in ids)
+
+
+def test_properties_set_reach_the_attributes_of_an_element(board):
+    name = board.evaluate("""document.querySelector('#content [data-html]').id""")
+    board.evaluate("(id) => dash_clientside.set_props(JSON.parse(id), { 'data-html': '<b>other</b>' })", name)
+    holds(board, f"document.getElementById({json.dumps(name)}).innerHTML", "<b>other</b>")
+
+
+def test_a_graph_takes_a_figure_by_its_properties(board):
+    layout = {"width": 300, "height": 200, "xaxis": {"range": [0, 3]}}
+    figure = {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 4]}], "layout": layout}
+    give = "(figure) => dash_clientside.set_props({ role: 'figure', figure: 'gap' }, figure)"
+    points = "clueline.plot('gap')._fullData.map((trace) => [...trace.x, ...trace.y])"
+    board.evaluate(give, {"figure": figure, "animate": False})
+    holds(board, points, [[1, 2, 3, 4]])
+    moved = figure | {"data": [{"type": "scatter", "x": [1, 2], "y": [3, 1]}]}
+    board.evaluate(give, {"figure": moved, "animate": True})
+    holds(board, points, [[1, 2, 3, 1]])
+
+
+def test_a_figure_with_a_size_of_its_own_is_not_drawn_again(board):
+    """When Dash tells Plotly that there may be another size."""
+    drawn = """async () => {
+        const plot = clueline.plot("gap");
+        let count = 0;
+        plot.on("plotly_afterplot", () => { count += 1; });
+        await Plotly.Plots.resize(plot);
+        await new Promise((done) => setTimeout(done, 300));
+        return [count, plot.layout.width === plot.clientWidth];
+    }"""
+    assert board.evaluate(drawn) == [0, True]
+
+
+def test_a_figure_follows_the_width_of_the_page(board):
+    before = board.evaluate("clueline.plot('gap').layout.width")
+    board.set_viewport_size({"width": 900, "height": 800})
+    eventually(board, lambda: _narrower(board, before))
+
+
+def _narrower(page, before):
+    plot, frame = page.evaluate("[clueline.plot('gap').layout.width, document.querySelector('[data-figure=gap]').clientWidth]")
+    assert plot == frame < before
+
+
+def test_numbers_are_written_alike_on_the_server_and_in_the_browser(board):
+    chance = random.Random(1)
+    values = [chance.uniform(-1, 1) * 10 ** chance.randint(-5, 4) for _ in range(500)]
+    values += [None, 0.0, -0.0, 1.0, -1e-9, 0.0005, 0.0015, -0.0005, 0.0625, -0.0625, 0.1875, 0.5, 1e6, math.pi]
+    for digits in (2, 3):
+        written = board.evaluate("([values, digits]) => values.map((value) => clueline.short(value, digits))", [values, digits])
+        assert written == [short(value, digits) for value in values]
+    assert board.evaluate("(values) => values.map(clueline.percent)", values) == [percent(value) for value in values]

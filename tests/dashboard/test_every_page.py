@@ -10,8 +10,9 @@ from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names import legend
 from dashboard.figures.gap import gap_figure
 from dashboard.figures.panels import fitting
+from dashboard.router import draw
 from dashboard.service import service
-from dashboard.view import VIEWS, page, read_page
+from dashboard.view import VIEWS, read_page
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
@@ -118,10 +119,10 @@ def test_what_does_not_exist_is_named(app, client, view, query, field):
 
 def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
     with app.test_request_context("/"):
-        content = page(VIEWS["leaderboard"], {"dataset": "pyramid", "utm_source": ["a", "b"], "fbclid": "x"})
-        silent = page(VIEWS["leaderboard"], {"dataset": "pyramid", "theme": "dark"})
-    assert "Ignored: utm_source, fbclid" in json.dumps(plain([content]))
-    assert "Ignored" not in json.dumps(plain([silent]))
+        content = draw({"path": "/", "query": "dataset=pyramid&utm_source=a&utm_source=b&fbclid=x", "page": True})
+        silent = draw({"path": "/", "query": "dataset=pyramid&theme=dark", "page": True})
+    assert "Ignored: utm_source, fbclid" in content
+    assert "Ignored" not in silent
 
 
 @pytest.mark.parametrize("view", PAGES)

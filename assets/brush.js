@@ -8,7 +8,8 @@
     const FEWEST = 4; // pixels that are a drag
     const TWICE = 400; // milliseconds within which two clicks are a double one
     const full = (range) => range[0] <= 0 && range[1] >= 1;
-    let drag = null, frame = null, pressed = -Infinity, dragged = -Infinity;
+    let drag = null, frame = null, pressed = -Infinity;
+    const dragged = { from: Infinity, until: Infinity }; // from the end of a drag until the next press, in ms
 
     const choose = (key, range) => {
         window.dash_clientside.set_props({ role: "control", key: key, kind: "range", run: "", scale: "" }, { value: range });
@@ -53,6 +54,7 @@
     }
 
     document.addEventListener("pointerdown", (event) => {
+        dragged.until = Math.min(dragged.until, Date.now());
         const plot = event.button === 0 && event.target.closest ? event.target.closest(".js-plotly-plot") : null;
         const meta = (plot && plot.layout && plot.layout.meta) || {};
         const panel = meta.brush ? panelAt(plot, event) : null;
@@ -70,7 +72,7 @@
         const done = drag, range = done.moved ? rangeTo(event) : null;
         drag = null;
         if (range) {
-            dragged = Date.now();
+            Object.assign(dragged, { from: Date.now(), until: Infinity });
             shade(done.plot, range);
             choose(done.key, range);
             return;
@@ -87,7 +89,7 @@
     // A callback of clicks on a figure of panels, also on those beside every point ("clickanywhere").
     callbacks.clearRange = function (click, id) {
         const meta = ((clueline.drawnFigure(id.figure) || {}).layout || {}).meta || {};
-        const ends = click && click.timestamp - dragged < TWICE; // a drag, at whose end Plotly tells of a click
+        const ends = click && click.timestamp >= dragged.from && click.timestamp < dragged.until; // Plotly tells of a click at a drag's end
         if (click && meta.brush && !ends && !full(meta.range) && !(click.points || []).length) choose(meta.brush, [0, 1]);
     };
 })();

@@ -22,7 +22,8 @@
             }
         }
         const text = parameters.toString();
-        window.history.replaceState(window.history.state, "", window.location.pathname + (text ? "?" + text : ""));
+        const { pathname, hash } = window.location;
+        window.history.replaceState(window.history.state, "", pathname + (text ? "?" + text : "") + hash);
         carry();
     };
 

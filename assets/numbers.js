@@ -5,15 +5,12 @@
     const DASH = "–";
     const MINUS = "\u2212";
 
-    // Python rounds halves to even; toFixed would round them up.
-    const formats = new Map();
+    // Python rounds a half to the even neighbour, toFixed away from 0. Only multiples of a power of 1/2 are exact halves.
     function fixed(value, digits) {
-        if (!formats.has(digits)) {
-            formats.set(digits, new Intl.NumberFormat("en", {
-                minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven", useGrouping: false,
-            }));
-        }
-        return formats.get(digits).format(value);
+        const text = value.toFixed(digits);
+        const half = Math.abs(value * 2 ** (digits + 1)) % 2 === 1;
+        if (!half || Number(text.at(-1)) % 2 === 0) return text;
+        return (value < 0 ? "-" : "") + (Math.abs(value) - 0.5 * 10 ** -digits).toFixed(digits);
     }
 
     // A number with a fixed count of decimals and a true minus sign; a dash where there is none.

@@ -29,6 +29,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 from benchmarks.made import write, write_bundle  # noqa: E402
 from benchmarks.redraw import WATCH, once  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
+from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402
 from data.store.generations import open_store  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, environment, free_port, start_server  # noqa: E402
@@ -141,11 +142,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
         folder = Path(name)
         store = folder / "store"
+        seed(open_store(store))
         import_paths(open_store(store), [write_bundle(folder / "bundle", "many", QUESTIONS)], ImportOptions())
         path = folder / "responses.parquet"
         write(path, QUESTIONS, QUESTIONS * 4 * RUNS)
         import_paths(open_store(store), [path], ImportOptions(dataset="many"))
-        start_server(store, folder / "log", workers=1).stop()  # which puts the bundled datasets into it
         browser = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
         for where, dataset in CASES:
             runs = 8 if dataset == "pyramid" else RUNS

@@ -25,7 +25,6 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 from benchmarks.made import write, write_bundle  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
-from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402
 from data.store import open_store  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, start_server  # noqa: E402
@@ -114,7 +113,6 @@ def first_load(browser: Any, address: str) -> tuple[int, int]:
 def large(store: Path, folder: Path, responses: int) -> None:
     """Put a dataset of 25,000 questions with so many responses beside the bundled ones."""
     questions = 25_000
-    seed(open_store(store))
     seed(open_store(store))
     import_paths(open_store(store), [write_bundle(folder / "bundle", "large", questions)], ImportOptions())
     path = folder / "responses.parquet"

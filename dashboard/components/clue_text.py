@@ -28,17 +28,17 @@ def clue_text(question: Question, cursor: int) -> html.Ol:
 
 def _words(text: str, start: int, end: int, ticks: dict[int, list[HumanBuzz]], *, last: bool) -> list[str | Component]:
     """The words of a clue with the ticks of the buzzes that fell on them; at the very end, those after the end."""
-    found: list[str | Component] = []
+    parts: list[str | Component] = []
     run = ""
     for word, written in enumerate(text.split(), start=start):
         run += f"{written} "
         if word in ticks and word < end:
-            found += [run, *map(_tick, ticks[word])]
+            parts += [run, *map(_tick, ticks[word])]
             run = ""
-    found.append(run)
+    parts.append(run)
     if last:
-        found += [_tick(buzz) for word, buzzes in ticks.items() if word >= end for buzz in buzzes]
-    return found
+        parts += [_tick(buzz) for word, buzzes in ticks.items() if word >= end for buzz in buzzes]
+    return parts
 
 
 def _tick(buzz: HumanBuzz) -> html.Span:

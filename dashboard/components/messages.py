@@ -37,7 +37,7 @@ def in_short(note: str) -> str:
     """A note as a banner has room for it: the whole where it is short, else the sentences that are, the first one at least."""
     if len(note) <= WHOLE:
         return note
-    ends = [found.start() + 1 for found in re.finditer(r"[.!?](?= )", note)] or [len(note)]
+    ends = [match.start() + 1 for match in re.finditer(r"[.!?](?= )", note)] or [len(note)]
     return note[: max([end for end in ends if end <= SHORT] or ends[:1])]
 
 

@@ -17,7 +17,7 @@ COLOURS = 8  # beyond eight runs, colours would no longer be told apart
 def chosen_runs(facets: Facets, selection: Selection) -> list[str]:
     """The runs that a selection's filters on runs leave, by order of import; withdrawn ones last, where they are named."""
     wanted = (selection.run, selection.model, selection.elicitation)
-    left = [found[0] for found in facets.runs if all(not want or part in want for want, part in zip(wanted, found, strict=True))]
+    left = [run[0] for run in facets.runs if all(not want or part in want for want, part in zip(wanted, run, strict=True))]
     return left + [run for run in selection.run if run in facets.withdrawn]
 
 

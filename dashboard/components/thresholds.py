@@ -37,9 +37,9 @@ def part(role: str, run: str, scale: str) -> dict[str, str]:
     return {"role": role, "run": run, "scale": scale}
 
 
-def span(found: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float, float]:
+def span(explorer: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float, float]:
     """The thresholds that the sliders and the figure reach over."""
-    if found.scale == "confidence":
+    if explorer.scale == "confidence":
         return 0.0, 1.0
     used = [run.outcome.threshold for run in runs] + [run.optimum.threshold if run.optimum else None for run in runs]
     lowest = min((run.curve.thresholds[0] for run in runs if run.curve), default=LOWEST)
@@ -47,7 +47,7 @@ def span(found: ThresholdExplorer, runs: Sequence[RunThresholds]) -> tuple[float
 
 
 def threshold_rows(
-    found: ThresholdExplorer,
+    explorer: ThresholdExplorer,
     runs: Sequence[RunThresholds],
     names: Mapping[str, str],
     colours: Mapping[str, str],
@@ -57,7 +57,7 @@ def threshold_rows(
     """A row per run.
 
     Args:
-        found: the explorer.
+        explorer: the explorer.
         runs: those of its runs that have a row; each has a curve.
         names: run id to what it is called.
         colours: run id to colour.
@@ -66,12 +66,12 @@ def threshold_rows(
     """
     own = {text.rpartition(":")[0]: float(text.rpartition(":")[2]) for text in given if ":" in text}
     common = next((float(text) for text in given if ":" not in text), None)
-    ends = span(found, runs)
+    ends = span(explorer, runs)
     rows = []
     for run in runs:
         default = common if common is not None else run.optimum.threshold if run.optimum else None
         name = names[run.run]
-        parts = _row(run, found.scale, scale, own.get(run.run), default, ends, name, colours.get(run.run))
+        parts = _row(run, explorer.scale, scale, own.get(run.run), default, ends, name, colours.get(run.run))
         rows.append(
             html.Div(
                 [*parts, html.Div(_kept(run, own.get(run.run), common, default, name), className="kept")],

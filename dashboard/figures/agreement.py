@@ -13,7 +13,7 @@ SIDE = 30  # pixels per metric
 NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
-def agreement_figure(found: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> dict[str, Any]:
+def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> dict[str, Any]:
     """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank where undefined.
 
     The colours go beyond -1 and 1, so that the numbers are readable on all of them.
@@ -21,7 +21,7 @@ def agreement_figure(found: Sequence[RankCorrelation], metrics: Sequence[Metric]
     labels = [plain(metric.label) for metric in metrics]
     place = {metric.key: index for index, metric in enumerate(metrics)}
     taus: list[list[float | None]] = [[None] * len(metrics) for _ in metrics]
-    for pair in found:
+    for pair in correlations:
         taus[place[pair.a]][place[pair.b]] = taus[place[pair.b]][place[pair.a]] = pair.tau
     text = [["" if tau is None else f"{tau:.1f}".replace("-", "−") for tau in line] for line in taus]
     return {

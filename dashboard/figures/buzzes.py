@@ -23,12 +23,12 @@ def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
     return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (team)"
 
 
-def curves_figure(found: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """Cumulative buzzes per question heard over the fraction revealed: correct ones in one panel, solid; incorrect ones, dotted.
 
     People in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
     """
-    drawn = [curve for curve in found.curves if curve.correct is not None and curve.incorrect is not None]
+    drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
     top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
     top = max(ceil(top * 10 + 0.2) / 10, 0.1)
@@ -42,7 +42,7 @@ def curves_figure(found: BuzzCurves, names: Mapping[str, str], colours: Mapping[
             values = getattr(curve, kind)
             data.append({
                 "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)), "meta": [curve.name, kind],
-                "x": found.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
+                "x": curves.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
                 "line": {"color": shade, "width": 3 if curve.name == "people" and person else 1.8, "dash": dash, "shape": "hv"},
                 "opacity": TINTS[curve.name] if person else 1,
                 "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
@@ -79,10 +79,10 @@ def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[dict[st
     return placed
 
 
-def habits_figure(found: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
-    runs = [run for run in found.runs if run.given_correct is not None or run.given_incorrect is not None]
-    people = [team for team in found.teams if team.kind == "human" and team.correct_rate is not None]
+    runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
+    people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
     between: dict[str, list[Any]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]

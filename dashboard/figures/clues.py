@@ -115,18 +115,18 @@ def _rail(question: Question) -> list[dict[str, Any]]:
     """Buzzes over the words at which they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
     assert question.human
     end = question.clues[-1].word_end
-    found = []
+    traces = []
     for correct, sign, level in ((True, "+", 1), (False, "\u2212", 0)):
         at: dict[int, list[str]] = {}
         for buzz in question.human.buzzes:
             if buzz.correct is correct:
                 at.setdefault(min(buzz.word + 1, end), []).append(plain(f"{buzz.team}, word {buzz.word}"))
         said = "correct" if correct else "incorrect"
-        found.append({
+        traces.append({
             "type": "scatter", "mode": "text", "xaxis": "x", "yaxis": "y2", "name": "Buzzes", "showlegend": False,
             "x": list(at), "y": [level] * len(at), "text": [sign * len(teams) for teams in at.values()],
             "textfont": {"size": 15, "color": INK if correct else MUTED, "weight": 700},
             "customdata": ["<br>".join(teams) for teams in at.values()],
             "hovertemplate": f"{said} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
         })  # fmt: skip
-    return found
+    return traces

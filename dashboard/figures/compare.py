@@ -52,16 +52,16 @@ def scatter_figure(
     }  # fmt: skip
 
 
-def differences_figure(found: SideBySide, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
+def differences_figure(sides: SideBySide, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
     """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
-    edges = np.linspace(-found.widest, found.widest, len(found.differences) + 1)
+    edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
     shades = [colours[0] if falls * x > 1e-12 else colours[1] if falls * x < -1e-12 else OTHERS for x in middles]
     return {
         "data": [
             {
-                "type": "bar", "x": middles.tolist(), "y": found.differences, "width": float(edges[1] - edges[0]),
+                "type": "bar", "x": middles.tolist(), "y": sides.differences, "width": float(edges[1] - edges[0]),
                 "marker": {"color": shades}, "hovertemplate": "difference about %{x:.3f}: %{y:,} questions<extra></extra>",
             }
         ],
@@ -75,14 +75,14 @@ def differences_figure(found: SideBySide, metric: Metric, colours: tuple[str, st
 
 
 def forest_figure(
-    found: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
+    comparison: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
 ) -> dict[str, Any]:
     """The difference of each metric with its interval, in units of the interval's half width, so that all fit on one axis.
 
     Metrics whose best value is 0 have no place on it: a difference favours neither run by its sign.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
-    shown = [(metric, found.metrics[metric.key]) for metric in ordered if found.metrics[metric.key].low is not None]
+    shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
     rows: list[dict[str, Any]] = []
     for metric, one in shown:
         half = ((one.high or 0.0) - (one.low or 0.0)) / 2 or 1.0
@@ -92,7 +92,7 @@ def forest_figure(
     labels = [plain(each["label"]) for each in rows]
     favours = [f"{plain(name)} better" for name in names]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
-    tones = {found.a.run: colours[0], found.b.run: colours[1]}
+    tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
     shades = [tones.get(each["one"].better or "", OTHERS) for each in rows]
     return {
         "data": [

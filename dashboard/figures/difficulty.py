@@ -47,16 +47,16 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
     )
 
 
-def parts_figure(found: Breakdown, metric: str, names: Names, colours: Names) -> dict[str, Any]:
+def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> dict[str, Any]:
     """A panel per part: the metric of each run with its 95 % interval, 0 as a line."""
-    runs = list(dict.fromkeys(row.run for part in found.parts for row in part.rows))
-    data = [_dots(part, metric, place, names, colours) for place, part in enumerate(found.parts)]
+    runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
+    data = [_dots(part, metric, place, names, colours) for place, part in enumerate(breakdown.parts)]
     return panels(
         data,
-        [f"{part.value or 'not stated'} · {part.questions:,}" for part in found.parts],
+        [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
         x={
             "title": "",
-            "range": _range(found, metric),
+            "range": _range(breakdown, metric),
             "zeroline": True,
             "zerolinecolor": MUTED,
             "tickformat": ".2~f",
@@ -87,15 +87,15 @@ def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: N
     }  # fmt: skip
 
 
-def _range(found: Breakdown, metric: str) -> list[float]:
-    cells = [row.metrics[metric] for part in found.parts for row in part.rows]
+def _range(breakdown: Breakdown, metric: str) -> list[float]:
+    cells = [row.metrics[metric] for part in breakdown.parts for row in part.rows]
     ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None] or [0.0]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
     margin = 0.05 * (high - low or 1)
     return [low - margin, high + margin]
 
 
-def revealed_figure(found: FractionAccuracy, names: Names, colours: Names) -> dict[str, Any]:
+def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> dict[str, Any]:
     """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
     data = [
         {
@@ -105,9 +105,9 @@ def revealed_figure(found: FractionAccuracy, names: Names, colours: Names) -> di
             "customdata": [at.questions for at in run.fractions],
             "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
         }
-        for run in found.runs
+        for run in accuracies.runs
     ]  # fmt: skip
-    for teams in found.teams:
+    for teams in accuracies.teams:
         if teams.kind != "human":
             continue
         data.append({

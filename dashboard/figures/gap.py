@@ -62,5 +62,5 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
 
 def _lines(name: str) -> str:
     """A name on as many lines as leave the figure its room on a small screen; a long word stays whole."""
-    found = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
-    return " <br>".join(plain(line) for line in found) or plain(name)  # whole words, with their spaces
+    lines = textwrap.wrap(name, LINE, break_long_words=False, break_on_hyphens=False)
+    return " <br>".join(plain(line) for line in lines) or plain(name)  # whole words, with their spaces

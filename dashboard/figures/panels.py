@@ -22,14 +22,14 @@ def panel_axes(number: int) -> dict[str, str]:
 def fitting(titles: Sequence[str]) -> list[str]:
     """Titles no longer than a panel is wide: of longer ones their beginning and their end; of those that this does not tell
     apart, what comes after the words that they begin with together."""
-    found = [_cut(title) for title in titles]
-    for cut in set(found):
-        alike = {title: title.split(" ") for title, other in zip(titles, found, strict=True) if other == cut}
+    shortened = [_cut(title) for title in titles]
+    for cut in set(shortened):
+        alike = {title: title.split(" ") for title, other in zip(titles, shortened, strict=True) if other == cut}
         shared = len(list(takewhile(lambda words: len(set(words)) == 1, zip(*alike.values(), strict=False))))
         for index, title in enumerate(titles):
             if title in alike and len(alike) > 1:
-                found[index] = f"…{' '.join(alike[title][shared:])[: LONGEST - 1]}"
-    return found
+                shortened[index] = f"…{' '.join(alike[title][shared:])[: LONGEST - 1]}"
+    return shortened
 
 
 def _cut(title: str) -> str:

@@ -13,21 +13,21 @@ from queries.people import Histograms, People, RunHistograms
 Names = Mapping[str, str]
 
 
-def distance_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+def distance_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
     """A panel per run: items by DistCE; the human reference as an outline."""
     return _histograms(
-        found, names, colours, found.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
+        people, names, colours, people.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
     )
 
 
-def entropy_figure(found: People, names: Names, colours: Names, absolute: bool) -> dict[str, Any]:
+def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> dict[str, Any]:
     """A panel per run: items by EntCE, right of 0 less certain than people; folded at 0 if ``absolute``."""
-    edges = found.entropy_edges
+    edges = people.entropy_edges
     if absolute:
         edges = edges[len(edges) // 2 :]
     most = edges[-1]
     return _histograms(
-        found,
+        people,
         names,
         colours,
         edges,
@@ -37,12 +37,14 @@ def entropy_figure(found: People, names: Names, colours: Names, absolute: bool) 
     )
 
 
-def ranking_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+def ranking_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
     """A panel per run: items by the pairs of classes that it ranks otherwise than people do."""
-    shown = _shown(found)
+    shown = _shown(people)
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
     edges = [place - 0.5 for place in range(pairs + 1)]
-    return _histograms(found, names, colours, edges, lambda histograms: histograms.ranking, "%{x:.0f} pairs", [-0.6, pairs - 0.4])
+    return _histograms(
+        people, names, colours, edges, lambda histograms: histograms.ranking, "%{x:.0f} pairs", [-0.6, pairs - 0.4]
+    )
 
 
 def _folded(counts: Sequence[int]) -> list[int]:
@@ -50,15 +52,15 @@ def _folded(counts: Sequence[int]) -> list[int]:
     return [up + down for up, down in zip(counts[half:], reversed(counts[:half]), strict=True)]
 
 
-def _shown(found: People) -> list[RunHistograms]:
-    return [row for row in found.rows if row.histograms is not None]
+def _shown(people: People) -> list[RunHistograms]:
+    return [row for row in people.rows if row.histograms is not None]
 
 
 def _histograms(
-    found: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, said: str, span: Sequence[float]
+    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, said: str, span: Sequence[float]
 ) -> dict[str, Any]:
     data: list[dict[str, Any]] = []
-    shown = _shown(found)
+    shown = _shown(people)
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     for place, row in enumerate(shown):
         assert row.histograms is not None
@@ -97,9 +99,9 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [count / total for count in counts]
 
 
-def classes_figure(found: People, names: Names, colours: Names) -> dict[str, Any]:
+def classes_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
     """A panel per class: how often most people chose it against the share that runs give it, a line per run."""
-    shown = [row for row in found.rows if row.classes]
+    shown = [row for row in people.rows if row.classes]
     titles = [one.name for one in shown[0].classes] if shown else []
     data: list[dict[str, Any]] = []
     for place in range(len(titles)):

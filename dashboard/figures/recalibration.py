@@ -11,9 +11,9 @@ from dashboard.figures.style import FAINT, OTHERS
 from queries.recalibration import Recalibration
 
 
-def changes_figure(found: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """A panel per run: how many items come nearer to their correctness (left of 0) and how many go further (right of it)."""
-    shown = [run for run in found.runs if run.missing is None]
+    shown = [run for run in recalibration.runs if run.missing is None]
     data = []
     for number, run in enumerate(shown):
         total = sum(run.changes) or 1

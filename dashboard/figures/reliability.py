@@ -118,16 +118,16 @@ def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, A
 def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, Any]]:
     most = max(diagram.histogram, default=0) or 1
     scale = (FLOOR - 0.02) / most
-    found = []
+    traces = []
     for colour, counts, said in (
         (FAINT, diagram.histogram, "items"),
         (MUTED, diagram.rounded, "items at a multiple of 5 %"),
     ):
         stated = [percent for percent, count in enumerate(counts) if count]
-        found.append({
+        traces.append({
             "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
             "width": 0.009, "marker": {"color": colour, "line": {"width": 0, "color": INK}},
             "customdata": [counts[percent] for percent in stated],
             "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {said}<extra></extra>", **axes,
         })  # fmt: skip
-    return found
+    return traces

@@ -13,17 +13,17 @@ DOT = 7  # pixels between the dots of two runs, at least
 LONGEST = 28  # characters of a class's name
 
 
-def votes_figure(found: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """A row per class: a bar for its share of the votes, and below one another a dot for the share that each run gives it.
 
     Args:
-        found: with votes.
+        question: with votes.
         names: run id to what it is called.
         colours: run id to colour.
     """
-    votes = found.votes
+    votes = question.votes
     assert votes is not None
-    runs = [run for run in found.runs if run.shares is not None]
+    runs = [run for run in question.runs if run.shares is not None]
     places = list(range(len(votes.classes)))
     step = 0.7 / max(len(runs), 4)
     data: list[dict[str, Any]] = [

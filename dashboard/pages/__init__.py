@@ -10,7 +10,7 @@ from flask import Flask
 
 def register_all(server: Flask) -> None:
     """Import every page, which registers it, and serve what its scripts ask for: ``ROUTES`` of its module, by address."""
-    for found in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{found.name}")
+    for result in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{result.name}")
         for path, answer in getattr(module, "ROUTES", {}).items():
             server.add_url_rule(path, view_func=answer)

@@ -47,20 +47,20 @@ class BuzzPage(PageParameters, frozen=True):
 def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     """The threshold explorer, runs against people, buzzes along the question, and buzzes given what a guess was worth."""
     rules = request.parameters.rules
-    found = service().ask(buzz, request.selection, rules)
-    if not found.questions:
+    result = service().ask(buzz, request.selection, rules)
+    if not result.questions:
         return [nothing_selected(PATH, request.selection, "questions")]
-    if found.missing:
+    if result.missing:
         return [_not_read(request)]
     shades = colours(request.facets, request.selection)
-    names = run_names(found.explorer.runs)
-    runs = bool(found.explorer.runs)
+    names = run_names(result.explorer.runs)
+    runs = bool(result.explorer.runs)
     return [
-        _heading(request, found, rules),
-        _explorer(request, found.explorer, names, shades) if runs else nothing_selected(PATH, request.selection, "answers"),
-        _rooms(found.explorer, names, shades) if runs else None,
-        _curves(found.curves, names, shades),
-        _habits(found.habits, names, shades),
+        _heading(request, result, rules),
+        _explorer(request, result.explorer, names, shades) if runs else nothing_selected(PATH, request.selection, "answers"),
+        _rooms(result.explorer, names, shades) if runs else None,
+        _curves(result.curves, names, shades),
+        _habits(result.habits, names, shades),
     ]
 
 
@@ -85,10 +85,10 @@ def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Any]:
     return [one for one in service().datasets() if one.kind == "incremental" and one.dataset != request.selection.dataset]
 
 
-def _heading(request: PageRequest[BuzzPage], found: Buzz, rules: Rules) -> html.Div:
-    counts = f"{count(len(found.explorer.runs), 'run')}, {count(found.questions, 'question')}"
+def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
+    counts = f"{count(len(result.explorer.runs), 'run')}, {count(result.questions, 'question')}"
     parts: list[Component] = [html.H1("Buzz"), html.P(f"{request.facets.title}: when to answer, {counts}", className="lead")]
-    if "logprob" in found.explorer.scales or rules.scale == "logprob":
+    if "logprob" in result.explorer.scales or rules.scale == "logprob":
         written = request.written("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
         parts.append(menu("scale", "Scale of the threshold", options, written, kind="scale"))
@@ -98,33 +98,33 @@ def _heading(request: PageRequest[BuzzPage], found: Buzz, rules: Rules) -> html.
     return html.Div(parts, className="heading")
 
 
-def _explorer(request: PageRequest[BuzzPage], found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _explorer(request: PageRequest[BuzzPage], explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Expected wins over the threshold, a slider per run, and what comes of the thresholds."""
-    drawable = [run for run in found.runs if run.curve is not None]
+    drawable = [run for run in explorer.runs if run.curve is not None]
     valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
-    few = len(found.runs) <= SLIDERS
-    ends = span(found, drawable)
+    few = len(explorer.runs) <= SLIDERS
+    ends = span(explorer, drawable)
     given = request.texts.get(KEY, [])
-    parts: list[Component | None] = [html.H2("Thresholds"), html.P(_said_of(found, names), className="note")]
+    parts: list[Component | None] = [html.H2("Thresholds"), html.P(_said_of(explorer, names), className="note")]
     if valued:
         parts.append(
             figure(
                 "wins",
-                wins_figure(valued, names, shades, found.scale, ends, few),
+                wins_figure(valued, names, shades, explorer.scale, ends, few),
                 "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
                 _steps_table(valued, names),
             )
         )
     else:
-        why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in found.runs]
+        why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in explorer.runs]
         reason = "; ".join(dict.fromkeys(filter(None, why)))
         parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
     if few:
         written = request.written("scale")
-        parts.append(threshold_rows(found, drawable, names, shades, given, written) if drawable else None)
+        parts.append(threshold_rows(explorer, drawable, names, shades, given, written) if drawable else None)
     else:
-        parts.append(html.Div(_no_sliders(len(found.runs), bool(given)), className="note"))
-    parts.append(_outcomes(found, names, shades))
+        parts.append(html.Div(_no_sliders(len(explorer.runs), bool(given)), className="note"))
+    parts.append(_outcomes(explorer, names, shades))
     parts.append(_to_questions(request))
     return html.Section(parts, className="explorer")
 
@@ -146,18 +146,18 @@ def _no_sliders(runs: int, given: bool) -> list[Component | str]:
     return [said, best] if given else [said]
 
 
-def _said_of(found: ThresholdExplorer, names: Names) -> str:
+def _said_of(explorer: ThresholdExplorer, names: Names) -> str:
     worth = (
-        f"this dataset's people have not answered (1 \u2212 h, h the {CURVE_NAMES[found.human_curve]})"
-        if found.human_curve
+        f"this dataset's people have not answered (1 \u2212 h, h the {CURVE_NAMES[explorer.human_curve]})"
+        if explorer.human_curve
         else "the published curve says that nobody has answered (GRACE app. E.3)"
     )
-    score = "its confidence" if found.scale == "confidence" else "the sum of its guess's token log-probabilities"
+    score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
     return (
         f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean over questions of the "
         f"chance with which {worth}, where that buzz is correct."
         + "".join(
-            f" Of {names[run.run]} there is nothing: {run.missing['threshold']}." for run in found.runs if run.curve is None
+            f" Of {names[run.run]} there is nothing: {run.missing['threshold']}." for run in explorer.runs if run.curve is None
         )
     )
 
@@ -178,9 +178,9 @@ COLUMNS = (
 )
 
 
-def _outcomes(found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> Component:
+def _outcomes(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) -> Component:
     rows = []
-    for run in found.runs:
+    for run in explorer.runs:
         cells: list[Component] = [_who(names[run.run], shades.get(run.run))]
         for key, _, meaning in COLUMNS:
             cells.append(html.Td(_cell(run, key), className="number", title=_why(run, key) or meaning, **data(key=key)))
@@ -241,12 +241,12 @@ def _share(value: float | None) -> str:
     return DASH if value is None else f"{100 * value:.1f} %"
 
 
-def _rooms(found: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
+def _rooms(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) -> html.Section:
     """Win, loss or neither against the human teams of the same questions."""
-    played = [run for run in found.runs if run.outcome.win is not None]
+    played = [run for run in explorer.runs if run.outcome.win is not None]
     title = html.H2("Against the human teams")
     if not played:
-        why = next((run.missing["win"] for run in found.runs if "win" in run.missing), "")
+        why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
         said = html.P(f"There is no win probability: {why}.", className="note")
         return html.Section([title, said], className="rooms")
     note = (
@@ -289,9 +289,9 @@ def _room_of(outcome: ThresholdOutcome) -> tuple[float | None, ...]:
     return outcome.win, outcome.unsure, 1 - outcome.win - outcome.loss, outcome.loss
 
 
-def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Section:
+def _curves(curves: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Section:
     """Cumulative buzzes along the question."""
-    drawn = [curve for curve in found.curves if curve.correct is not None]
+    drawn = [curve for curve in curves.curves if curve.correct is not None]
     parts: list[Component | None] = [html.H2("Buzzes along the question")]
     if any(curve.kind == "human" for curve in drawn):
         note = (
@@ -301,7 +301,7 @@ def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Sec
     else:
         note = "Runs at their thresholds in use."
     gaps: dict[str, list[str]] = {}
-    for curve in found.curves:
+    for curve in curves.curves:
         if curve.missing:
             gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
@@ -311,18 +311,18 @@ def _curves(found: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Sec
         parts.append(
             figure(
                 "curves",
-                curves_figure(found, names, shades),
+                curves_figure(curves, names, shades),
                 "Cumulative buzzes over the fraction of the question revealed: solid, correct; dotted, incorrect",
-                _curves_table(found, names),
+                _curves_table(curves, names),
             )
         )
     return html.Section(parts, className="buzz-curves")
 
 
-def _curves_table(found: BuzzCurves, names: Names) -> Component:
-    at = [round(mark * (len(found.revealed) - 1)) for mark in MARKS]
+def _curves_table(curves: BuzzCurves, names: Names) -> Component:
+    at = [round(mark * (len(curves.revealed) - 1)) for mark in MARKS]
     rows = []
-    for curve in found.curves:
+    for curve in curves.curves:
         for kind in ("correct", "incorrect"):
             values = getattr(curve, kind)
             if values is None:
@@ -342,9 +342,9 @@ def _curves_table(found: BuzzCurves, names: Names) -> Component:
     return _table(head, rows, "Cumulative buzzes per question heard")
 
 
-def _habits(found: BuzzRates, names: Names, shades: dict[str, str]) -> html.Section:
+def _habits(rates: BuzzRates, names: Names, shades: dict[str, str]) -> html.Section:
     """P(buzz | correct) and P(buzz | incorrect)."""
-    people = [team for team in found.teams if team.kind == "human" and team.teams]
+    people = [team for team in rates.teams if team.kind == "human" and team.teams]
     note = (
         "Clue by clue up to the first buzz, how often a run buzzes when its guess is correct, and how often when it is not: the "
         "further apart, the better it knows what it knows. "
@@ -367,9 +367,9 @@ def _habits(found: BuzzRates, names: Names, shades: dict[str, str]) -> html.Sect
             ],
             **data(run=run.run),
         )
-        for run in found.runs
+        for run in rates.runs
     ]
-    for team in found.teams:
+    for team in rates.teams:
         if not team.teams:
             continue
         who = {"people": "People, all"}.get(team.name, f"People, {team.name}") if team.kind == "human" else f"{team.name} (team)"
@@ -400,7 +400,7 @@ def _habits(found: BuzzRates, names: Names, shades: dict[str, str]) -> html.Sect
             html.P(note, className="note"),
             figure(
                 "habits",
-                habits_figure(found, names, shades),
+                habits_figure(rates, names, shades),
                 "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ of people, at least" if people else ""),
             ),
             _table(head, rows, "How often everybody buzzes", "habits"),

@@ -62,7 +62,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     if len(runs) < 2:
         return [nothing_selected(PATH, request.selection, "two runs")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
-    found = service().ask(comparison, request.selection, a, b, shown)
+    result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(side_by_side, request.selection, a, b, metric)
     shades = colours(request.facets, request.selection)
     tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
@@ -76,7 +76,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.H1("Compare"),
-                html.P(f"{request.facets.title}: {count(found.questions, 'question')} answered by both", className="lead"),
+                html.P(f"{request.facets.title}: {count(result.questions, 'question')} answered by both", className="lead"),
             ],
             className="heading",
         ),
@@ -105,10 +105,10 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         _furthest_apart(request, a, b, metric, names) if questions.questions else None,
         figure(
             "forest",
-            forest_figure(found, shown, names, tones),
+            forest_figure(result, shown, names, tones),
             "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
-        ) if found.questions > 1 else None,
-        _metrics_table(found, shown, names, tones),
+        ) if result.questions > 1 else None,
+        _metrics_table(result, shown, names, tones),
         _wins(questions.wins, metric, names, tones),
     ]  # fmt: skip
 
@@ -136,8 +136,8 @@ def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
     # A withdrawn run is looked at only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
-    found = service().ask(leaderboard, request.selection.replace(run=runs, model=(), elicitation=()), ())
-    return run_names(found.rows)
+    result = service().ask(leaderboard, request.selection.replace(run=runs, model=(), elicitation=()), ())
+    return run_names(result.rows)
 
 
 def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:
@@ -167,13 +167,13 @@ def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
     return {"" if run == standard else run: name for run, name in runs.items() if run != other}
 
 
-def _scatter_title(metric: Metric, found: SideBySide) -> str:
+def _scatter_title(metric: Metric, result: SideBySide) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
-    part = f" (one in {-(-found.questions // len(found.dots))})" if len(found.dots) < found.questions else ""
+    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-def _questions_table(request: PageRequest[ComparePage], found: SideBySide, names: tuple[str, str]) -> Component:
+def _questions_table(request: PageRequest[ComparePage], result: SideBySide, names: tuple[str, str]) -> Component:
     """The first dots of the scatter as text; each links to what a press on its dot opens."""
     most = 200
     rows = [
@@ -182,20 +182,20 @@ def _questions_table(request: PageRequest[ComparePage], found: SideBySide, names
             short(dot.a),
             short(dot.b),
         )
-        for dot in found.dots[:most]
+        for dot in result.dots[:most]
     ]
-    if len(rows) < found.questions:
-        rows.append(row(f"and {found.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
+    if len(rows) < result.questions:
+        rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
     return table(["Question", *names], rows, "Question by question")
 
 
-def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
+def _metrics_table(result: Comparison, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
     def better(one: Difference) -> Component:
         if one.better is None or one.p_value is None:
             return html.Span(DASH)
         if one.p_value >= SIGNIFICANCE:
             return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
-        place = 0 if one.better == found.a.run else 1
+        place = 0 if one.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
     rows = [
@@ -209,10 +209,10 @@ def _metrics_table(found: Comparison, shown: Sequence[Metric], names: tuple[str,
             better(one),
         )
         for metric in shown
-        for one in [found.metrics[metric.key]]
+        for one in [result.metrics[metric.key]]
         if one.difference is not None
     ]
-    left_out = [metric.name for metric in shown if found.metrics[metric.key].difference is None]
+    left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
     return html.Div(
         [
             table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),

@@ -28,20 +28,20 @@ GAP = CATALOGUE["overconfidence"]
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
-    found = service().ask(difficulty, request.selection)
-    if not found.runs:
+    result = service().ask(difficulty, request.selection)
+    if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     shades = colours(request.facets, request.selection)
-    names = run_names(found.runs)
+    names = run_names(result.runs)
     return [
         html.Div(
             [
                 html.H1("Difficulty"),
-                html.P(f"{request.facets.title}: {count(len(found.runs), 'run')}", className="lead"),
+                html.P(f"{request.facets.title}: {count(len(result.runs), 'run')}", className="lead"),
             ],
             className="heading",
         ),
-        *_hard_easy(found, request, names, shades),
+        *_hard_easy(result, request, names, shades),
         _by("radius", "radius", request.facets.radii, request, names, shades),
         _by("category", "category", request.facets.categories, request, names, shades),
         _revealed(request, names, shades) if request.facets.longest > 1 else None,
@@ -49,9 +49,9 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
 
 
 def _hard_easy(
-    found: Difficulty, request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]
+    result: Difficulty, request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]
 ) -> list[Component | None]:
-    if not any(run.points for run in found.runs):
+    if not any(run.points for run in result.runs):
         return [html.P("No question of this selection has a difficulty.", className="note")]
     slopes = [
         row(
@@ -60,15 +60,15 @@ def _hard_easy(
             f"{short(run.low)} to {short(run.high)}" if run.low is not None else DASH,
             f"{run.questions:,}",
         )
-        for run in found.runs
+        for run in result.runs
     ]
-    missing = count(found.without, "question") if found.without else None
+    missing = count(result.without, "question") if result.without else None
     link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
-    thinned = max((round((run.questions - found.without) / len(run.points)) for run in found.runs if run.points), default=1)
+    thinned = max((round((run.questions - result.without) / len(run.points)) for run in result.runs if run.points), default=1)
     return [
         figure(
             "hard-easy",
-            hard_easy_figure(found.runs, names, shades, link),
+            hard_easy_figure(result.runs, names, shades, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
             "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question"
             + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
@@ -84,7 +84,7 @@ def _by(
     """Overconfidence in each part; None where the dataset has no parts of this kind."""
     if len(values) < 2:
         return None
-    found: Breakdown = service().ask(breakdown, request.selection, by, [GAP], True)
+    result: Breakdown = service().ask(breakdown, request.selection, by, [GAP], True)
     rows = [
         row(
             named(shades.get(each.run), f"{names[each.run]}, {part.value or 'not stated'}"),
@@ -92,12 +92,12 @@ def _by(
             f"{short(each.metrics[GAP.key].low)} to {short(each.metrics[GAP.key].high)}",
             f"{each.questions:,}",
         )
-        for part in found.parts
+        for part in result.parts
         for each in part.rows
     ]
     return figure(
         f"by-{by}",
-        parts_figure(found, GAP.key, names, shades),
+        parts_figure(result, GAP.key, names, shades),
         f"Overconfidence by {name}, with 95 % intervals: right of the line, a run is more confident than it is right",
         table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {name}"),
         legend(names, names, shades),
@@ -105,25 +105,25 @@ def _by(
 
 
 def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]) -> Component | None:
-    found: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection)
-    if found.missing or not found.runs:
+    result: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection)
+    if result.missing or not result.runs:
         return None
-    marks = [at.revealed for at in found.runs[0].fractions]
+    marks = [at.revealed for at in result.runs[0].fractions]
     rows = [
         row(
             named(shades.get(run.run), names[run.run]),
             *(short(at.accuracy) for at in run.fractions),
         )
-        for run in found.runs
+        for run in result.runs
     ]
-    rows += [row(teams.name, *(short(at.right) for at in teams.fractions)) for teams in found.teams if teams.kind == "human"]
+    rows += [row(teams.name, *(short(at.right) for at in teams.fractions)) for teams in result.teams if teams.kind == "human"]
     return figure(
         "revealed",
-        revealed_figure(found, names, shades),
+        revealed_figure(result, names, shades),
         "Accuracy of the answer that stands when so much of the question is revealed, beside the human teams that have answered "
         "correctly by then",
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
-        legend(names, names, shades, "Human teams" if any(teams.kind == "human" for teams in found.teams) else ""),
+        legend(names, names, shades, "Human teams" if any(teams.kind == "human" for teams in result.teams) else ""),
     )
 
 

@@ -41,64 +41,64 @@ class PeoplePage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Metrics against votes, then the histograms behind them with the human reference drawn in."""
-    found: People = service().ask(people, request.selection)
-    if not found.rows:
+    result: People = service().ask(people, request.selection)
+    if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers")]
     heading = html.Div(
         [
             html.H1("People"),
-            html.P(f"{request.facets.title}: {count(len(found.rows), 'run')} beside human votes", className="lead"),
+            html.P(f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes", className="lead"),
         ],
         className="heading",
     )
-    if found.missing or not any(each.histograms for each in found.rows):
-        return [heading, _without(found)]
+    if result.missing or not any(each.histograms for each in result.rows):
+        return [heading, _without(result)]
     shades = colours(request.facets, request.selection)
-    names = run_names(found.rows)
+    names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, METRICS, True)
     absolute = request.parameters.entropy == "absolute"
-    ranked = any(each.histograms and each.histograms.ranking for each in found.rows)
-    reference = f"the outline is a human reference: the shares of {found.reference_votes} of its votes, drawn at random"
+    ranked = any(each.histograms and each.histograms.ranking for each in result.rows)
+    reference = f"the outline is a human reference: the shares of {result.reference_votes} of its votes, drawn at random"
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return [
         heading,
         _metrics(board, names, shades),
         figure(
             "distance",
-            distance_figure(found, names, shades),
+            distance_figure(result, names, shades),
             f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-            _histogram_table(found, names, found.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+            _histogram_table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
         ),
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
         figure(
             "entropy",
-            entropy_figure(found, names, shades, absolute),
+            entropy_figure(result, names, shades, absolute),
             f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-            _histogram_table(found, names, found.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+            _histogram_table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
         ),
         figure(
             "ranking",
-            ranking_figure(found, names, shades),
+            ranking_figure(result, names, shades),
             "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
             _histogram_table(
-                found, names, [*range(1 + max(len(each.histograms.ranking) for each in found.rows if each.histograms))],
+                result, names, [*range(1 + max(len(each.histograms.ranking) for each in result.rows if each.histograms))],
                 lambda histograms: histograms.ranking, "Items by pairs ranked otherwise",
             ),
         ) if ranked else None,
         figure(
             "classes",
-            classes_figure(found, names, shades),
+            classes_figure(result, names, shades),
             "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
-            _class_table(found, names),
+            _class_table(result, names),
             legend(names, names, shades),
-        ) if any(each.classes for each in found.rows) else None,
-        _left_out(found, names),
+        ) if any(each.classes for each in result.rows) else None,
+        _left_out(result, names),
     ]  # fmt: skip
 
 
-def _without(found: People) -> html.Section:
+def _without(result: People) -> html.Section:
     """Why there is nothing to show, and which datasets have it."""
-    reasons = dict.fromkeys([found.missing, *(each.missing for each in found.rows)])
+    reasons = dict.fromkeys([result.missing, *(each.missing for each in result.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
     links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
     return html.Section(
@@ -126,10 +126,10 @@ def _metrics(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) 
 
 
 def _histogram_table(
-    found: People, names: dict[str, str], edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
+    result: People, names: dict[str, str], edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
 ) -> Component:
     rows = []
-    for each in found.rows:
+    for each in result.rows:
         if each.histograms is None:
             continue
         beside = counts(each.reference) if each.reference else None
@@ -140,10 +140,10 @@ def _histogram_table(
     return table(["Run and bin", "Items", "Reference"], rows, label)
 
 
-def _class_table(found: People, names: dict[str, str]) -> Component:
+def _class_table(result: People, names: dict[str, str]) -> Component:
     rows = [
         row(f"{names[each.run]}, {one.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
-        for each in found.rows
+        for each in result.rows
         for one in each.classes
         for part in one.bins
         if part.items
@@ -151,8 +151,8 @@ def _class_table(found: People, names: dict[str, str]) -> Component:
     return table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class")
 
 
-def _left_out(found: People, names: dict[str, str]) -> html.P | None:
-    missing = [f"{names[each.run]}: {each.missing}" for each in found.rows if each.missing]
+def _left_out(result: People, names: dict[str, str]) -> html.P | None:
+    missing = [f"{names[each.run]}: {each.missing}" for each in result.rows if each.missing]
     return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
 
 

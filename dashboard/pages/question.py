@@ -32,7 +32,8 @@ from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest, MetricChoice, Text
-from queries.question import Question, RunResponses, question
+from queries.question import Question, RunResponses
+from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
 
 SOURCES = {
@@ -63,23 +64,23 @@ class QuestionPage(PageParameters, frozen=True):
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
     rules = request.parameters.rules
-    found = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
+    question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
     shades = colours(request.facets, request.selection)
-    names = run_names(found.runs)
-    cursor = _cursor(request, found)
+    names = run_names(question.runs)
+    cursor = _cursor(request, question)
     return [
-        _heading(found, request),
-        clue_text(found, cursor),
-        _thresholds(request, found, rules),
-        _picture(found, names, shades, cursor),
-        _votes(found, names, shades) if found.votes else None,
-        _answers(found, names, shades, request.parameters.metric, cursor) if found.runs else _unanswered(found, request),
+        _heading(question, request),
+        clue_text(question, cursor),
+        _thresholds(request, question, rules),
+        _picture(question, names, shades, cursor),
+        _votes(question, names, shades) if question.votes else None,
+        _answers(question, names, shades, request.parameters.metric, cursor) if question.runs else _unanswered(question, request),
     ]
 
 
 def _exists(request: PageRequest[QuestionPage]) -> None:
     """Raise ``BadRequest`` where there is no such question, or no such clue of it."""
-    _cursor(request, service().ask(question, request.selection, request.item))
+    _cursor(request, service().ask(question_query, request.selection, request.item))
 
 
 def _carried(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
@@ -92,31 +93,35 @@ def _buzzing(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str
     return {key: request.texts.get(key) for key in RULES.keys}
 
 
-def _cursor(request: PageRequest[QuestionPage], found: Question) -> int:
+def _cursor(request: PageRequest[QuestionPage], question: Question) -> int:
     """The clue that the address names, the last one where it names none."""
-    last = len(found.clues) - 1
+    last = len(question.clues) - 1
     text = request.parameters.clue
     if not text:
         return last
     if not text.isdecimal() or int(text) > last:
-        raise BadRequest("unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in found.clues])
+        raise BadRequest(
+            "unknown_value", f"The question has no clue {text!r}.", "clue", [str(clue.clue) for clue in question.clues]
+        )
     return int(text)
 
 
-def _heading(found: Question, request: PageRequest[QuestionPage]) -> html.Div:
+def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div:
     ids = question_order(request.selection, request.parameters.sort).questions
-    place = ids.index(found.question_id) if found.question_id in ids else None
-    facts: list[str | Component | None] = [found.category, found.subcategory]
-    if found.difficulty is not None:
-        facts.append(html.Span(f"difficulty {short(found.difficulty, 2)}", title=SOURCES.get(found.difficulty_source or "", "")))
-    if found.human:
-        facts.append(f"heard by {count(found.human.teams, 'human team')}")
-    if found.votes:
-        facts.append(count(sum(found.votes.votes), "human vote"))
-    if not (found.human or found.votes or found.lifespan):
+    place = ids.index(question.question_id) if question.question_id in ids else None
+    facts: list[str | Component | None] = [question.category, question.subcategory]
+    if question.difficulty is not None:
+        facts.append(
+            html.Span(f"difficulty {short(question.difficulty, 2)}", title=SOURCES.get(question.difficulty_source or "", ""))
+        )
+    if question.human:
+        facts.append(f"heard by {count(question.human.teams, 'human team')}")
+    if question.votes:
+        facts.append(count(sum(question.votes.votes), "human vote"))
+    if not (question.human or question.votes or question.lifespan):
         facts.append("no human data: metrics that need people are missing")
-    if found.lifespan:
-        life = found.lifespan
+    if question.lifespan:
+        life = question.lifespan
         facts.append(
             html.Span(
                 f"best guess {life.best_guess}, right with probability {short(life.mas)}",
@@ -136,7 +141,7 @@ def _heading(found: Question, request: PageRequest[QuestionPage]) -> html.Div:
             ),
             html.Div(
                 [
-                    html.H1(_answer(found) or f"Question {found.question_id}"),
+                    html.H1(_answer(question) or f"Question {question.question_id}"),
                     html.Div(
                         [
                             _step(request, ids, place, -1, "Previous", "p", extra),
@@ -149,18 +154,18 @@ def _heading(found: Question, request: PageRequest[QuestionPage]) -> html.Div:
                 className="titles",
             ),
             html.P(
-                [html.Code(found.question_id), *[part for fact in facts if fact for part in (" · ", fact)]],
+                [html.Code(question.question_id), *[part for fact in facts if fact for part in (" · ", fact)]],
                 className="lead",
             ),
-            html.P(f"Answer line: {found.answer}", className="note") if found.answer and "[" in found.answer else None,
+            html.P(f"Answer line: {question.answer}", className="note") if question.answer and "[" in question.answer else None,
         ],
         className="heading question-heading",
     )
 
 
-def _answer(found: Question) -> str | None:
+def _answer(question: Question) -> str | None:
     """The answer without what else is accepted."""
-    return found.answer.partition("[")[0].strip() if found.answer else None
+    return question.answer.partition("[")[0].strip() if question.answer else None
 
 
 def _step(
@@ -181,9 +186,9 @@ def _step(
     return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))
 
 
-def _thresholds(request: PageRequest[QuestionPage], found: Question, rules: Rules) -> html.Div | None:
+def _thresholds(request: PageRequest[QuestionPage], question: Question, rules: Rules) -> html.Div | None:
     """At which thresholds runs buzz, with a box for one that is common to all."""
-    if not any(run.buzzpoint for run in found.runs):
+    if not any(run.buzzpoint for run in question.runs):
         return None
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
     own = count(len(rules.thresholds), "run") if rules.thresholds else ""
@@ -200,28 +205,28 @@ def _thresholds(request: PageRequest[QuestionPage], found: Question, rules: Rule
     )
 
 
-def _picture(found: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure | None:
+def _picture(question: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure | None:
     """What there is to see along the clues; of a single one without people, the table below says it all."""
-    if not (found.runs or found.human) or (len(found.clues) == 1 and not found.human and not found.lifespan):
+    if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
         return None
-    if found.lifespan:
+    if question.lifespan:
         return figure(
             "lifespan",
-            lifespan_figure(found, names, shades),
+            lifespan_figure(question, names, shades),
             "When such a person dies, and the span that each run bets on",
         )
-    buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in found.runs) else ""
-    curve = f"; heavy steps: {CURVE_NAMES[found.human_curve]}" if found.human else ""
+    buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
+    curve = f"; heavy steps: {CURVE_NAMES[question.human_curve]}" if question.human else ""
     return figure(
-        "clues", clues_figure(found, names, shades, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", _table(found, names),
-        legend([run.run for run in found.runs], names, shades, "People" if found.human else ""),
+        "clues", clues_figure(question, names, shades, cursor),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", _table(question, names),
+        legend([run.run for run in question.runs], names, shades, "People" if question.human else ""),
     )  # fmt: skip
 
 
-def _votes(found: Question, names: dict[str, str], shades: dict[str, str]) -> html.Figure:
+def _votes(question: Question, names: dict[str, str], shades: dict[str, str]) -> html.Figure:
     """People and runs as whole distributions."""
-    votes = found.votes
+    votes = question.votes
     assert votes is not None
     rows = [row("People", *(short(share) for share in votes.shares), "")]
     rows += [
@@ -230,35 +235,35 @@ def _votes(found: Question, names: dict[str, str], shades: dict[str, str]) -> ht
             *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
             short(run.metrics["dist_ce"]),
         )
-        for run in found.runs
+        for run in question.runs
     ]
-    few = all(run.run in shades for run in found.runs)
-    without = any(run.shares is None for run in found.runs)
+    few = all(run.run in shades for run in question.runs)
+    without = any(run.shares is None for run in question.runs)
     return figure(
         "votes",
-        votes_figure(found, names, shades),
+        votes_figure(question, names, shades),
         f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: what each run gives the class"
         + ("" if few else ", grey where more than 8 runs are shown")
         + (". Runs without a whole distribution have none" if without else ""),
         table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
-        legend([run.run for run in found.runs if run.shares], names, shades, "People"),
+        legend([run.run for run in question.runs if run.shares], names, shades, "People"),
     )
 
 
-def _table(found: Question, names: dict[str, str]) -> html.Div:
+def _table(question: Question, names: dict[str, str]) -> html.Div:
     """The figure's values, as text."""
     head = [
         html.Th("", scope="col"),
-        *(html.Th(f"Clue {clue.clue + 1}", scope="col", className="number") for clue in found.clues),
+        *(html.Th(f"Clue {clue.clue + 1}", scope="col", className="number") for clue in question.clues),
     ]
     body = []
-    if found.human:
-        curve = getattr(found.human, found.human_curve)
+    if question.human:
+        curve = getattr(question.human, question.human_curve)
         body.append(html.Tr([html.Th("People, h", scope="row"), *(html.Td(short(value), className="number") for value in curve)]))
-    for run in found.runs:
+    for run in question.runs:
         by_clue = {answer.clue: answer for answer in run.clues}
         cells = []
-        for clue in found.clues:
+        for clue in question.clues:
             answer = by_clue.get(clue.clue)
             text = "–" if answer is None else f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
             if run.buzzpoint and run.buzzpoint.clue == clue.clue:
@@ -274,21 +279,23 @@ def _table(found: Question, names: dict[str, str]) -> html.Div:
     )
 
 
-def _unanswered(found: Question, request: PageRequest[QuestionPage]) -> html.Section:
-    return nothing_selected(question_path(found.dataset, found.question_id), request.selection, "answers")
+def _unanswered(question: Question, request: PageRequest[QuestionPage]) -> html.Section:
+    return nothing_selected(question_path(question.dataset, question.question_id), request.selection, "answers")
 
 
-def _answers(found: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int) -> html.Section:
+def _answers(
+    question: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int
+) -> html.Section:
     """What each run says at the cursor. With a metric chosen, it has a column and the runs stand in its order, the best first."""
-    metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in found.runs)]
-    runs = list(found.runs)
+    metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
+    runs = list(question.runs)
     if chosen:
         metrics = list(dict.fromkeys([chosen, *metrics]))
         runs.sort(key=partial(_worse, chosen))
-    title = html.H2(answers_title(found, cursor), id="answers-title", **aria(live="polite"))
+    title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
     order = menu("metric", "Order by", _orders(), chosen.key if chosen else "")
     return html.Section(
-        [html.Div([title, order], className="heading"), answers_table(found, runs, names, shades, metrics, cursor)],
+        [html.Div([title, order], className="heading"), answers_table(question, runs, names, shades, metrics, cursor)],
         className="answers-section",
     )
 

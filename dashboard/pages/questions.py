@@ -168,33 +168,33 @@ def _columns(request: PageRequest[QuestionsPage], metric: Metric) -> list[dict[s
     """What is known of each question, then the metric of each run."""
     facets = request.facets
     shades = colours(facets, request.selection)
-    found: list[dict[str, Any]] = [
+    columns: list[dict[str, Any]] = [
         {
             "field": "text", "colId": "question_id", "headerName": "Question", "cellRenderer": "QuestionLink",
             "flex": 1, "minWidth": 150, "cellClass": "question-cell",
         }
     ]  # fmt: skip
     if _sparks_shown(request):
-        found.append(
+        columns.append(
             {
                 "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
                 "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue over the part of the question revealed",
             }
         )  # fmt: skip
     if facets.categories:
-        found.append({"field": "category", "headerName": "Category", "width": 92})
+        columns.append({"field": "category", "headerName": "Category", "width": 92})
     if facets.subcategories:
-        found.append({"field": "subcategory", "headerName": "Subcategory", "width": 110})
+        columns.append({"field": "subcategory", "headerName": "Subcategory", "width": 110})
     if facets.radii:
-        found.append({"field": "radius", "headerName": "Radius", **NUMERIC})
+        columns.append({"field": "radius", "headerName": "Radius", **NUMERIC})
     if facets.difficulty:
-        found.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
+        columns.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
     if facets.human_teams and facets.difficulty_source != "human":
         tip = "Share of human teams that answered correctly"
-        found.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
+        columns.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
     for run, _, _ in _runs(request):
         name = _names(request)[run]
-        found.append(
+        columns.append(
             {
                 "field": run,
                 "colId": f"{metric.key}:{run}",
@@ -205,7 +205,7 @@ def _columns(request: PageRequest[QuestionsPage], metric: Metric) -> list[dict[s
                 **WRAPPED,
             }
         )
-    return found
+    return columns
 
 
 def _column_id(column: dict[str, Any]) -> str:
@@ -255,11 +255,11 @@ def rows() -> flask.Response:
         request = read_page(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
         metric, sort = request.parameters.metric, request.parameters.sort
         asked = _read(request, sort)
-        found = question_list(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
+        result = question_list(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError):
         return json_response({"rows": [], "total": 0}, 400)
     extra = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
-    small = _sparks(request, found.questions)
+    small = _sparks(request, result.questions)
     block = [
         {
             "question_id": one.question_id,
@@ -271,12 +271,12 @@ def rows() -> flask.Response:
             "radius": one.radius,
             "difficulty": short(one.difficulty, 2),
             "people": short(one.people, 2),
-            "own": _value(one, asked, found.total - start - index),
+            "own": _value(one, asked, result.total - start - index),
             **{run: short(values[metric.key]) for run, values in one.runs.items()},
         }
-        for index, one in enumerate(found.questions)
+        for index, one in enumerate(result.questions)
     ]
-    return json_response({"rows": block, "total": found.total})
+    return json_response({"rows": block, "total": result.total})
 
 
 def _value(one: QuestionRow, sort: Sort, place: int) -> str | None:
@@ -295,8 +295,8 @@ def _sparks(request: PageRequest[QuestionsPage], questions: Sequence[QuestionRow
     # Beyond eight runs none is drawn, so that none need be read.
     runs = tuple(coloured) or tuple(run for run, _, _ in request.facets.runs[:1])
     among = request.selection.replace(run=runs, model=(), elicitation=())
-    found = service().ask(sparklines, among, tuple(one.question_id for one in questions))
-    return {name: spark_figure(spark, names, coloured) for name, spark in found.questions.items()}
+    result = service().ask(sparklines, among, tuple(one.question_id for one in questions))
+    return {name: spark_figure(spark, names, coloured) for name, spark in result.questions.items()}
 
 
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.

@@ -57,11 +57,11 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
-    found = service().ask(reliability, request.selection)
-    if not found.runs:
+    result = service().ask(reliability, request.selection)
+    if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     shades = colours(request.facets, request.selection)
-    names = run_names(found.runs)
+    names = run_names(result.runs)
     method = request.parameters.method
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
@@ -69,22 +69,24 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.H1("Reliability"),
-                html.P(f"{request.facets.title}: accuracy against confidence, {count(len(found.runs), 'run')}", className="lead"),
+                html.P(
+                    f"{request.facets.title}: accuracy against confidence, {count(len(result.runs), 'run')}", className="lead"
+                ),
                 menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
             ],
             className="heading",
         ),
         figure(
             "reliability",
-            reliability_figure(found.runs, names, shades, after, request.parameters.confidence),
+            reliability_figure(result.runs, names, shades, after, request.parameters.confidence),
             "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
             "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker. Drag sideways over a "
             "diagram to list the items of a range of confidence",
-            _bins_table(found.runs, names),
+            _bins_table(result.runs, names),
         ),
         _split(service().ask(leaderboard, request.selection, SPLIT, False), names, shades),
         _what_if(what_if, names, shades) if what_if else None,
-        _items(request, found.runs, names),
+        _items(request, result.runs, names),
     ]
 
 
@@ -132,12 +134,12 @@ def _split(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) ->
     return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")
 
 
-def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]) -> html.Section:
+def _what_if(result: Recalibration, names: dict[str, str], shades: dict[str, str]) -> html.Section:
     """Before and after of each metric, and the distribution of what items gain and lose."""
-    shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in found.runs)]
+    shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in result.runs)]
     head = ["Run", *(f"{metric.label} before → after" for metric in shown), "Nearer", "Further", "Sacrificed"]
     rows = []
-    for run in found.runs:
+    for run in result.runs:
         cells: list[Component] = [html.Th(named(shades.get(run.run), names[run.run]), scope="row")]
         for metric in shown:
             change = run.metrics[metric.key]
@@ -149,11 +151,11 @@ def _what_if(found: Recalibration, names: dict[str, str], shades: dict[str, str]
         rows.append(html.Tr(cells))
     return html.Section(
         [
-            html.H2(f"{METHOD_NAMES[found.method]} recalibration, cross-fitted by question in {found.folds} folds"),
+            html.H2(f"{METHOD_NAMES[result.method]} recalibration, cross-fitted by question in {result.folds} folds"),
             table(head, rows, "Metrics before and after"),
             figure(
                 "changes",
-                changes_figure(found, names, shades),
+                changes_figure(result, names, shades),
                 "Change of each item's distance from its correctness: left of 0 it comes nearer, right of 0 it goes further",
             ),
         ],
@@ -166,7 +168,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     focus = _focus(request, [run.run for run in runs])
     chosen = request.parameters.confidence
     only = request.selection.replace(run=(focus,), model=(), elicitation=())
-    found: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
+    result: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
     low, high = chosen or (0.0, 1.0)
 
     def link(said: Item) -> html.A:
@@ -184,7 +186,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
                 html.Td(short(said.correct, 2), className="number"),
             ]
         )
-        for said in found.items
+        for said in result.items
     ]
     return html.Section(
         [
@@ -197,8 +199,8 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
                 className="heading",
             ),
             html.P(
-                f"{count(found.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
-                + (f", the first {len(found.items)} of them" if found.total > len(found.items) else ""),
+                f"{count(result.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
+                + (f", the first {len(result.items)} of them" if result.total > len(result.items) else ""),
                 className="note",
             ),
             table(["Question", "Clue", "Guess", "Answer", "Confidence", "Correct"], listed, "Items"),

@@ -31,10 +31,10 @@ class RunsPage(PageParameters, frozen=True):
 def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     """Runs that count, and those that were withdrawn."""
     everything = request.parameters.show == "all"
-    found = service().ask(runs, None if everything else request.selection.dataset).runs
+    result = service().ask(runs, None if everything else request.selection.dataset).runs
     titles = {one.dataset: one.title for one in service().datasets()}
-    counting = [one for one in found if not one.withdrawn_at]
-    gone = [one for one in found if one.withdrawn_at]
+    counting = [one for one in result if not one.withdrawn_at]
+    gone = [one for one in result if one.withdrawn_at]
     mode = service().access.mode
     where = "every dataset" if everything else request.facets.title
     other = (
@@ -71,11 +71,11 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-def _listed(found: Sequence[RunFacts], titles: dict[str, str], everything: bool, mode: str) -> html.Div:
+def _listed(result: Sequence[RunFacts], titles: dict[str, str], everything: bool, mode: str) -> html.Div:
     head = ["Run", *(["Dataset"] if everything else []), "Imported", "From", "Answers", "Decided", "What went in", "See",
             *([] if mode == "off" else [""])]  # fmt: skip
-    label = "Withdrawn runs" if found[0].withdrawn_at else "Runs"
-    return html.Div(table(head, [_row(one, titles, everything, mode) for one in found], label), className="runs")
+    label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
+    return html.Div(table(head, [_row(one, titles, everything, mode) for one in result], label), className="runs")
 
 
 def _row(one: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> html.Tr:

@@ -47,9 +47,9 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     if not runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     against = _against(request)
-    found: Slices = service().ask(slices, request.selection, metric, against)
+    result: Slices = service().ask(slices, request.selection, metric, against)
     shades = colours(request.facets, request.selection)
-    certain = [one for one in found.slices if one.p_adjusted < SIGNIFICANCE]
+    certain = [one for one in result.slices if one.p_adjusted < SIGNIFICANCE]
     worse = [one for one in certain if one.difference > 0]
     better = [one for one in certain if one.difference < 0]
     standard = usual_metric(request.facets)
@@ -60,7 +60,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             [
                 html.H1("Slices"),
                 html.P(
-                    f"{request.facets.title}: {count(found.tested, 'part of a run', 'parts of runs')} tested", className="lead"
+                    f"{request.facets.title}: {count(result.tested, 'part of a run', 'parts of runs')} tested", className="lead"
                 ),
             ],
             className="heading",
@@ -85,13 +85,13 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
 
 def _section(
     title: str,
-    found: Sequence[Slice],
+    result: Sequence[Slice],
     metric: Metric,
     request: PageRequest[SlicesPage],
     names: dict[str, str],
     shades: dict[str, str],
 ) -> html.Section:
-    if not found:
+    if not result:
         return html.Section([html.H2(title), html.P("None that is significant.", className="note")], className="section")
     rows = [
         html.Tr(
@@ -105,10 +105,10 @@ def _section(
                 html.Td(p_said(one.p_adjusted), className="number"),
             ]
         )
-        for one in found[:MOST]
+        for one in result[:MOST]
     ]
     head = ["Run", "Part", metric.label, "Compared with", "Worse by, 95 % interval", "Questions", "p, Holm"]
-    return html.Section([html.H2(f"{title}: {len(found)}"), table(head, rows, title)], className="section")
+    return html.Section([html.H2(f"{title}: {len(result)}"), table(head, rows, title)], className="section")
 
 
 def _said(one: Slice) -> str:

@@ -1,0 +1,1 @@
+"""What is timed, against whom, and what the scripts printed."""

@@ -57,7 +57,8 @@ def left_of_folding(gap: Floats, noise: Floats) -> Floats:
 def deviation(n: Floats, p: Floats) -> Floats:
     """E abs(X / n - p), X ~ Bin(n, p): De Moivre, by SciPy's own binomial."""
     n = np.maximum(n, 1)
-    return 2 * p * (1 - p) * binom.pmf(np.minimum(np.floor(n * p), n - 1), n - 1, p)
+    deviations: Floats = 2 * p * (1 - p) * binom.pmf(np.minimum(np.floor(n * p), n - 1), n - 1, p)
+    return deviations
 
 
 def less(bias: Callable[[Floats, Floats, Floats], Floats]) -> Callable[[Floats, Floats, Floats], Floats]:
@@ -65,7 +66,8 @@ def less(bias: Callable[[Floats, Floats, Floats], Floats]) -> Callable[[Floats, 
 
     def estimate(n: Floats, c: Floats, y: Floats) -> Floats:
         gap = np.nan_to_num(ratio(c - y, n))
-        return (n * (np.abs(gap) - bias(n, c, y))).sum(axis=-1) / n.sum(axis=-1)
+        corrected: Floats = (n * (np.abs(gap) - bias(n, c, y))).sum(axis=-1) / n.sum(axis=-1)
+        return corrected
 
     return estimate
 

@@ -244,7 +244,8 @@ def resident(pid: int) -> int:
 
 class Readers:
     """People who look at another dataset or the one that is uploaded to, each asking one thing after the other, and one who
-    counts what new runs hold."""
+    counts what new runs hold.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server

@@ -53,7 +53,7 @@ class Items:
 
     @cached_property
     def sign_confidence(self) -> Floats:
-        """g c with g = 2y - 1, shape (items,). GRACE sec. 4.2."""
+        """G c with g = 2y - 1, shape (items,). GRACE sec. 4.2."""
         return (2 * self.correct - 1) * self.confidence
 
     @cached_property

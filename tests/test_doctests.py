@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 WITH_EXAMPLES = [
-    path for room in ("data", "queries") for path in sorted((ROOT / room).rglob("*.py")) if ">>>" in path.read_text()
+    path for room in ("data", "queries", "dashboard") for path in sorted((ROOT / room).rglob("*.py")) if ">>>" in path.read_text()
 ]
 
 

@@ -15,4 +15,5 @@ def register_all() -> Blueprint:
     """Import every address, which hangs it on the blueprint."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
-    return importlib.import_module(f"{__name__}.blueprint").api
+    blueprint: Blueprint = importlib.import_module(f"{__name__}.blueprint").api
+    return blueprint

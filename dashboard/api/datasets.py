@@ -15,7 +15,8 @@ from queries.parameters import NoParameters
 @get("/api/v1/datasets", NoParameters)
 def get_datasets(parameters: NoParameters) -> Response:
     """Datasets with counts (of questions, runs, human teams, their buzzes, human votes and the questions voted on), categories,
-    licence and source."""
+    licence and source.
+    """
     return json_response(Datasets(service().datasets()))
 
 

@@ -16,7 +16,8 @@ from queries.selection import Request
 @get_selected("/api/v1/datasets/<dataset>/prompts.csv", NoParameters)
 def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     """What a model is to answer: `question_id, clue, text` (the text revealed so far), and the columns `guess` and `confidence`
-    to fill in."""
+    to fill in.
+    """
     blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
     frames = (frame.with_columns(blank) for frame in prompts(service().snapshot(), query.selection))
     header = ("question_id", "clue", "text", "guess", "confidence")

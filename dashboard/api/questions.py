@@ -48,7 +48,8 @@ def get_questions(query: Request[QuestionsParameters]) -> Response:
 @get_selected("/api/v1/questions.csv", QuestionsTableParameters)
 def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
     """The same as one table with a column `metric:run` for each metric and run: every question or, with `limit`, as many from
-    `cursor` on, and the address of the next ones in the header `Link`."""
+    `cursor` on, and the address of the next ones in the header `Link`.
+    """
     given = query.parameters
     frame, following = question_table(service().snapshot(), query.selection, given.metrics, given.sort, given.limit, given.cursor)
     answer = stream_response(csv_parts(frame.columns, frame.iter_slices(ROWS)), "csv", "questions")
@@ -61,14 +62,16 @@ def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>", BuzzParameters)
 def get_question(query: Request[BuzzParameters], dataset: str, question_id: str) -> Response:
     """One question: clues, what people did or voted, what each run said and where it buzzes, by default at each run's best
-    threshold on the selection."""
+    threshold on the selection.
+    """
     return json_response(question_with_buzzpoints(query.selection, query.facets, question_id, query.parameters.rules))
 
 
 @get_selected("/api/v1/questions/<dataset>/<path:question_id>.csv", NoParameters)
 def get_question_csv(query: Request[NoParameters], dataset: str, question_id: str) -> Response:
     """What each run said of it, clue by clue. Where a question's own id ends in `.csv`, that question comes first, as JSON; a
-    further `.csv` gives its table."""
+    further `.csv` gives its table.
+    """
     try:
         return json_response(service().ask(question, query.selection, f"{question_id}.csv"))
     except BadRequest as error:

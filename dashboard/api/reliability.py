@@ -20,7 +20,8 @@ def _reliability(query: Request[NoParameters]) -> Reliability:
 @get_selected("/api/v1/reliability", NoParameters)
 def get_reliability(query: Request[NoParameters]) -> Response:
     """Reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
-    confidence was stated."""
+    confidence was stated.
+    """
     return json_response(_reliability(query))
 
 

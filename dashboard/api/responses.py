@@ -59,7 +59,7 @@ _WRITER = csv.writer(_Echo(), lineterminator="\r\n")
 
 
 def _line(cells: Sequence[object]) -> str:
-    return _WRITER.writerow(cells)[:-2] + "\n"
+    return str(_WRITER.writerow(cells)).removesuffix("\r\n") + "\n"
 
 
 def csv_parts(header: Sequence[str], frames: Iterable[pl.DataFrame]) -> Iterator[str]:

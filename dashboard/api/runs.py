@@ -28,7 +28,8 @@ def _runs(parameters: RunsParameters) -> Runs:
 @get("/api/v1/runs", RunsParameters)
 def get_runs(parameters: RunsParameters) -> Response:
     """Where each run comes from: who imported it when (UTC), from which file, its sha256, what it did not answer, what its
-    uploader decided of guesses, whether, when and by whom it was withdrawn."""
+    uploader decided of guesses, whether, when and by whom it was withdrawn.
+    """
     return json_response(_runs(parameters))
 
 

@@ -32,7 +32,8 @@ def _slices(query: Request[SlicesParameters]) -> Slices:
 @get_selected("/api/v1/slices", SlicesParameters)
 def get_slices(query: Request[SlicesParameters]) -> Response:
     """Where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
-    whole or another run there, with Holm's adjustment."""
+    whole or another run there, with Holm's adjustment.
+    """
     return json_response(_slices(query))
 
 

@@ -21,7 +21,8 @@ def panel_axes(number: int) -> dict[str, str]:
 
 def fitting(titles: Sequence[str]) -> list[str]:
     """Titles no longer than a panel is wide: of longer ones their beginning and their end; of those that this does not tell
-    apart, what comes after the words that they begin with together."""
+    apart, what comes after the words that they begin with together.
+    """
     shortened = [_cut(title) for title in titles]
     for cut in set(shortened):
         alike = {title: title.split(" ") for title, other in zip(titles, shortened, strict=True) if other == cut}

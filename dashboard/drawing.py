@@ -45,7 +45,8 @@ class Drawing:
 
     def outline(self) -> str:
         """A digest of the structure, but for the values that controls show. Drawings with the same one differ only in what
-        fragments, figures and states hold, and can take each other's place without building the page again."""
+        fragments, figures and states hold, and can take each other's place without building the page again.
+        """
         written = orjson.dumps([_without_values(part) for part in self.structure], _written_out, OPTIONS | orjson.OPT_SORT_KEYS)
         return hashlib.sha256(written).hexdigest()[:16]
 

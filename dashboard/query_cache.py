@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import IO, Protocol, TypeVar, cast
+from typing import IO, Protocol, TypeVar
 
 import msgspec
 import redis
-from cachelib import FileSystemCache
 from cachelib.serializers import BaseSerializer
+from flask_caching.backends import FileSystemCache, RedisCache
 
 T = TypeVar("T")
 LOCKS = 64  # shared by all keys
@@ -50,13 +50,13 @@ class Backend(Protocol):
 
 
 class FileBackend:
-    """cachelib's folder of files, without pickle."""
+    """flask-caching's folder of files, without pickle."""
 
     def __init__(self, folder: Path) -> None:
         self._cache = _Files(str(folder), threshold=MAX_FILES, default_timeout=TIME_TO_LIVE)
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name; None also where the file is damaged, which cachelib logs."""
+        """The bytes under a name; None also where the file is damaged, which is logged."""
         value = self._cache.get(name)
         return value if isinstance(value, bytes) else None
 
@@ -67,10 +67,11 @@ class FileBackend:
 
 
 class RedisBackend:
-    """A Redis server; it forgets values by age, and by its own ``maxmemory-policy``."""
+    """flask-caching's Redis, without pickle. The server forgets values by age, and by its own ``maxmemory-policy``."""
 
     def __init__(self, url: str) -> None:
-        self._client = redis.Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        client = redis.Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        self._cache = _Redis(client, default_timeout=TIME_TO_LIVE, key_prefix=KEY_PREFIX)
         self._retry_at = 0.0  # nobody waits for a server that has just failed to reply
 
     def get(self, name: str) -> bytes | None:
@@ -78,13 +79,14 @@ class RedisBackend:
         if time.monotonic() < self._retry_at:
             return None
         with self._translated():
-            return cast("bytes | None", self._client.get(KEY_PREFIX + name))
+            value = self._cache.get(name)
+            return value if isinstance(value, bytes) else None
 
     def set(self, name: str, value: bytes) -> None:
         """Keep bytes under a name."""
         if time.monotonic() >= self._retry_at:
             with self._translated():
-                self._client.set(KEY_PREFIX + name, value, ex=TIME_TO_LIVE)
+                self._cache.set(name, value)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -179,18 +181,29 @@ class QueryCache:
 
 
 class _Bytes(BaseSerializer):
-    """Writes bytes, and the number of files that cachelib keeps beside them, as they are."""
+    """Writes bytes, and the number of files that the folder keeps beside them, as they are."""
+
+    def dumps(self, value: int | bytes, protocol: int = 0) -> bytes:
+        return b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode()
+
+    def loads(self, bvalue: bytes | None) -> bytes | int | None:
+        """What ``dumps`` made; None for anything else, and where there is nothing."""
+        if bvalue is None:
+            return None
+        if bvalue[:1] == b"b":
+            return bvalue[1:]
+        return int(bvalue[1:]) if bvalue[:1] == b"i" and bvalue[1:].isdigit() else None
 
     def dump(self, value: int | bytes, f: IO[bytes], protocol: int = 0) -> None:
-        f.write(b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode())
+        f.write(self.dumps(value))
 
     def load(self, f: IO[bytes]) -> bytes | int | None:
-        """What ``dump`` wrote; None for anything else."""
-        content = f.read()
-        if content[:1] == b"b":
-            return content[1:]
-        return int(content[1:]) if content[:1] == b"i" and content[1:].isdigit() else None
+        return self.loads(f.read())
 
 
 class _Files(FileSystemCache):
+    serializer = _Bytes()  # type: ignore[assignment]
+
+
+class _Redis(RedisCache):
     serializer = _Bytes()  # type: ignore[assignment]

@@ -273,7 +273,7 @@ def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
     for planted in (pickle.dumps(Trap(tmp_path / "sprung")), b"!" + pickle.dumps(Trap(tmp_path / "sprung")), b"", b"\xff" * 40):
         redis_server.client.set(name, planted)
         assert cache.get("key", lambda: good, decode).number == 1
-        assert redis_server.client.get(name) == good
+        assert redis_server.client.get(name) == b"b" + good
     assert not (tmp_path / "sprung").exists()
 
 
@@ -294,7 +294,7 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
 
 def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeypatch):
     cache = QueryCache(redis_server.url, tmp_path)
-    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"kept")
+    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"bkept")  # b: bytes
     monkeypatch.setattr(query_cache, "RETRY_AFTER", 0.0)
     redis_server.client.config_set("requirepass", "secret")  # from now on, every command of ours is refused
     fresh = QueryCache(redis_server.url, tmp_path)

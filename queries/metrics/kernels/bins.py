@@ -181,7 +181,7 @@ def ece_debiased(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats)
 
 
 def _bias_of_bin(gap: Floats, share: Floats, items: Floats) -> Floats:
-    """B w(g) / E w(X / n - p) of ``ece_debiased``, in closed form. All of shape (cells,), share in (0, 1), items whole.
+    """The bias b w(g) / E w(X / n - p) of ``ece_debiased``, in closed form. All of shape (cells,), share in (0, 1), items whole.
 
     By k b(k; n) = n p b(k - 1; n - 1), the sum of (n p - k) b(k; n) over k <= m is n p q b(m; n - 1): De Moivre's mean
     absolute deviation for m = floor(n p), and with it the mean of abs(X - n p) between any two ends.

@@ -1,14 +1,19 @@
 """The answers of eleven models to LifeEval, as released, through the real importer: what the paper reports."""
 
+import csv
 import json
+from collections import defaultdict
 
+import numpy as np
 import pytest
 from scipy.stats import linregress
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from data.statistics import ITEM_SUMS, Items, sums
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.kernels import bins
 from queries.selection import facets, read_selection
 
 pytestmark = pytest.mark.real
@@ -103,3 +108,162 @@ def test_mean_difficulty(store, imported):
     assert rows == [
         (r, pytest.approx(mas, abs=5e-5)) for r, mas in [(None, 0.5699), (1, 0.1311), (5, 0.4832), (10, 0.7310), (20, 0.9343)]
     ]
+
+
+# -- table 2 and the text: over the 751 questions that all eleven models answered --------------------------------------
+
+NAMES = {
+    "Claude-Sonnet-3.7": "claude-3-7-sonnet-20250219", "Claude-Sonnet-4": "claude-sonnet-4-20250514",
+    "DeepSeek-R1": "deepseek-r1", "Gemini-2.5-Pro": "gemini-2.5-pro", "GPT-o3": "o3-2025-04-16",
+    "Claude-Haiku-3": "claude-3-haiku-20240307", "DeepSeek-V3": "deepseek-v3", "Gemini-2.5-Flash": "gemini-2.5-flash",
+    "GPT-4o": "gpt-4o", "Llama-3.1-70B": "Meta-Llama-3.1-70B-Instruct", "Llama-3.1-8B": "Meta-Llama-3.1-8B-Instruct",
+}  # fmt: skip
+COMMON = 751
+UNCLEAR = "the paper does not say over which questions, and with which weights, the sets are averaged"
+# Rows of the text that the release does not give, and why.
+NOT_RECOMPUTED = {
+    "mean stated confidence, all sets": UNCLEAR,
+    "mean accuracy, all sets": UNCLEAR,
+    "LSAT-AR mean accuracy": "the released answers give 54.4 % over all of them and 58.4 % over the 87 common questions",
+    "flagged by keywords": "the keywords are not in the release",
+}
+
+
+class CommonAnswers:
+    """One model's answers to the common questions, in the order of questions."""
+
+    def __init__(self, rows):
+        self.confidence, self.correct, self.difficulty, self.radius = np.array(rows).T
+
+    def metric(self, key):
+        """A metric of the catalogue, with the default conventions."""
+        items = Items(self.confidence, self.correct, np.arange(len(self.correct) + 1))
+        totals = sums(items, ITEM_SUMS) | {"difficulty": self.difficulty}
+        metric = CATALOGUE[key]
+        if metric.pairs is not None:
+            return metric.of_pairs(self.confidence, self.correct)
+        columns = metric.contributions({name: totals[name] for name in metric.reads(Conventions())}, Conventions())
+        return float(metric.value({name: part.sum(axis=0) for name, part in columns.items()}, Conventions()))
+
+    def ece(self):
+        """Over bins that are closed on the right, ((m - 1) / 10, m / 10], the first one on both sides."""
+        edges = np.arange(1, 10) / 10
+        place = np.searchsorted(edges, self.confidence, side="left")
+        return float(bins.ece(*(np.bincount(place, weights, 10) for weights in (None, self.confidence, self.correct))))
+
+    def rounded(self):
+        """Share of multiples of 5 %, by the release's own test in floating point."""
+        return float(((100 * self.confidence) % 5 == 0).mean())
+
+
+@pytest.fixture(scope="module")
+def common(store, imported):
+    rows = store.snapshot().rows(
+        """select model, r.confidence, r.correct, q.difficulty, q.radius from responses r join runs using (run)
+        join questions q on q.dataset = r.dataset and q.question_id = r.question_id
+        where (select count(*) from responses o where o.question_id = r.question_id) = 11 order by model, q.position"""
+    )
+    by_model = defaultdict(list)
+    for model, *values in rows:
+        by_model[model].append(values)
+    return {name: CommonAnswers(by_model[model]) for name, model in NAMES.items()}
+
+
+@pytest.fixture(scope="module")
+def table_2(shared):
+    with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["paper"].startswith("LifeEval") and row["table"] == "Table 2"]
+
+
+def test_table_2_to_the_last_digit(common, table_2):
+    computed = {
+        name: {"ece": answers.ece(), "pct_rounded": answers.rounded()}
+        | {key: answers.metric(key) for key in ("accuracy", "mean_confidence", "hard_easy_slope")}
+        for name, answers in common.items()
+    }
+    assert {len(answers.correct) for answers in common.values()} == {COMMON}
+    figures = [row for row in table_2 if row["metric"] != "n"]
+    assert len(figures) == 55
+    for row in figures:
+        # The file has four decimals, the paper three.
+        assert computed[row["model"]][row["metric"]] == pytest.approx(float(row["value"]), abs=5e-4 + 1e-9), row
+
+
+def test_table_2_counts_are_not_of_its_questions(board, table_2):
+    counts = {row["model"]: int(row["value"]) for row in table_2 if row["metric"] == "n"}
+    own = {name: board[model].items for name, model in NAMES.items()}
+    assert {name for name in own if own[name] != counts[name]} == {"Gemini-2.5-Pro"}  # 807 in the release
+    assert min(counts.values()) > COMMON
+
+
+def test_table_2_needs_bins_closed_on_the_right(common, table_2):
+    """With half-open bins, as in the paper's text, some of its ECEs cannot be reached."""
+    printed = {row["model"]: float(row["value"]) for row in table_2 if row["metric"] == "ece"}
+
+    def half_open(answers):
+        place = np.searchsorted(np.arange(1, 11) / 10, answers.confidence, side="right")
+        return float(bins.ece(*(np.bincount(place, weights, 11) for weights in (None, answers.confidence, answers.correct))))
+
+    assert any(abs(half_open(answers) - printed[name]) > 5e-4 for name, answers in common.items())
+
+
+def test_rounding_in_floats_misses_multiples(common):
+    for answers in common.values():
+        assert answers.metric("pct_rounded") >= answers.rounded()
+    assert 100 * 0.55 % 5 != 0 and any(answers.metric("pct_rounded") > answers.rounded() for answers in common.values())
+
+
+def test_figures_of_the_text(common, table_2, shared):
+    with (shared("../published") / "lifeeval_text_numbers.csv").open(encoding="utf-8", newline="") as lines:
+        printed = {row["quantity"]: row["printed"] for row in csv.DictReader(lines)}
+    kinds = {row["model"]: row["slice"] for row in table_2}
+    by_kind = {kind: [common[name] for name in common if kinds[name] == kind] for kind in ("chat", "reasoning")}
+    everyone = list(common.values())
+
+    def at(radius, column):
+        return 100 * np.mean([getattr(answers, column)[answers.radius == radius].mean() for answers in everyone])
+
+    computed = {
+        "LifeEval upper bound (MAS)": 100 * (1 - everyone[0].difficulty.mean()),
+        "LifeEval radius 1: mean confidence": at(1, "confidence"),
+        "LifeEval radius 1: actual probability": at(1, "correct"),
+        "LifeEval radius 20: mean confidence": at(20, "confidence"),
+        "LifeEval radius 20: actual probability": at(20, "correct"),
+        "% rounded, chat": 100 * np.mean([answers.rounded() for answers in by_kind["chat"]]),
+        "% rounded, reasoning": 100 * np.mean([answers.rounded() for answers in by_kind["reasoning"]]),
+        "mean correlation, reasoning": np.mean([answers.metric("correlation") for answers in by_kind["reasoning"]]),
+        "mean correlation, others": np.mean([answers.metric("correlation") for answers in by_kind["chat"]]),
+        "HaluEval accuracy": 100 * accuracy_of_common_questions(shared, "halu_eval_qa"),
+    }
+    counts = {"responses judged", "no evidence"}  # tested below
+    assert printed.keys() == computed.keys() | counts | NOT_RECOMPUTED.keys()
+    for quantity, value in computed.items():
+        text = printed[quantity].rstrip("%")
+        assert abs(value - float(text)) <= 0.5 * 10.0 ** -len(text.partition(".")[2]), quantity
+
+
+def accuracy_of_common_questions(shared, question_set):
+    """Of the questions of another set that all eleven models answered."""
+    grades = defaultdict(list)
+    with (shared("lifeeval") / "llm-confidence-correct.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            if row["qset"] == question_set:
+                grades[row["question_id"]].append(row["correct"] == "TRUE")
+    return np.mean([np.mean(values) for values in grades.values() if len(values) == 11])
+
+
+def test_lsat_accuracy_is_near_but_not_the_printed_one(shared):
+    assert accuracy_of_common_questions(shared, "lsat_ar_test") == pytest.approx(0.584, abs=5e-4)  # printed: 58.6 %
+
+
+def test_counts_of_the_appendix(common, shared):
+    folder = shared("../published")
+    with (folder / "lifeeval_text_numbers.csv").open(encoding="utf-8", newline="") as lines:
+        printed = {row["quantity"]: row["printed"] for row in csv.DictReader(lines) if row["place"] == "app. G"}
+    with (folder / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["paper"].startswith("LifeEval") and row["metric"] == "n"]
+    judged = sum(len(answers.correct) for answers in common.values())
+    without_evidence = sum(int(row["value"]) for row in rows if row["table"].startswith("Table 5"))
+    assert printed["responses judged"] == f"{judged:,} = {COMMON} x {len(common)}"
+    assert printed["no evidence"] == f"{without_evidence:,}"
+    assert f"({6244 / judged:.1%})" in printed["flagged by keywords"]

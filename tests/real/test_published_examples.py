@@ -1,0 +1,280 @@
+"""The worked examples of Sakai and of GRACE, cell by cell as printed, by our kernels."""
+
+import csv
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from data.human_curves import CURVES
+from data.statistics import BIN_COLUMNS, Items, pooled, sums
+from queries.metrics import CATALOGUE, Conventions
+from queries.metrics.kernels import bins, distributions, pairs, questions
+
+pytestmark = pytest.mark.real
+
+BINS = 3  # Sakai's number of bins of equal mass
+EXAMPLES = {"Table 1": "1", "Table 4": "2", "Table 9": "3"}  # of Sakai: the tables with the probabilities
+# Printed cells of Sakai that are slips, and what they should be.
+SLIPS = {("sec. 4.2.1", "Y", "3", "abs_difference"): 0.033}
+
+
+def read(folder, name):
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def printed_as(value, printed):
+    """Whether a value rounds to the printed digits; a fraction such as 2/3 is compared as a number."""
+    if "/" in printed:
+        numerator, denominator = printed.split("/")
+        return value == pytest.approx(int(numerator) / int(denominator), abs=1e-12)
+    digits = len(printed.partition(".")[2])
+    return abs(value - float(printed)) <= 0.5 * 10.0**-digits + 1e-9
+
+
+@pytest.fixture(scope="module")
+def folder(shared):
+    return shared("../published")
+
+
+# -- Sakai -------------------------------------------------------------------------------------------------------------
+
+
+class Example:
+    """One system's answers in one example."""
+
+    def __init__(self, rows):
+        classes = [name for name in ("p1", "p2", "p3", "p4", "p5", "p6") if rows[0][name]]
+        self.shares = np.array([[float(row[name]) for name in classes] for row in rows])
+        self.gold = np.array([int(row["true_class"]) - 1 for row in rows])
+        self.confidence = self.shares.max(axis=1)
+        self.correct = (self.shares.argmax(axis=1) == self.gold).astype(float)
+        assert [int(row["guess"]) - 1 for row in rows] == self.shares.argmax(axis=1).tolist()
+        assert [float(row["confidence"]) for row in rows] == self.confidence.tolist()
+        assert [float(row["correct"]) for row in rows] == self.correct.tolist()
+
+    @property
+    def ascending(self):
+        order = np.argsort(self.confidence, kind="stable")
+        return self.confidence[order], self.correct[order]
+
+    @property
+    def bins(self):
+        return bins.mass_bins(self.confidence, self.correct, BINS)
+
+    def measures(self):
+        """By the names that the paper uses."""
+        totals = pooled(self.confidence, self.correct) | dict(zip(BIN_COLUMNS, self.bins, strict=True))
+        conventions = Conventions(f"mass{BINS}")
+        keys = {"accuracy": "accuracy", "R_O": "r_over", "R_U": "r_under", "HMR": "hmr", "ECE": "ece", "MCE": "max_ce"}
+        values = {name: float(CATALOGUE[key].value(totals, conventions)) for name, key in keys.items()}
+        values["KS"] = CATALOGUE["ks_sequential"].of_pairs(self.confidence, self.correct)
+        values["KS_ties_together"] = CATALOGUE["ks"].of_pairs(self.confidence, self.correct)
+        values["NBR"] = float(distributions.quadratic_score(self.shares, self.gold).mean())
+        return values
+
+    def steps(self):
+        """The walk behind KS: by the names of the columns of tables 3 and 6, one value per instance."""
+        confidence, correct = self.ascending
+        stated, right = np.cumsum(confidence) / len(confidence), np.cumsum(correct) / len(confidence)
+        return {"p_j": confidence, "cp_j": stated, "GOLD_j": correct, "cGOLD_j": right, "delta_j": np.abs(stated - right)}
+
+    def in_bins(self):
+        """By the names that sec. 4.1.2 and 4.2.1 use, one value per bin."""
+        items, confidence, correct = self.bins
+        gaps = bins.calibration_gaps(items, confidence, correct)
+        return {"mean_confidence": confidence / items, "accuracy": correct / items, "abs_difference": gaps}
+
+
+@pytest.fixture(scope="module")
+def examples(folder):
+    by_system = defaultdict(list)
+    for row in read(folder, "sakai_items_wide"):
+        by_system[row["example"], row["system"]].append(row)
+    return {key: Example(rows) for key, rows in by_system.items()}
+
+
+@pytest.fixture(scope="module")
+def sakai(folder):
+    return read(folder, "sakai_examples")
+
+
+def recomputed(examples, row):
+    """What a row of the file states of one system, from the probabilities."""
+    example = examples[row["example"], row["system"]]
+    place = int(row["instance_j"] or 1) - 1
+    match row["kind"]:
+        case "probability":
+            return example.shares[place, int(row["class_m"]) - 1]
+        case "ks_step":
+            return example.steps()[row["measure"]][place]
+        case "bin":
+            return example.in_bins()[row["measure"]][place]
+        case "result":
+            return example.measures()[row["measure"]]
+    raise ValueError(row["kind"])
+
+
+def test_sakai_every_cell(sakai, examples):
+    seen = Counter()
+    for row in sakai:
+        seen[row["kind"]] += 1
+        if row["kind"] == "true_class":
+            assert row["system"] == "all"
+            golds = [e.gold for (example, _), e in examples.items() if example == row["example"]]
+            assert {int(gold[int(row["instance_j"]) - 1]) + 1 for gold in golds} == {int(row["value"])}
+            continue
+        value = recomputed(examples, row)
+        assert value == pytest.approx(float(row["value"]), abs=1e-9), row
+        slip = SLIPS.get((row["table"], row["system"], row["instance_j"], row["measure"]))
+        if slip is not None:
+            assert not printed_as(value, row["printed"]) and round(value, 3) == slip
+        elif row["printed"]:
+            assert printed_as(value, row["printed"]), row
+    assert seen == {"probability": 288, "true_class": 21, "ks_step": 180, "bin": 36, "result": 100}
+    assert sum(seen.values()) == len(sakai) == 625
+
+
+def test_sakai_slip_contradicts_its_own_table(sakai):
+    printed = {
+        (row["table"], row["system"], row["instance_j"], row["measure"]): row["printed"]
+        for row in sakai
+        if row["kind"] in ("bin", "result")
+    }
+    gaps = [float(printed["sec. 4.2.1", "Y", str(k), "abs_difference"]) for k in (1, 2, 3)]
+    ece = float(printed["Table 5", "Y", "", "ECE"])
+    assert gaps[2] == 0.7
+    assert round(sum(gaps) / 3, 3) != ece  # bins of three items each
+    assert round((gaps[0] + gaps[1] + 0.033) / 3, 3) == ece
+
+
+def test_sakai_ks_is_the_largest_step(sakai, examples):
+    for table, example in (("Table 3", "1"), ("Table 6", "2")):
+        steps = defaultdict(list)
+        for row in sakai:
+            if row["table"] == table and row["measure"] == "delta_j":
+                steps[row["system"]].append(float(row["printed"]))
+        assert len(steps) == 2
+        for system, distances in steps.items():
+            confidence, correct = examples[example, system].ascending
+            ks = float(pairs.ks_sequential(confidence, correct, np.ones(len(confidence))))
+            assert len(distances) == 9 and round(ks, 3) == max(distances)
+
+
+def test_sakai_example_2_ties_change_ks(examples):
+    values = examples["2", "X"].measures()
+    assert (round(values["KS"], 3), round(values["KS_ties_together"], 3)) == (0.078, 0.056)
+
+
+@pytest.mark.parametrize("example", ["1", "2", "3"])
+def test_sakai_hmr_ranks_as_the_axioms_ask(examples, example):
+    """Y lowers a correct confidence of X, Z raises an incorrect one, W does both."""
+    values = {system: examples[example, system].measures()["HMR"] for system in "XYZW"}
+    assert values["X"] > values["Y"] > values["W"] and values["X"] > values["Z"] > values["W"]
+
+
+def test_sakai_example_3_ks_misses_only_underconfidence(examples):
+    # The text says that KS fails completely there.
+    values = {system: round(examples["3", system].measures()["KS"], 3) for system in "XYZW"}
+    assert values == {"X": 0.267, "Y": 0.267, "Z": 0.3, "W": 0.3}
+
+
+# -- GRACE -------------------------------------------------------------------------------------------------------------
+
+
+def numbers(rows, column):
+    return np.array([float(row[column]) for row in rows])
+
+
+def one_question(confidence, correct, curve):
+    return Items(confidence, correct, np.array([0, len(confidence)]), dict.fromkeys(CURVES, curve))
+
+
+@pytest.fixture(scope="module")
+def table_6(folder):
+    rows = read(folder, "grace_table6")
+    correct = (numbers(rows, "correct_printed") + 1) / 2
+    return rows, one_question(numbers(rows, "confidence_printed"), correct, numbers(rows, "h_implied"))
+
+
+@pytest.fixture(scope="module")
+def table_7(folder):
+    """Its h_t are increments of the curve."""
+    rows = read(folder, "grace_table7")
+    curve = np.cumsum(numbers(rows, "h_t_printed"))
+    return rows, one_question(numbers(rows, "confidence_printed"), numbers(rows, "correct_inferred"), curve)
+
+
+def test_grace_table_6_clue_by_clue(table_6):
+    rows, items = table_6
+    for place, row in enumerate(rows):
+        h = items.curve("buzz_share")[place : place + 1]
+        clue = one_question(items.confidence[place : place + 1], items.correct[place : place + 1], h)
+        totals = sums(clue, ["sign_confidence", "buzz_share_sign_confidence"])
+        assert totals["sign_confidence"][0] == pytest.approx(float(row["g_times_c"]), abs=1e-12)
+        assert printed_as(totals["buzz_share_sign_confidence"][0], row["calscore_c_printed"])
+
+
+def test_grace_table_7_clue_by_clue(table_7):
+    rows, items = table_7
+    mass = questions.buzz_mass(items.confidence)
+    assert mass == pytest.approx(numbers(rows, "b_t_computed"), abs=1e-12)
+    earned = numbers(rows, "h_t_printed") * items.buzzed_right
+    assert earned == pytest.approx(numbers(rows, "k_t_computed"), abs=1e-12)
+    assert all(printed_as(value, row["b_t_printed"]) for value, row in zip(mass, rows, strict=True))
+    assert all(printed_as(value, row["sh_printed"]) for value, row in zip(earned, rows, strict=True))
+    assert rows[-1]["confidence_forced_printed"] == "1.0"
+
+
+def value_of_question(key, items):
+    """A metric of the catalogue over one question."""
+    metric, conventions = CATALOGUE[key], Conventions()
+    totals = metric.contributions(sums(items, metric.reads(conventions)), conventions)
+    return float(metric.value({name: part.sum(axis=0) for name, part in totals.items()}, conventions))
+
+
+# What the text says of table 7. The reward and the first SH_3 contradict the table.
+TEXT_ONLY = {
+    ("Table 7", "'reported' reward in app. M"): "0.53",
+    ("Table 7", "SH_3 in app. M text"): "0.02 (0.27)",
+    ("Table 7", "h_t in app. M text"): "h_0=0.1, h_1=0.1, h_2=0.2, h_3=0.3; 'h_0 = 0.1, approximating 1/3'",
+}
+
+
+def test_grace_results_of_both_tables(folder, table_6, table_7):
+    six, seven = table_6[1], table_7[1]
+    total = float(sums(six, ["buzz_share_sign_confidence"])["buzz_share_sign_confidence"][0])
+    steps = numbers(table_7[0], "h_t_printed")
+    right = float(seven.buzzed_right[-1])
+    reward = float(sums(seven, ["team_share_reward"])["team_share_reward"][0])
+    values = {
+        ("Table 6", "sum of per-clue values"): total,
+        ("Table 6", "mean of per-clue values"): total / 4,
+        ("Table 6", "r(sum)"): float(questions.unit_logistic(total)),
+        ("Table 6", "1 - r(sum)"): 1 - float(questions.unit_logistic(total)),
+        ("Table 6", "r(mean)"): float(questions.unit_logistic(total / 4)),
+        ("Table 6", "CalScore by eq. 1 = 1 - r(mean)"): value_of_question("calscore", six),
+        ("Table 6", "GRACE MCE by sec. 4.2 = 1 - r(mean g c)"): value_of_question("grace_mce", six),
+        ("Table 6", "calscore_weighted = 1 - r(sum (1-h) g c / sum (1-h))"): value_of_question("calscore_weighted", six),
+        ("Table 6", "calscore, weights 1-h, h implied by the printed rows"): value_of_question("calscore", six),
+        ("Table 7", "sum K_t"): float((steps * seven.buzzed_right).sum()),
+        ("Table 7", "(1 - sum h) * sum b g"): (1 - steps.sum()) * right,
+        ("Table 7", "reward (eq. 2, h as increments)"): reward,
+        ("Table 7", "CalScore^2 = 1 - reward"): value_of_question("calscore2", seven),
+        ("Table 7", "SH_3 in app. M text"): float(steps[-1] * right),
+        ("Table 7", "unadjusted S_q = sum b g"): right,
+    }
+    rows = {(row["table"], row["quantity"]): row for row in read(folder, "grace_tables6_7_results")}
+    assert rows.keys() == values.keys() | TEXT_ONLY.keys()
+    for key, row in rows.items():
+        assert bool(row["computed"]) == (key in values), key
+        if row["computed"]:
+            assert values[key] == pytest.approx(float(row["computed"]), abs=1e-11), key
+        if key in TEXT_ONLY:
+            assert row["printed"] == TEXT_ONLY[key]
+        elif row["printed"]:
+            assert printed_as(values[key], row["printed"].split(" ")[0]), key
+    # Eq. 1 as printed puts the example's CalScore above its MCE, so weights in [0, 1] can.
+    assert value_of_question("calscore", six) > value_of_question("grace_mce", six)
+    assert reward != pytest.approx(0.53, abs=0.05) and right != pytest.approx(0.53, abs=0.05)

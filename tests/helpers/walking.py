@@ -13,12 +13,21 @@ BUNDLED = ("lifeeval", "pyramid", "tone")
 # All that a visitor sees below the header, and what its figures were given and have made of it.
 SHOWN = r"""() => {
     const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
+    // What Plotly makes of a range by itself depends in the fourth digit on what it drew before.
+    const rounded = (end) => (typeof end === "number" ? Number(end.toPrecision(3)) : end);
     const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
         .filter(([key]) => /^[xy]axis\d*$/.test(key))
-        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));
+        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && axis.range.map(rounded), axis.domain]]));
+    // Plotly appends an annotation that it changes: the order of texts in a figure is not seen.
+    const words = (element) => element.innerText.replace(/\s+/g, " ").trim();
+    const texts = (plot) => [...plot.querySelectorAll("text")].map((text) => text.textContent).sort();
+    const labels = plots.map(texts);
+    plots.forEach((plot) => { plot.hidden = true; });
+    const text = document.getElementById("content") ? words(document.getElementById("content")) : null;
+    plots.forEach((plot) => { plot.hidden = false; });
     const list = (values) => (values && values.length !== undefined && typeof values !== "string" ? [...values] : values);
     return JSON.stringify({
-        text: document.getElementById("content") ? document.getElementById("content").innerText.replace(/\s+/g, " ") : null,
+        text: text, labels: labels,
         chosen: [...document.querySelectorAll('[id*=\'"role":"control"\']')].map((one) =>
             [one.id, one.tagName === "INPUT" ? one.value : one.innerText.replace(/\s+/g, " "),
              [...one.querySelectorAll("input")].map((input) => [input.type, input.value, input.checked])]),

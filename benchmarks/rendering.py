@@ -151,7 +151,7 @@ def main() -> None:
         for where, dataset in CASES:
             runs = 8 if dataset == "pyramid" else RUNS
             lines += table(measure(browser, store, folder, where, dataset, options.times), f"{where}, {runs} runs ({dataset})")
-            print("\n".join(lines[-8:]), flush=True)
+            print("\n".join(lines[-9:]), flush=True)
         browser.close()
     (ROOT / "benchmarks" / "rendering.md").write_text("\n".join(lines), encoding="utf-8")
 

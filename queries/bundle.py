@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from data.importing.contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameters import BadRequest
 from queries.runs import responses
 
+COMPUTED = {
+    "answer": "case when q.answer is distinct from most.answer then q.answer end as answer",
+    "difficulty": "q.given_difficulty as difficulty",
+}
 # The answer that the importer derives from votes (the most frequent class, the earlier one if tied) is not stated again.
-QUESTIONS = """
+QUESTIONS = f"""
     with most as (
         select question_id, first(class order by votes desc, coalesce(list_position(classes, class), 0), class) as answer
         from votes join datasets using (dataset) where dataset = $dataset and votes > 0 group by all
     )
-    select q.question_id, q.text, case when q.answer is distinct from most.answer then q.answer end as answer, q.category,
-        q.subcategory, q.given_difficulty as difficulty, q.sex, q.minimum_age, q.radius
+    select {", ".join(COMPUTED.get(column.name, f"q.{column.name}") for column in COLUMNS)}
     from questions q left join most using (question_id) where q.dataset = $dataset order by q.position"""
 CLUES = """
     select c.question_id, c.clue, c.text, c.word_end from clues c join questions q using (dataset, question_id)

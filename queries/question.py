@@ -107,8 +107,8 @@ class Lifespan(msgspec.Struct):
     mas: float
 
 
-class Question(msgspec.Struct):
-    """Answer of ``/api/v1/questions/<dataset>/<question_id>``."""
+class QuestionFacts(msgspec.Struct):
+    """What the store knows of a question: each field is the column of its name."""
 
     dataset: str
     question_id: str
@@ -121,6 +121,11 @@ class Question(msgspec.Struct):
     sex: str | None
     minimum_age: int | None
     radius: int | None
+
+
+class Question(QuestionFacts):
+    """Answer of ``/api/v1/questions/<dataset>/<question_id>``."""
+
     clues: list[Clue]
     human: HumanRecord | None
     human_curve: str
@@ -151,9 +156,7 @@ def question(
     identity = {"dataset": selection.dataset, "question": question_id}
     this_question = "dataset = $dataset and question_id = $question"
     facts = snapshot.frame(
-        f"""select dataset, question_id, text, answer, category, subcategory, difficulty, difficulty_source,
-            sex, minimum_age, radius from questions where {this_question}""",
-        identity,
+        f"select {', '.join(QuestionFacts.__struct_fields__)} from questions where {this_question}", identity
     ).to_dicts()
     if not facts:
         raise BadRequest(

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from data.frames import frame, literal
-from data.importing.contract import SHOWN, Column, stage
+from data.importing.contract import QUESTIONS, SHOWN, Column, stage
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.scratch_folders import scratch_folder
@@ -38,11 +38,11 @@ from data.store import GenerationStore, create_schema
 
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
-TABLES = """
+TABLES = f"""
 create table datasets_read (dataset varchar, title varchar, kind varchar, licence varchar, source varchar, simulated boolean,
     note varchar, classes varchar[], file varchar);
-create table questions_read (dataset varchar, question_id varchar, text varchar, answer varchar, category varchar,
-    subcategory varchar, difficulty double, sex varchar, minimum_age integer, radius integer, file integer, ordinal bigint);
+create table questions_read (dataset varchar, {", ".join(f"{column.name} {column.sql_type}" for column in QUESTIONS)},
+    file integer, ordinal bigint);
 create table clues_read (dataset varchar, question_id varchar, clue integer, text varchar, word_end integer,
     file integer, ordinal bigint);
 create table exposures_read (dataset varchar, question_id varchar, match_id varchar, team varchar, team_kind varchar,

@@ -64,10 +64,10 @@ def check_questions(staging: Staging) -> None:
         )  # fmt: skip
     run("""
         insert into new_questions by name
-        select q.dataset, q.question_id,
+        select q.* exclude (text, file, ordinal),
             (row_number() over (partition by q.dataset order by file, ordinal) - 1)::integer as position,
-            coalesce(c.text, q.text) as text, answer, category, subcategory, sex, minimum_age, radius,
-            coalesce(c.clues, 1)::integer as clues, difficulty as given_difficulty, difficulty, null::varchar as difficulty_source
+            coalesce(c.text, q.text) as text, coalesce(c.clues, 1)::integer as clues,
+            q.difficulty as given_difficulty, null::varchar as difficulty_source
         from questions_read q left join (
             select dataset, question_id, count(*) as clues, string_agg(text, ' ' order by clue) as text
             from new_clues group by all

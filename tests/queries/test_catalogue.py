@@ -63,8 +63,10 @@ def test_only_slopes_need_more_than_one_question():
 
 
 def test_a_curve_that_falls_is_replaced_where_it_must_not():
-    used = {metric.key: metric.human_curve(Conventions(human="buzz_share")) for metric in METRICS if metric.human}
-    assert used == {"calscore": "buzz_share", "calscore_weighted": "buzz_share", "calscore2": "team_share"}
+    chosen = Conventions(human="buzz_share")
+    used = {metric.key: metric.human_curve(chosen) for metric in METRICS if metric.human}
+    assert used == {metric.key: "team_share" if metric.monotone else "buzz_share" for metric in METRICS if metric.human}
+    assert [metric.key for metric in METRICS if metric.monotone] == ["calscore2"]
 
 
 @EACH

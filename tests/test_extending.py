@@ -1,0 +1,101 @@
+"""docs/extending.md does what it says: each change is applied to a copy of the tree, and its commands run there."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.serving import environment
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "docs" / "extending.md"
+TREE = ("data", "queries", "dashboard", "assets", "tests", "docs", "pyproject.toml", "README.md")
+BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Title of each change -> in how many places it is made, its tests apart.
+PLACES = {
+    "An item metric": 1, "A question metric with a human curve": 1, "A reader": 1, "A page": 1, "A filter": 1,
+    "A question column": 3, "A setting": 1,
+}  # fmt: skip
+LONGEST = 66  # lines of a section: a printed page
+
+
+def sections():
+    """Title of each change -> its text."""
+    parts = re.split(r"^## (.+)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+SECTIONS = sections()
+
+
+def edits(text):
+    """File, options and content of each block that changes a file."""
+    for language, options, content in BLOCK.findall(text):
+        if language != "sh":
+            named = dict(option.partition("=")[::2] for option in shlex.split(options))
+            yield named.pop("file"), named, content
+
+
+def commands(text):
+    return "".join(content for language, _, content in BLOCK.findall(text) if language == "sh")
+
+
+def apply(path, options, content):
+    """Put a block into a file: at its end, or before or after the only line that begins with a text."""
+    if not options:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(content)
+        return
+    ((side, beginning),) = options.items()
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    matches = [index for index, line in enumerate(lines) if line.startswith(beginning)]
+    assert len(matches) == 1, f"{len(matches)} lines of {path} begin with {beginning!r}"
+    place = matches[0] + {"before": 0, "after": 1}[side]
+    path.write_text("".join([*lines[:place], content, *lines[place:]]), encoding="utf-8")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the tree, without its environment and history."""
+    for name in TREE:
+        source, target = ROOT / name, tmp_path / "clueline" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.woff2"))
+        else:
+            shutil.copyfile(source, target)
+    return tmp_path / "clueline"
+
+
+def run(tree, script):
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    quiet = {"PATH": path, "PYTEST_ADDOPTS": "-q -x -p no:cacheprovider -p no:xdist", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        ["sh", "-e", "-c", script], cwd=tree, env=environment() | quiet, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def test_every_change_is_there():
+    assert list(SECTIONS) == list(PLACES)
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_a_change_works(tree, title):
+    for file, options, content in edits(SECTIONS[title]):
+        apply(tree / file, options, content)
+    assert "python -m pytest tests/" in commands(SECTIONS[title]) or "python -m pytest -k" in commands(SECTIONS[title])
+    done = run(tree, commands(SECTIONS[title]))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("title", PLACES)
+def test_a_change_is_small(title):
+    places = [file for file, _, _ in edits(SECTIONS[title]) if not file.startswith("tests/")]
+    assert len(places) <= PLACES[title]
+    assert len(SECTIONS[title].strip().splitlines()) <= LONGEST

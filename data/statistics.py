@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import duckdb
 import numpy as np
@@ -22,6 +23,7 @@ from data.arrays import Floats, Ints, entries_of
 from data.human_curves import CURVES
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
+Closed = Literal["left", "right"]  # which end of a bin belongs to it
 BINS_USED = "bins"  # bit k is set where bin k holds items
 BIN_COLUMNS = ("bin_items", "bin_confidence", "bin_correct")  # lists over the bins that hold items, lowest bin first
 ROUNDING = 1e-9  # how near a confidence must be to a multiple of 5 %: as floats, 0.15 and 0.35 are not multiples of 0.05
@@ -249,25 +251,37 @@ class Bins:
         )
 
 
-def bin_of(confidence: ArrayLike, count: int = 10) -> Ints:
-    """Bin of each confidence among [k/count, (k+1)/count); confidence 1 is in bin ``count``.
+def bin_of(confidence: ArrayLike, count: int = 10, closed: Closed = "left") -> Ints:
+    """Bin of each confidence among bins of equal width.
 
     Edges are compared as written. A product alone would put some of them a bin too low: 0.3 belongs to [0.3, 0.4).
 
+    Args:
+        confidence: in [0, 1], shape (n,).
+        count: number of bins.
+        closed: ``left`` for [k/count, (k+1)/count), with confidence 1 in bin ``count``; ``right`` for (k/count, (k+1)/count],
+            with confidence 0 in bin 0.
+
+    Returns:
+        Bins from 0, shape (n,).
+
     >>> bin_of([0.0, 0.3, 0.29999, 1.0])
     array([ 0,  3,  2, 10])
+    >>> bin_of([0.0, 0.3, 0.30001, 1.0], closed="right")
+    array([0, 2, 3, 9])
     """
     values = np.asarray(confidence, float)
     edges = np.arange(1, count + 1) / count
     lower, upper = np.append(-np.inf, edges), np.append(edges, np.inf)
     near: Ints = np.clip(values * count, 0, count).astype(np.int64)  # the right bin, or one beside it
-    return near - (values < lower[near]) + (values >= upper[near])
+    bins: Ints = near - (values < lower[near]) + (values >= upper[near])
+    return bins if closed == "left" else bins - ((values == lower[bins]) & (bins > 0))
 
 
-def bin_sums(items: Items) -> Bins:
+def bin_sums(items: Items, closed: Closed = "left") -> Bins:
     """Number of items, sum of confidence and sum of correctness of each question in each bin of width 0.1."""
     question = np.repeat(np.arange(len(items.first) - 1), np.diff(items.first))
-    cells, entry = np.unique(question * BINS + bin_of(items.confidence), return_inverse=True)
+    cells, entry = np.unique(question * BINS + bin_of(items.confidence, closed=closed), return_inverse=True)
     question, place = np.divmod(cells, BINS)
     summed = (None, items.confidence, items.correct)
     values = {
@@ -276,18 +290,19 @@ def bin_sums(items: Items) -> Bins:
     return Bins(np.searchsorted(question, np.arange(len(items.first))), place.astype(np.int8), values)
 
 
-def pooled(confidence: ArrayLike, correct: ArrayLike) -> dict[str, Floats]:
+def pooled(confidence: ArrayLike, correct: ArrayLike, closed: Closed = "left") -> dict[str, Floats]:
     """``ITEM_SUMS``, each of shape (), and ``BIN_COLUMNS``, each of shape (BINS,), of items taken together.
 
     Args:
         confidence: in [0, 1], shape (items,).
         correct: in [0, 1], shape (items,).
+        closed: which end of a bin belongs to it.
     """
     c, y = np.asarray(confidence, float), np.asarray(correct, float)
     if not len(c):
         return {name: np.zeros(()) for name in ITEM_SUMS} | {name: np.zeros(BINS) for name in BIN_COLUMNS}
     items = Items(c, y, np.array([0, len(c)]))
-    return {name: np.asarray(total[0]) for name, total in (sums(items, ITEM_SUMS) | bin_sums(items).dense()).items()}
+    return {name: np.asarray(total[0]) for name, total in (sums(items, ITEM_SUMS) | bin_sums(items, closed).dense()).items()}
 
 
 def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:

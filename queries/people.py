@@ -154,7 +154,7 @@ def _class_bins(data: Distributions, voted: list[DistributionItems], conventions
 
 def _bins(shares: Floats, is_gold: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:
     place, count = distributions.class_bin(shares, np.array([len(shares)]), conventions)
-    if conventions.binning == "width10":  # 1 is in the last, closed bin
+    if conventions.binning in ("width10", "width10r"):  # 1 is in the last, closed bin
         place, count = np.minimum(place, 9), 10
     bins = []
     for k in range(count):

@@ -79,9 +79,14 @@ CONVENTIONS = Group(
     "how metrics are computed",
     {
         "binning": Convention(
-            "`width10`, `width10+1`, or `mass2` to `mass100`; `width10` by default",
+            "`width10`, `width10r` (closed on the right), `width10+1`, or `mass2` to `mass100`; `width10` by default",
             "Bins",
-            {"width10": "10 equal widths", "width10+1": "10 equal widths, 1 apart", "mass15": "15 equal masses"},
+            {
+                "width10": "10 equal widths",
+                "width10r": "10 equal widths, closed right",
+                "width10+1": "10 equal widths, 1 apart",
+                "mass15": "15 equal masses",
+            },
             standard=("10 equal widths", "width10"),
             unknown="There is no binning {value!r}; beside mass15 there are mass2 to mass100.",
             pattern=re.compile(r"mass([2-9]|[1-9][0-9]|100)"),

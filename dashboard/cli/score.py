@@ -43,7 +43,7 @@ class Score(msgspec.Struct):
 @file_options
 @click.option("--dataset", metavar="ID", help="Dataset of the store that the files answer.")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
-@click.option("--binning", metavar="NAME", help="width10 (the default), width10+1 or massB: B bins of equal size.")
+@click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
 @click.option("--human", metavar="NAME", help="Human curve: buzz_share, team_share or survival; by default, each metric's own.")
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")

@@ -298,7 +298,7 @@ def by_class(data: Distributions) -> tuple[Counts, Floats, Counts]:
 def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[Counts, int]:
     """Bin of each item's share of one class, shape (n,), and how many bins there are.
 
-    Equal-mass bins are cut within each part (a run) over the items that were read; those of equal width are the eleven of the
+    Equal-mass bins are cut within each part (a run) over the items that were read; those of equal width are eleven, as in the
     store.
 
     Args:
@@ -306,7 +306,7 @@ def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[
         parts: how many items each part has, one after the other.
     """
     if conventions.mass_bins is None:
-        return bin_of(shares), BINS
+        return bin_of(shares, closed=conventions.closed), BINS
     order, of_ordered = bins.assign_mass_bins(shares, parts, conventions.mass_bins)
     bin_of_item = np.empty(len(shares), dtype=np.int64)
     bin_of_item[order] = of_ordered

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, Bins
+from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
 from queries.engine import distributions, select
 from queries.engine.bootstrap import (
@@ -427,7 +427,7 @@ def gather(
     """Read what the metrics need for a selection.
 
     The statistics of whole questions are stored. Where clues are filtered, they are computed from the items that remain.
-    An equal-mass binning needs the items themselves.
+    An equal-mass binning, and bins that are closed on the right, need the items themselves.
 
     Args:
         snapshot: the store.
@@ -442,9 +442,10 @@ def gather(
     )
     runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
-    pairs = bool(by_mass or any(metric.pairs is not None for metric in metrics))
+    rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
+    pairs = bool(by_mass or rebinned or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
-    needed = reads - whole - {"difficulty"}
+    needed = reads - whole - {"difficulty"} - ({*BIN_COLUMNS} if rebinned else set())
     if selection.revealed or responses is not None:
         rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
@@ -464,7 +465,7 @@ def gather(
         selected_questions=selected_questions["question_id"].to_numpy(),
         places=rows.places,
         sums=sums,
-        bins=rows.bins,
+        bins=_right_closed(rows) if rebinned else rows.bins,
         item_arrays=rows.pairs,
         conventions=selection.conventions,
     )
@@ -484,3 +485,10 @@ def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
     kinds, example = np.unique(kind, return_index=True)
     assert len(kinds) == kind.max(initial=-1) + 1
     return parts[:, example].T.astype(float), kind
+
+
+def _right_closed(rows: select.StatisticRows) -> Bins:
+    """Bins that are closed on the right, from the items: the store has those that are closed on the left."""
+    assert rows.pairs is not None
+    first = np.append(0, np.cumsum(rows.sums["items"])).astype(np.int64)
+    return bin_sums(Items(*rows.pairs, first), "right")

@@ -64,7 +64,7 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
         return metric.of_pairs(confidence, correct)
     curves = dict.fromkeys(CURVES, np.zeros(len(items)))
     singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
-    totals = sums(singles) | bin_sums(singles).dense()
+    totals = sums(singles) | bin_sums(singles, conventions.closed).dense()
     totals["difficulty"] = np.linspace(0, 1, len(items))
     contributions = metric.contributions({name: totals[name] for name in metric.reads(conventions)}, conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES
+from data.statistics import Closed
 
 Floats = NDArray[np.float64]
 Sums = Mapping[str, Floats]
@@ -27,7 +28,7 @@ class Conventions:
     """What an analyst may choose about how metrics are computed.
 
     Attributes:
-        binning: ``width10``, ``width10+1`` or ``massB``.
+        binning: ``width10``, ``width10r``, ``width10+1`` or ``massB``.
         human: estimator of the human curve; None for each metric's own default.
         beta: weight of R_U against R_O in HMR, above 0.
     """
@@ -40,6 +41,11 @@ class Conventions:
     def mass_bins(self) -> int | None:
         """B of an equal-mass binning, None for one of equal width."""
         return int(self.binning[4:]) if self.binning.startswith("mass") else None
+
+    @property
+    def closed(self) -> Closed:
+        """Which end of a bin of equal width belongs to it. The store has bins that are closed on the left."""
+        return "right" if self.binning == "width10r" else "left"
 
     @property
     def early_curve(self) -> str:

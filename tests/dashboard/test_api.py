@@ -275,7 +275,7 @@ BAD_VALUES = [
     ("revealed", "..0.5", "bad_value", []),
     ("revealed", "0..inf", "bad_value", []),
     ("q", LONG, "bad_value", []),
-    ("binning", "width7", "unknown_value", ["width10", "width10+1", "mass15"]),
+    ("binning", "width7", "unknown_value", ["width10", "width10r", "width10+1", "mass15"]),
     ("binning", "mass1", "unknown_value", None),
     ("binning", "mass101", "unknown_value", None),
     ("human", "everyone", "unknown_value", ["buzz_share", "team_share", "survival"]),

@@ -28,6 +28,7 @@ ADDRESSES = [
     ("reliability", "method=isotonic&confidence=0.8..1"),
     ("reliability", "method=temperature&binning=mass15"),
     ("reliability", "binning=width10%2B1"),
+    ("reliability", "binning=width10r"),
     ("difficulty", "difficulty=0.2..0.8"),
     ("compare", "metric=brier"),
     ("slices", "metric=accuracy"),

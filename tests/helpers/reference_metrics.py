@@ -115,10 +115,10 @@ def bins_of(pairs, binning):
         ends = [sum(sizes[: index + 1]) for index in range(count)]
         bins = [ranked[end - size : end] for size, end in zip(sizes, ends, strict=True)]
     else:
-        last = {"width10": 9, "width10+1": 10}[binning]
+        last = {"width10": 9, "width10r": 9, "width10+1": 10}[binning]
         bins = [[] for _ in range(last + 1)]
         for c, y in pairs:
-            place = max(k for k in range(11) if c >= k / 10)
+            place = max(k for k in range(11) if k == 0 or (c > k / 10 if binning == "width10r" else c >= k / 10))
             bins[min(place, last)].append((c, y))
     return [part for part in bins if part]
 

@@ -118,6 +118,8 @@ def binned(pairs, binning):
         sizes = [small + (k < larger) for k in range(count)]
         return [ordered[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(count)]
     last = 10 if binning == "width10+1" else 9
+    if binning == "width10r":
+        return [[pair for pair in pairs if k / 10 < pair[0] <= (k + 1) / 10 or pair[0] == k == 0] for k in range(10)]
     return [[pair for pair in pairs if place(pair[0], 10, last) == k] for k in range(last + 1)]
 
 

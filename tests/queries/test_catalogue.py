@@ -12,7 +12,9 @@ from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
-CONVENTIONS = [Conventions(binning, curve) for binning in ("width10", "width10+1", "mass15") for curve in (None, *HUMAN_CURVES)]
+CONVENTIONS = [
+    Conventions(binning, curve) for binning in ("width10", "width10r", "width10+1", "mass15") for curve in (None, *HUMAN_CURVES)
+]
 
 
 def test_keys_are_unique_and_those_of_the_entries():

@@ -153,7 +153,7 @@ def test_a_run_that_is_always_right_and_sure_of_it(snapshot):
     assert {key: cell.value for key, cell in cells.items()} == {"brier": 0, "ece": 0, "r_over": 1, "hmr": 1, "accuracy": 1}
 
 
-@pytest.mark.parametrize("binning", ["width10", "mass15"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
 def test_an_empty_selection_has_no_rows(snapshot, binning):
     selection = RELAY.replace(q="no such text", conventions=Conventions(binning))
     board = leaderboard(snapshot, selection, METRICS)
@@ -206,7 +206,7 @@ def test_kinds_of_questions_are_told_apart_by_all_their_parts():
 
 
 @pytest.mark.parametrize("at_once", [1, evidence.DRAWN_AT_ONCE])
-@pytest.mark.parametrize("binning", ["width10", "mass15"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
 @pytest.mark.parametrize("named", ["lifeeval brier", "lifeeval ece", "lifeeval r_over", "pyramid calscore", "pyramid ks"])
 def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, binning, at_once):
     dataset, key = named.split()

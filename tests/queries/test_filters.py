@@ -70,7 +70,15 @@ def test_a_menu_offers_the_value_in_force(relay):
     binning = CONVENTIONS.keys["binning"]
     standard = binning.control("binning", "width10", relay)
     assert standard == Control(
-        "menu", "Bins", "", (("", "10 equal widths"), ("width10+1", "10 equal widths, 1 apart"), ("mass15", "15 equal masses"))
+        "menu",
+        "Bins",
+        "",
+        (
+            ("", "10 equal widths"),
+            ("width10r", "10 equal widths, closed right"),
+            ("width10+1", "10 equal widths, 1 apart"),
+            ("mass15", "15 equal masses"),
+        ),
     )
     assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
 

@@ -14,7 +14,7 @@ from queries.selection import Selection
 from tests.helpers.simulated import evidence_of, simulated
 
 RELAY = Selection("relay")
-BINNINGS = ("width10", "width10+1", "mass3")
+BINNINGS = ("width10", "width10r", "width10+1", "mass3")
 
 
 @pytest.mark.parametrize("binning", BINNINGS)

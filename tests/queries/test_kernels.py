@@ -27,7 +27,7 @@ SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
 STANDARD = Conventions()
 # Of confidence and correctness; those of whole distributions are tested in test_votes.
 ITEM_METRICS = [metric for metric in METRICS if metric.level == "item" and "whole distribution" not in metric.needs]
-BINNINGS = ["width10", "width10+1", "mass3", "mass15"]
+BINNINGS = ["width10", "width10r", "width10+1", "mass3", "mass15"]
 
 CONFIDENCE = st.sampled_from([0.0, 0.05, 0.1, 0.15, 0.3, 0.1 + 0.2, 0.35, 0.7, 0.9, 1.0]) | st.floats(0, 1)
 # Not nearer to 1 than this: the sum of 1 - y, a difference of sums, would then be lost in rounding.
@@ -41,7 +41,7 @@ def value(metric, pairs, conventions=STANDARD):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     if metric.pairs:
         return metric.of_pairs(confidence, correct)
-    sums = pooled(confidence, correct)
+    sums = pooled(confidence, correct, conventions.closed)
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
     return float(metric.value(sums, conventions))

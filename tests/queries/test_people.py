@@ -78,7 +78,7 @@ def test_histograms_match_reference(polled, polled_rows, polled_offered, data, d
                 assert all(part.lower <= p <= part.upper for p, _ in inside)
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
 def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
     selection = POLLS.replace(conventions=Conventions(binning))
     board = {

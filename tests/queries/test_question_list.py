@@ -65,7 +65,7 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
             assert value == pytest.approx(slow.METRICS[metric.key]([asked[each.question_id]], Conventions()), abs=1e-12)
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3", "mass15"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
 def test_values_are_those_of_the_leaderboard_of_each_question(snapshot, binning):
     selection = RELAY.replace(conventions=Conventions(binning), revealed=(0.3, 1.0))
     for each in paged(snapshot, selection, "position", 7, METRICS):

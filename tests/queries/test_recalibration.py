@@ -273,7 +273,10 @@ def _check_items(run, before, after):
 
 
 @ANY
-@pytest.mark.parametrize("conventions", [Conventions(), Conventions("mass3", "survival"), Conventions("width10+1", "team_share")])
+@pytest.mark.parametrize(
+    "conventions",
+    [Conventions(), Conventions("mass3", "survival"), Conventions("width10r"), Conventions("width10+1", "team_share")],
+)
 @pytest.mark.parametrize("revealed", [None, (0.2, 0.9)])
 def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, method, conventions, revealed):
     """A run of random confidences, correct to quarters, which add up exactly: what jumps has nowhere to jump from."""

@@ -33,6 +33,9 @@ def cut(pairs, binning):
             start += len(part)
             found.append((part[0][0], part[-1][0], part) if part else (None, None, part))
         return found
+    if binning == "width10r":
+        inside = [[pair for pair in pairs if k / 10 < pair[0] <= (k + 1) / 10 or k == pair[0] == 0] for k in range(10)]
+        return [(k / 10, (k + 1) / 10, part) for k, part in enumerate(inside)]
     tenths = [(k / 10, (k + 1) / 10, [pair for pair in pairs if k / 10 <= pair[0] < (k + 1) / 10]) for k in range(10)]
     ones = [pair for pair in pairs if pair[0] == 1]
     if binning == "width10+1":
@@ -110,7 +113,7 @@ def test_confidences_at_edges(snapshot, rows, offered):
     assert (len(closed), closed[9].items) == (10, found[9].items + found[10].items)
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
 def test_intervals_of_bins_are_wilsons_for_the_items_they_are_worth(snapshot, rows, binning):
     selection = RELAY.replace(conventions=Conventions(binning))
     evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["corp_mcb"]])
@@ -155,7 +158,7 @@ def test_over_a_single_question_there_are_no_bands(snapshot):
     assert any(each.low is not None for run in reliability(snapshot, RELAY).runs for each in run.bins)
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
 @pytest.mark.parametrize("selection", [RELAY.replace(q="no such text"), RELAY.replace(model=("unheard",), category=("History",))])
 def test_nothing_selected(snapshot, selection, binning):
     assert reliability(snapshot, selection.replace(conventions=Conventions(binning))).runs == []

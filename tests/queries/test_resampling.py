@@ -119,6 +119,7 @@ def test_intervals_over_clusters_agree_with_questions(few_clusters, request):
 
 CONVENTIONS = [
     Conventions("width10"),
+    Conventions("width10r"),
     Conventions("width10+1", "team_share", 2.0),
     Conventions("mass3", "survival"),
     Conventions("mass15", "buzz_share", 0.5),
@@ -396,7 +397,7 @@ def test_drawing_items_instead_of_questions_would_not_cover():
 
 
 @pytest.mark.parametrize("metric", OF_ITEMS, ids=lambda metric: metric.key)
-@pytest.mark.parametrize("binning", ["width10", "mass3"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "mass3"])
 def test_duplicated_questions_shrink_the_interval(metric, binning):
     # Where it matters, some are multiples of 5 %; elsewhere there are no ties, whose order would count.
     once = [part.round(2 if metric.key == "pct_rounded" else 15) for part in simulated(3, 120, seed=13)]

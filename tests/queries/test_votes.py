@@ -129,7 +129,7 @@ def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
                 assert {*map(tuple, same[same.any(axis=1)])} == {tuple(bins)}
 
 
-@pytest.mark.parametrize("binning", ["width10", "width10+1", "mass3", "mass15"])
+@pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
 @pytest.mark.parametrize("dataset", ["polls", "quiz"])
 def test_replicates_come_along(polled, dataset, binning):
     evidence = gather(polled, Selection(dataset, conventions=Conventions(binning)), VOTES)

@@ -10,10 +10,9 @@ from scipy.stats import linregress
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.statistics import ITEM_SUMS, Items, sums
+from data.statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import bins
 from queries.selection import facets, read_selection
 
 pytestmark = pytest.mark.real
@@ -145,11 +144,9 @@ class CommonAnswers:
         columns = metric.contributions({name: totals[name] for name in metric.reads(Conventions())}, Conventions())
         return float(metric.value({name: part.sum(axis=0) for name, part in columns.items()}, Conventions()))
 
-    def ece(self):
-        """Over bins that are closed on the right, ((m - 1) / 10, m / 10], the first one on both sides."""
-        edges = np.arange(1, 10) / 10
-        place = np.searchsorted(edges, self.confidence, side="left")
-        return float(bins.ece(*(np.bincount(place, weights, 10) for weights in (None, self.confidence, self.correct))))
+    def ece(self, binning="width10r"):
+        conventions = Conventions(binning)
+        return float(CATALOGUE["ece"].value(pooled(self.confidence, self.correct, conventions.closed), conventions))
 
     def rounded(self):
         """Share of multiples of 5 %, by the release's own test in floating point."""
@@ -199,12 +196,8 @@ def test_table_2_counts_are_not_of_its_questions(board, table_2):
 def test_table_2_needs_bins_closed_on_the_right(common, table_2):
     """With half-open bins, as in the paper's text, some of its ECEs cannot be reached."""
     printed = {row["model"]: float(row["value"]) for row in table_2 if row["metric"] == "ece"}
-
-    def half_open(answers):
-        place = np.searchsorted(np.arange(1, 11) / 10, answers.confidence, side="right")
-        return float(bins.ece(*(np.bincount(place, weights, 11) for weights in (None, answers.confidence, answers.correct))))
-
-    assert any(abs(half_open(answers) - printed[name]) > 5e-4 for name, answers in common.items())
+    for binning in ("width10", "width10+1"):
+        assert any(abs(answers.ece(binning) - printed[name]) > 5e-4 for name, answers in common.items())
 
 
 def test_rounding_in_floats_misses_multiples(common):

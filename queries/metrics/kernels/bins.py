@@ -16,7 +16,8 @@ def fold_bins(bins: Floats, binning: str) -> Floats:
 
     Args:
         bins: totals per bin, shape (..., 11); the last bin is confidence 1.
-        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10+1`` leaves them as they are.
+        binning: ``width10`` has ten bins, the last one closed, [0.9, 1]. ``width10r`` has ten, too, of eleven whose last is
+            empty. ``width10+1`` leaves them as they are.
 
     Returns:
         shape (..., 10) or (..., 11).

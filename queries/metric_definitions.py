@@ -14,12 +14,11 @@ from queries.selection import number
 
 
 class RefutedAxiom(msgspec.Struct, frozen=True):
-    """A counterexample in numbers: one confidence becomes better, the metric does not."""
+    """A counterexample in numbers: confidences get worse, and the metric does not say so."""
 
     axiom: str
     items: list[tuple[float, float]]  # confidence and correctness of each, before
-    item: int  # index of the one that changes
-    to: float  # its confidence afterwards
+    changes: list[tuple[int, float]]  # index and new confidence of each item that changes
     before: float  # the metric
     after: float
 
@@ -35,7 +34,7 @@ class MetricAxioms(msgspec.Struct, frozen=True):
 class MetricDefinition(msgspec.Struct, frozen=True):
     """One metric.
 
-    ``axioms`` is None where they cannot be asked of it, or nothing is stated. ``address`` gives it where the leaderboard does
+    ``axioms`` is None where they do not apply, or nothing is stated. ``address`` gives it where the leaderboard does
     not, in ``fields`` of its answer.
     """
 
@@ -124,7 +123,7 @@ def _definition(entry: MetricFacts, family: str) -> MetricDefinition:
 
 
 def _axioms(metric: Metric) -> MetricAxioms | None:
-    if metric.axioms is None or not metric.judges_confidence:
+    if metric.axioms is None or not metric.ranks:
         return None
     return MetricAxioms(
         list(metric.axioms), metric.axioms_where or None, [_refuted(metric, example) for example in metric.counterexamples]
@@ -133,4 +132,4 @@ def _axioms(metric: Metric) -> MetricAxioms | None:
 
 def _refuted(metric: Metric, counterexample: Counterexample) -> RefutedAxiom:
     values = (value_of_items(metric, counterexample.items), value_of_items(metric, counterexample.after))
-    return RefutedAxiom(counterexample.axiom, list(counterexample.items), counterexample.item, counterexample.to, *values)
+    return RefutedAxiom(counterexample.axiom, list(counterexample.items), list(counterexample.changes), *values)

@@ -23,7 +23,7 @@ def get_metrics(parameters: NoParameters) -> Response:
 
 @get("/api/v1/metrics.csv", NoParameters)
 def get_metrics_csv(parameters: NoParameters) -> Response:
-    """The metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they cannot be asked."""
+    """The metrics as CSV; lists are separated by semicolons, and `axioms` is blank where they do not apply."""
     rows = [[_plain(getattr(entry, column)) for column in COLUMNS] + _axioms(entry) for entry in metric_definitions().metrics]
     return csv_response([*COLUMNS, "axioms", "axioms_where"], rows, "metrics")
 

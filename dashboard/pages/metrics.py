@@ -126,21 +126,19 @@ def _satisfied(entry: MetricDefinition) -> list[Any]:
     if entry.axioms is None:
         if entry.address:
             return ["not stated: it depends on a threshold"] if entry.direction != "none" else ["do not apply"]
-        judges = entry.direction != "none" and "confidence" in entry.needs
-        return ["not stated" if judges else "do not apply: it calls no confidence better"]
-    held = ", ".join(entry.axioms.satisfied) or "none"
-    said: list[Any] = [html.Span(held, className="held"), f" {entry.axioms.where}" if entry.axioms.where else ""]
-    for one in entry.axioms.counterexamples:
-        said.append(html.Span(_refuted(one), className="refuted"))
-    return said
+        return ["not stated" if entry.direction != "none" else "do not apply: it calls no value better"]
+    satisfied = ", ".join(entry.axioms.satisfied) or "none"
+    where = f"; {entry.axioms.where}" if entry.axioms.where else ""
+    counterexamples = [html.Span(_refuted(example), className="refuted") for example in entry.axioms.counterexamples]
+    return [html.Span(satisfied, className="held"), where, *counterexamples]
 
 
-def _refuted(one: RefutedAxiom) -> str:
-    items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in one.items)
-    change = f"{_ordinal(one.item)} to {one.to:g}"
-    before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (one.before, one.after))
+def _refuted(example: RefutedAxiom) -> str:
+    items = ", ".join(f"{c:g} {'right' if y == 1 else 'wrong'}" for c, y in example.items)
+    changes = " and ".join(f"the {_ordinal(index)} to {confidence:g}" for index, confidence in example.changes)
+    before, after = (f"{value:.3g}".replace("-", "\u2212") for value in (example.before, example.after))
     outcome = f"stays {before}" if before == after else f"goes from {before} to {after}"
-    return f"Not {one.axiom}: stated {items}; the {change}, and it {outcome}."
+    return f"Not {example.axiom}: stated {items}; {changes}, and it {outcome}."
 
 
 def _ordinal(index: int) -> str:

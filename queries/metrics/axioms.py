@@ -1,26 +1,20 @@
-"""Axioms of what a measure of confidence should do, and what a metric does about them.
+"""Sakai's axioms of what a measure of confidence should do, and what a metric does about them.
 
-Sakai asks of a measure that it punish underconfidence (U), overconfidence (O), or both (UO). His wording was not at hand when
-this was written; what follows is our reading of these names, and the Metrics page says so.
+Each axiom compares a system with a worse copy of it. Items are graded right or wrong: correctness is 0 or 1, at least one item
+of each. An item whose correctness is a probability has no side to which its confidence should move, and the axioms say nothing
+of it. A metric that ranks nothing (``direction`` none) calls no system superior, so that the axioms do not apply to it.
 
-Domain. Items are graded right or wrong: correctness is 0 or 1, at least one item of each. "Everything else equal" means that
-one confidence changes and nothing else does. An item whose correctness is a probability has no side to which its confidence
-should move, and the axioms say nothing of it. A metric that ranks nothing (``direction`` none) or that reads no confidence
-(accuracy) calls no confidence better, so that the axioms cannot be asked of it.
+U and O tolerate ties: the worse system must not be superior. So accuracy, which reads no confidence, satisfies both, and so does
+AUROC, which sees only the order. UO is strict: the worse system must be inferior. R_O does not see a correct item, but UO also
+raises an incorrect one, so that R_O falls; R_U likewise.
 
-Strict, not weak. Better means better: a metric that stays as it is has not noticed. Under the weak form, a constant would satisfy
-all three. So R_O satisfies O and not U (it never looks at correct items), R_U the other way round, and AUROC, which never gets
-worse by such a change, satisfies neither (it only sees the order).
+Why HMR satisfies UO everywhere: a reward is 0 only where every incorrect item has confidence 1, or every correct one 0. There is
+then nothing left to raise, or to lower.
 
-Where strictness stops:
-- HMR is 0 as long as one of its rewards is 0, whatever the other one is. A reward is 0 only where every incorrect item has
-  confidence 1, or every correct one 0. HMR satisfies U and O where neither is; elsewhere it is never worse, and strictly better
-  where both kinds of change are made.
-- CalScore gives a clue that all people have solved (h_t = 1) no weight. It satisfies U and O at every other clue.
-- MacroCE and the rewards are means over one kind of item: they need items of that kind, which the domain grants.
+CalScore gives a clue that all people have solved (h_t = 1) no weight. It satisfies U and O everywhere, and UO at other clues.
 
-UO is U and O together. What follows from it is the point: no perfection in one half makes up for the other, and the best value is
-reached only where every correct item has confidence 1 and every incorrect one 0. R_O = 1 is reached by never being confident.
+CalScore squared satisfies U and O: a correct clue earns at least what any later one can, so that less confidence in it never
+helps, and an incorrect clue earns nothing. It ties where the change is at a last clue, whose confidence counts as 1.
 """
 
 from __future__ import annotations
@@ -34,16 +28,14 @@ from data.statistics import Items, bin_sums, sums
 from queries.metrics.metric import Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
-    "U": "Underconfidence costs: raising the confidence of a correct item, everything else equal, makes the measure strictly "
-    "better.",
-    "O": "Overconfidence costs: lowering the confidence of an incorrect item, everything else equal, makes the measure strictly "
-    "better.",
-    "UO": "Both cost: U and O together, so that the best value is reached only with confidence 1 in everything correct and 0 in "
-    "everything incorrect.",
+    "U": "Underconfidence: lower the confidence of one correct item. The new system should not be considered superior.",
+    "O": "Overconfidence: raise the confidence of one incorrect item. The new system should not be considered superior.",
+    "UO": "Both at once: lower the confidence of a correct item and raise that of an incorrect one. The new system is strictly "
+    "inferior.",
 }
 READING = (
-    "The names U, O and UO are those of Sakai's axioms; the wording is our reading of them, for items that are graded right or "
-    "wrong, at least one of each. A metric that merely stays as it is does not satisfy an axiom."
+    "After Sakai, for items that are graded right or wrong, at least one of each. U and O tolerate ties: a metric that stays as "
+    "it is satisfies them. UO does not."
 )
 
 

@@ -66,27 +66,30 @@ def unchanged_sums(sums: Sums, conventions: Conventions) -> Sums:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Items of which one is stated better than before, though the metric does not become better.
+    """Items that get worse confidences, though the metric does not say so.
 
     Attributes:
         items: before.
-        item: index of the one that changes: a correct one becomes more confident (U), an incorrect one less (O).
-        to: its confidence afterwards.
+        changes: index and new confidence of the items that change. A correct item loses confidence (U), an incorrect one
+            gains some (O), or one of each changes (UO).
     """
 
     items: tuple[ItemPair, ...]
-    item: int
-    to: float
+    changes: tuple[tuple[int, float], ...]
 
     @property
     def axiom(self) -> Axiom:
         """The axiom that it refutes."""
-        return "U" if self.items[self.item][1] == 1 else "O"
+        if len(self.changes) == 2:
+            return "UO"
+        ((index, _),) = self.changes
+        return "U" if self.items[index][1] == 1 else "O"
 
     @property
     def after(self) -> tuple[ItemPair, ...]:
-        """The items with the change."""
-        return tuple((self.to if index == self.item else c, y) for index, (c, y) in enumerate(self.items))
+        """The items with the changes."""
+        changed = dict(self.changes)
+        return tuple((changed.get(index, c), y) for index, (c, y) in enumerate(self.items))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +166,7 @@ class Metric(MetricFacts):
         interval_of: key of the metric that has the same true value, whose interval is this one's, too.
         axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: under which condition it satisfies them, where there is one.
-        counterexamples: one for each of U and O that it does not satisfy, under the default conventions.
+        counterexamples: one for each axiom that it does not satisfy, under the default conventions.
     """
 
     reads: Reads
@@ -183,9 +186,9 @@ class Metric(MetricFacts):
     counterexamples: tuple[Counterexample, ...] = ()
 
     @property
-    def judges_confidence(self) -> bool:
-        """Whether it calls confidences better or worse, so that axioms about that can be asked of it."""
-        return self.direction != "none" and "confidence" in self.needs
+    def ranks(self) -> bool:
+        """Whether it calls values better or worse, so that an axiom about what is superior applies to it."""
+        return self.direction != "none"
 
     def human_curve(self, conventions: Conventions) -> str | None:
         """The human curve in use, None where none enters."""

@@ -47,12 +47,13 @@ def test_the_catalogue_as_json(client):
     entries = {entry["key"]: entry for entry in said["metrics"]}
     assert (entries["hard_easy_slope"]["low"], entries["hard_easy_slope"]["high"]) == (None, None)
     assert entries["brier"]["axioms"] == {"satisfied": ["U", "O", "UO"], "where": None, "counterexamples": []}
-    assert entries["accuracy"]["axioms"] is None
-    (first, _) = entries["ece"]["axioms"]["counterexamples"]
-    assert first["items"] == [[0.6, 1], [0.6, 0]] and (first["item"], first["to"]) == (0, 0.68)
-    assert (first["before"], first["after"]) == pytest.approx((0.1, 0.14), abs=1e-12)
+    assert entries["accuracy"]["axioms"]["satisfied"] == ["U", "O"] and entries["uncertainty"]["axioms"] is None
+    first, _, both = entries["ece"]["axioms"]["counterexamples"]
+    assert first["items"] == [[0.68, 1], [0.6, 0]] and first["changes"] == [[0, 0.6]]
+    assert both["axiom"] == "UO" and both["changes"] == [[0, 0.5], [1, 0.51]]
+    assert (first["before"], first["after"]) == pytest.approx((0.14, 0.1), abs=1e-12)
     assert {family["key"] for family in said["families"]} == {entry["family"] for entry in said["metrics"]}
-    assert list(said["axioms"]) == ["U", "O", "UO"] and "our reading" in said["axioms_reading"]
+    assert list(said["axioms"]) == ["U", "O", "UO"] and said["axioms_reading"].startswith("After Sakai")
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
@@ -108,7 +109,8 @@ def test_what_the_papers_contradict_is_told(client):
 def test_the_catalogue_as_csv(client):
     rows = {row["key"]: row for row in table(client, "/api/v1/metrics.csv")}
     assert list(rows) == [entry.key for entry in ENTRIES]
-    assert rows["hmr"]["axioms"] == "U;O;UO" and rows["ece"]["axioms"] == "none" and rows["accuracy"]["axioms"] == ""
+    assert rows["hmr"]["axioms"] == "U;O;UO" and rows["ece"]["axioms"] == "none" and rows["accuracy"]["axioms"] == "U;O"
+    assert rows["uncertainty"]["axioms"] == ""
     assert rows["ece"]["needs"] == "correctness;confidence"
     assert rows["calscore2"]["formula"] == next(metric.formula for metric in METRICS if metric.key == "calscore2")
 
@@ -138,7 +140,7 @@ def test_only_the_metrics_page_typesets(app):
 
 def test_a_counterexample_is_told_in_numbers(app):
     text = shown(drawn(app, "metrics"))
-    assert "Not U: stated 0.6 right, 0.6 wrong; the first to 0.68, and it goes from 0.1 to 0.14." in text
+    assert "Not U: stated 0.68 right, 0.6 wrong; the first to 0.6, and it goes from 0.14 to 0.1." in text
     assert "lower is better, [0, 1]" in text
 
 

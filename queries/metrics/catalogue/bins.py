@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from data.statistics import BIN_COLUMNS
-from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
 from queries.metrics.kernels import bins, items
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
@@ -58,7 +58,7 @@ BINS = (
         caveat="Depends on the binning and is biased upwards: noise within bins counts as miscalibration, most with few items. "
         "Its interval contains 0 unless a test shows that the run is not calibrated.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
         distance="sum",
         gaps=_gaps,
     ),
@@ -85,7 +85,7 @@ BINS = (
         "deviation of the noise is taken for noise more often than it is: with few items it then falls short of the true "
         "error. Where correctness is a probability, it takes away more than there is.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
         interval_of="ece",
     ),
     Metric(
@@ -105,7 +105,7 @@ BINS = (
         binned=True,
         caveat="Called MCE in two papers, a name that GRACE uses for something else. One bin with a single item can decide it.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
         distance="maximum",
         gaps=_gaps,
     ),
@@ -127,7 +127,7 @@ BINS = (
         binned=True,
         caveat="Depends on the binning, the residual says how much; biased upwards as ECE is.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
         distance="square",
         gaps=_gaps,
     ),
@@ -150,8 +150,9 @@ BINS = (
         "that bins differ, not that the surer ones are right more often.",
         axioms=(),
         counterexamples=(
-            Counterexample(((0.15, 1), (0.25, 0)), 0, 0.25),
-            Counterexample(((0.15, 1), (0.25, 0)), 1, 0.15),
+            Counterexample(((0.25, 1), (0.25, 0)), ((0, 0.15),)),
+            Counterexample(((0.15, 1), (0.15, 0)), ((1, 0.25),)),
+            SWAPPED,
         ),
     ),
     Metric(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
 from queries.metrics.kernels import arrays, items
 from queries.metrics.metric import Floats, Metric, Sums
 
@@ -50,7 +50,8 @@ ITEMS = (
         value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
         caveat="Over clues, the early ones count like the late ones. "
         "On LifeEval it is the mean probability of being right, bounded by the mean MAS.",
-        axioms=(),
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
     ),
     Metric(
         key="mean_confidence",
@@ -85,7 +86,7 @@ ITEMS = (
         value=lambda t, _: arrays.ratio(t["confidence"] - t["correct"], t["items"]),
         caveat="Too much in one place and too little in another cancel out.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
     ),
     Metric(
         key="hmr",
@@ -103,7 +104,6 @@ ITEMS = (
         value=lambda t, conventions: items.hmr(*_rewards(t), conventions.beta),
         caveat="Rewards confidence of 0 and 1; a perfectly calibrated model of middling confidence does not reach 1.",
         axioms=("U", "O", "UO"),
-        axioms_where="where the other reward is above 0",
     ),
     Metric(
         key="r_over",
@@ -120,8 +120,7 @@ ITEMS = (
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[0],
         caveat="1 if nothing is incorrect.",
-        axioms=("O",),
-        counterexamples=(RIGHT_UP,),
+        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="r_under",
@@ -138,8 +137,7 @@ ITEMS = (
         reads=columns(*REWARD_COLUMNS),
         value=lambda t, _: _rewards(t)[1],
         caveat="1 if nothing is correct.",
-        axioms=("U",),
-        counterexamples=(WRONG_DOWN,),
+        axioms=("U", "O", "UO"),
     ),
     Metric(
         key="macro_ce",

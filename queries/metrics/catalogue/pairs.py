@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, Part, columns
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns
 from queries.metrics.kernels import bins, pairs
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
@@ -16,9 +16,6 @@ def _from_pairs(totals: Sums, conventions: Conventions) -> Floats:
 def _corp_part(part: int, confidence: Floats, correct: Floats, weights: Floats) -> Floats:
     return pairs.corp(confidence, correct, weights)[part]
 
-
-# What sees only the order of confidences does not notice a change that leaves it.
-IN_ORDER = (Counterexample(((0.2, 0), (0.6, 1)), 1, 0.7), Counterexample(((0.2, 0), (0.6, 1)), 0, 0.1))
 
 CORP: tuple[Part, ...] = (
     (
@@ -51,7 +48,7 @@ PAIRS = (
         pairs=pairs.ks,
         caveat="Needs no bins. The paper walks tied items one by one, so that its value depends on the order of the rows.",
         axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        counterexamples=NOT_EVEN_U_OR_O,
         distance="walk",
     ),
     Metric(
@@ -72,7 +69,7 @@ PAIRS = (
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
         axioms=(),
-        counterexamples=(RIGHT_UP, Counterexample(((0.7, 1), (0.7, 0)), 1, 0.6)),
+        counterexamples=(RIGHT_DOWN, Counterexample(((0.7, 1), (0.6, 0)), ((1, 0.7),)), SWAPPED),
         distance="walk",
     ),
     Metric(
@@ -93,8 +90,8 @@ PAIRS = (
         undefined="either nothing is correct or nothing is incorrect",
         caveat="Tells right from wrong by order alone: it says nothing of calibration, and any rescaling of confidences "
         "leaves it as it is.",
-        axioms=(),
-        counterexamples=IN_ORDER,
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
     ),
     Metric(
         key="correlation",
@@ -115,8 +112,9 @@ PAIRS = (
         caveat="Says whether confidence follows correctness, not whether it is the right size.",
         axioms=(),
         counterexamples=(
-            Counterexample(((0.1, 0), (0.8, 1), (0.8, 1)), 1, 0.9),
-            Counterexample(((0.2, 0), (0.2, 0), (0.9, 1)), 0, 0.1),
+            Counterexample(((0.1, 0), (0.9, 1), (0.8, 1)), ((1, 0.8),)),
+            Counterexample(((0.1, 0), (0.2, 0), (0.9, 1)), ((0, 0.2),)),
+            SAME_ORDER,
         ),
     ),
     *(
@@ -137,8 +135,8 @@ PAIRS = (
             pairs=partial(_corp_part, part),
             caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration and discrimination are "
             "overstated.",
-            axioms=(),
-            counterexamples=(RIGHT_UP, WRONG_DOWN) if key == "corp_mcb" else IN_ORDER,
+            axioms=() if key == "corp_mcb" else ("U", "O"),
+            counterexamples=NOT_EVEN_U_OR_O if key == "corp_mcb" else (SAME_ORDER,),
             distance="curve" if key == "corp_mcb" else None,
         )
         for part, (key, name, label, symbol, direction, formula, words) in enumerate(CORP)

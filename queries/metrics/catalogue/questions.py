@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from queries.metrics.catalogue.shared import RIGHT_UP, WRONG_DOWN, columns, mean, mean_over_questions
+from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions
 from queries.metrics.kernels import arrays, questions
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
@@ -77,7 +77,7 @@ QUESTIONS = (
         caveat="Its weights 1 - h_t are not normalised: where people know early, every model is near 0.5. "
         "The paper's tables fit a normalised variant better.",
         axioms=("U", "O", "UO"),
-        axioms_where="at clues that not everybody has solved, h < 1",
+        axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore_weighted",
@@ -97,9 +97,9 @@ QUESTIONS = (
         level="question",
         human=CALSCORE_CURVE,
         undefined="no human team heard these questions, or people knew them at every clue",
-        caveat="Not the paper's definition, but nearer to its tables, which have CalScore above MCE for nearly every model.",
+        caveat="Not the paper's definition. It explains why its tables have CalScore above MCE, but does not give their levels.",
         axioms=("U", "O", "UO"),
-        axioms_where="at clues that not everybody has solved, h < 1",
+        axioms_where="UO only at clues that not everybody has solved, h < 1",
     ),
     Metric(
         key="calscore2",
@@ -123,8 +123,8 @@ QUESTIONS = (
         undefined="no human team heard any of these questions",
         caveat="Needs a monotone human curve: under the share of buzzes it stays with the share of teams. The paper's text calls "
         "the increments of h cumulative and prints another reward than its numbers give.",
-        axioms=(),
-        counterexamples=(RIGHT_UP, WRONG_DOWN),
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
     ),
     Metric(
         key="grace_mce",
@@ -167,8 +167,9 @@ QUESTIONS = (
         caveat="Where difficulty comes from the same answers, part of the slope is regression to the mean.",
         axioms=(),
         counterexamples=(
-            Counterexample(((0.3, 1), (0.3, 0), (0.3, 1)), 0, 0.5),
-            Counterexample(((0.3, 0), (0.3, 1), (0.3, 0)), 0, 0.1),
+            Counterexample(((0.5, 1), (0.3, 0), (0.3, 1)), ((0, 0.3),)),
+            Counterexample(((0.1, 0), (0.3, 1), (0.3, 0)), ((0, 0.3),)),
+            Counterexample(((0.5, 1), (0.3, 0), (0.3, 1)), ((0, 0.4), (1, 0.4))),
         ),
     ),
     Metric(

@@ -9,10 +9,15 @@ from queries.metrics.metric import Conventions, Counterexample, Direction, Float
 
 Part = tuple[str, str, str, str, Direction, str, str]  # key, name, label, symbol, direction, formula, words
 
-# Two items of equal confidence in one bin, one right and one wrong. The right one becomes surer, or the wrong one less sure; what
-# compares mean confidence with accuracy finds both further apart than before.
-RIGHT_UP = Counterexample(((0.6, 1), (0.6, 0)), 0, 0.68)
-WRONG_DOWN = Counterexample(((0.48, 1), (0.48, 0)), 1, 0.4)
+# Two items, one right and one wrong. The right one becomes less sure, or the wrong one surer, until both are equally sure. What
+# compares mean confidence with accuracy finds them closer together than before.
+RIGHT_DOWN = Counterexample(((0.68, 1), (0.6, 0)), ((0, 0.6),))
+WRONG_UP = Counterexample(((0.48, 1), (0.4, 0)), ((1, 0.48),))
+# Both at once, so that the mean confidence stays.
+SWAPPED = Counterexample(((0.51, 1), (0.5, 0)), ((0, 0.5), (1, 0.51)))
+NOT_EVEN_U_OR_O = (RIGHT_DOWN, WRONG_UP, SWAPPED)
+# The order of the items stays.
+SAME_ORDER = Counterexample(((0.8, 1), (0.2, 0)), ((0, 0.7), (1, 0.3)))
 
 
 def columns(*names: str) -> Reads:

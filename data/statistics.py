@@ -2,7 +2,7 @@
 
 This is their only definition, as functions of arrays. Import stores them, a filter on clues computes them again from the
 clues that remain, and a batch of arrays can be summed without a store. A new statistic is an entry in ``ITEM_SUMS`` or
-``CURVE_SUMS``, which makes its column, and a migration of existing stores.
+``CURVE_SUMS``, which makes its column, and a migration that computes it for existing stores.
 
 Notation, as in GRACE: an item has a confidence c and a correctness y, both in [0, 1]; h is a human curve at its clue.
 """

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
 from tests.helpers.serving import environment
+from tests.helpers.small_store import write_relay
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "extending.md"
@@ -19,7 +23,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTA
 # Title of each change -> in how many places it is made, its tests apart.
 PLACES = {
     "An item metric": 1, "A question metric with a human curve": 1, "A reader": 1, "A page": 1, "A filter": 1,
-    "A question column": 3, "A setting": 1,
+    "A question column": 3, "A setting": 1, "A statistic": 2,
 }  # fmt: skip
 LONGEST = 66  # lines of a section: a printed page
 
@@ -60,8 +64,17 @@ def apply(path, options, content):
     path.write_text("".join([*lines[:place], content, *lines[place:]]), encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def small_store(tmp_path_factory):
+    """Folder of a store that the code without any change has made."""
+    folder = tmp_path_factory.mktemp("before")
+    write_relay(folder / "relay")
+    import_paths(open_store(folder / "store", threads=1), [folder / "relay"], ImportOptions())
+    return folder / "store"
+
+
 @pytest.fixture
-def tree(tmp_path):
+def tree(tmp_path, small_store):
     """A copy of the tree, without its environment and history."""
     for name in TREE:
         source, target = ROOT / name, tmp_path / "clueline" / name
@@ -70,6 +83,7 @@ def tree(tmp_path):
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.woff2"))
         else:
             shutil.copyfile(source, target)
+    shutil.copytree(small_store, tmp_path / "clueline" / "store-before")
     return tmp_path / "clueline"
 
 

@@ -12,7 +12,7 @@ from dashboard.cli.import_files import import_command
 from dashboard.cli.output import Refusal
 from dashboard.cli.score import score_command
 from dashboard.cli.serve import serve
-from dashboard.cli.store import backup, repair, restore
+from dashboard.cli.store import backup, migrate, repair, restore
 from dashboard.cli.tokens import token_group
 from dashboard.settings import BadSetting, read_settings, unknown_settings
 from dashboard.version import VERSION
@@ -47,6 +47,6 @@ def main(context: click.Context) -> None:
 
 
 for command in (
-    serve, import_command, score_command, export_group, datasets_command, backup, restore, repair, token_group,
+    serve, import_command, score_command, export_group, datasets_command, backup, restore, migrate, repair, token_group,
 ):  # fmt: skip
     main.add_command(command)

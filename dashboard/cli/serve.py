@@ -13,7 +13,7 @@ import msgspec
 from dashboard.cli.output import Refusal, seed_empty_store
 from dashboard.settings import Settings, read_setting, variable
 from data.importing.report import Refused
-from data.store import open_store
+from data.store import OlderStore, StoreError, open_store
 
 
 class _SettingType(click.ParamType[Any]):
@@ -39,9 +39,16 @@ def serve(settings: Settings, **overrides: Any) -> None:
     settings = msgspec.structs.replace(settings, **chosen)
     _check_port(settings)
     try:
-        seed_empty_store(open_store(settings.store))
+        store = open_store(settings.store)
+        seed_empty_store(store)
     except Refused as error:
         raise Refusal(str(error)) from error
+    try:
+        store.snapshot()
+    except OlderStore:
+        raise
+    except StoreError:
+        pass  # the pages say what is wrong with it
     # gunicorn forks its workers, and a process that has imported DuckDB can be forked but does not end cleanly.
     os.environ.update({variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()

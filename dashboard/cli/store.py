@@ -1,4 +1,4 @@
-"""``python -m dashboard backup``, ``restore`` and ``repair``."""
+"""``python -m dashboard backup``, ``restore``, ``migrate`` and ``repair``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,23 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
         click.confirm(f"The store in {settings.store} holds {contents}. Put the backup in its place?", abort=True)
     restore_backup(store, source)
     click.echo(f"Restored to {settings.store}. No file was deleted.")
+
+
+@click.command()
+@click.pass_obj
+def migrate(settings: Settings) -> None:
+    """Bring a store that an earlier version of Clueline made to this version.
+
+    Back it up and stop its servers first. What the store held before stays on the disk until later imports remove it.
+    """
+    store = open_store(settings.store)
+    before, after = store.migrate()
+    if before == after:
+        click.echo(
+            f"The store in {settings.store} {'has this schema' if store.generation() else 'is empty'}: nothing to migrate."
+        )
+    else:
+        click.echo(f"The store in {settings.store} had schema {before} and has schema {after} now.")
 
 
 @click.command()

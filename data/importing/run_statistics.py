@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from data.arrays import Floats, Ints
 from data.frames import ArrowStream, frame, literal
 from data.human_curves import CURVES
-from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
+from data.statistics import COLUMNS, ITEM_SUMS, TABLE, Items, bin_sums, sums
 
 BATCH = 400_000  # items in memory at a time, about
 ORDERED_BATCH = 100_000  # the same, where items are read in order
@@ -63,6 +63,14 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
                 yield _batch(rows, part.counts(len(rows)), has_curves)
 
     _compute_and_store(connection, batches(), f"select {literal(dataset)} as dataset, * from computed")
+
+
+def derive_all(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table of statistics anew and fill it for every dataset: the migration that a new statistic needs."""
+    connection.execute("drop table statistics")
+    connection.execute(TABLE)
+    for (dataset,) in connection.execute("select dataset from datasets order by position").fetchall():
+        derive(connection, dataset)
 
 
 def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: NumberedResponses) -> None:

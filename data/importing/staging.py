@@ -335,6 +335,7 @@ def open_staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Sta
         try:
             generation = store.generation()
             if generation:
+                store.open_generation(generation.name).close()  # refuses a store of another version before anything is read
                 connection.execute(f"attach {literal(generation)} as store (read_only)")
             else:
                 connection.execute("attach ':memory:' as store; use store")

@@ -14,5 +14,9 @@ class DamagedStore(StoreError):
         super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")
 
 
+class OlderStore(StoreError):
+    """An earlier version of Clueline made the store; it must be migrated first."""
+
+
 class StoreMoved(Exception):
     """The store is no longer at the version that a change was prepared for."""

@@ -25,9 +25,10 @@ import duckdb
 
 from data.frames import literal
 from data.statistics import TABLE
-from data.store.errors import DamagedStore, StoreError, StoreMoved
+from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved
 from data.store.memory import CAPACITY, Memory
-from data.store.revisions import states
+from data.store.migrations import current_schema, migrate, schema_of
+from data.store.revisions import renew, states
 from data.store.snapshot import Snapshot
 
 SCHEMA = Path(__file__).parent / "schema.sql"
@@ -156,13 +157,21 @@ class GenerationStore:
         path = self.folder / name
         if not path.exists():
             raise FileNotFoundError(path.name)
-        connection = duckdb.connect(str(path), read_only=True, config={**self.options, "enable_external_access": False})
+        connection = self._connect(path)
         self._check_schema(connection)
         return connection
 
+    def _connect(self, path: Path) -> duckdb.DuckDBPyConnection:
+        return duckdb.connect(str(path), read_only=True, config={**self.options, "enable_external_access": False})
+
     def _check_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Raise ``StoreError`` for a store whose tables are not those of this version."""
-        if _columns(connection) != _columns_of_this_version():
+        if schema_of(connection) < current_schema():
+            raise OlderStore(
+                f"the store in {self.folder} was made by an earlier version of Clueline. "
+                "To bring it to this version: python -m dashboard migrate"
+            )
+        if schema_of(connection) > current_schema() or _columns(connection) != _columns_of_schema(current_schema()):
             raise StoreError(
                 f"the store in {self.folder} was made by another version of Clueline; use that version, "
                 "or give another folder and import the data again"
@@ -192,7 +201,42 @@ class GenerationStore:
         except (OSError, duckdb.IOException, duckdb.FatalException) as error:
             raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
 
-    def _next_generation(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    def migrate(self) -> tuple[int, int]:
+        """Bring a store that an earlier version made to the schema of this one, as a new generation.
+
+        Returns:
+            The schema that the store had, and the one that it has. They are equal if there was nothing to do.
+
+        Raises:
+            StoreError: the store is damaged, cannot be written, or was made by a later version.
+        """
+
+        def change(connection: duckdb.DuckDBPyConnection) -> int:
+            schema = schema_of(connection)
+            migrate(connection)
+            self._check_schema(connection)
+            datasets = [row[0] for row in connection.execute("select dataset from datasets").fetchall()]
+            renew(connection, datasets, bases=datasets)
+            return schema
+
+        generation = self.generation()
+        if generation is None:
+            return current_schema(), current_schema()
+        try:
+            with self._locked():
+                path = self.generation() or generation
+                if not path.exists():
+                    raise DamagedStore(f"the version in force, {path.name}, is gone")
+                with self._connect(path) as connection:
+                    schema = schema_of(connection)
+                    if schema >= current_schema():
+                        self._check_schema(connection)
+                        return schema, schema
+                return self._next_generation(change, checked=False), current_schema()
+        except (OSError, duckdb.IOException, duckdb.FatalException) as error:
+            raise StoreError(f"the store in {self.folder} cannot be written: {error}") from error
+
+    def _next_generation(self, change: Callable[[duckdb.DuckDBPyConnection], T], *, checked: bool = True) -> T:
         name, _ = self._pointer()
         number = _number(Path(name)) + 1 if name else 1
         if not name:
@@ -211,7 +255,8 @@ class GenerationStore:
                 connection.execute(f"attach {literal(new)} as new (recovery_mode no_wal_writes, {STORAGE}); use new")
                 if not name:
                     create_schema(connection)
-                self._check_schema(connection)
+                if checked:
+                    self._check_schema(connection)
                 connection.execute("begin")
                 result = change(connection)
                 try:
@@ -301,19 +346,21 @@ def _cannot_open(name: str, error: Exception) -> StoreError:
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the empty tables of ``schema.sql`` and of the statistics."""
+    """Make the empty tables of a new store: those of ``schema.sql`` and of the statistics, brought to the current schema."""
     connection.execute(SCHEMA.read_text(encoding="utf-8"))
     connection.execute(TABLE)
+    migrate(connection)
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     return connection.execute("""
         select table_name, column_name, data_type from duckdb_columns()
-        where database_name = current_database() and not internal order by table_name, column_index""").fetchall()
+        where database_name = current_database() and not internal and table_name <> 'schema_version'
+        order by table_name, column_name""").fetchall()
 
 
 @cache
-def _columns_of_this_version() -> list[tuple[Any, ...]]:
+def _columns_of_schema(schema: int) -> list[tuple[Any, ...]]:
     with duckdb.connect(config={"threads": 1}) as connection:
         create_schema(connection)
         return _columns(connection)

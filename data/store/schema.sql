@@ -1,6 +1,7 @@
 -- The store. Everything a page or an address shows is read from these tables.
 -- Tables carry no keys or constraints beyond NOT NULL: the importer checks a file as a whole before a row of it is stored,
 -- and the same schema then serves lake catalogues, which have no keys.
+-- This is schema 1. Later changes are steps in data/store/migrations/.
 
 -- A set of questions, with what a reader must know of it.
 create table datasets (

@@ -1,0 +1,111 @@
+"""A store that an earlier version made: it says so, and is brought forward by steps, all of them or none."""
+
+import pytest
+
+from data.importing.run_statistics import derive_all
+from data.store import StoreError, migrations, open_store
+from tests.helpers.bundle_factory import content, put, write
+
+
+def add_language(connection):
+    connection.execute("alter table questions add column language varchar")
+    connection.execute("update questions set language = 'en'")
+
+
+@pytest.fixture
+def older(store, tmp_path):
+    """A store of schema 1 with a run."""
+    put(store, write(tmp_path / "toy"))
+    (tmp_path / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n")
+    put(store, tmp_path / "run.csv", dataset="toy", model="gamma")
+    return store
+
+
+@pytest.fixture
+def released(monkeypatch):
+    """Make a version of Clueline that has these steps."""
+    return lambda *steps: monkeypatch.setattr(migrations, "steps", lambda: steps)
+
+
+def test_a_store_of_this_version_needs_nothing(older):
+    version = older.version()
+    assert older.migrate() == (migrations.current_schema(), migrations.current_schema())
+    assert older.version() == version
+
+
+def test_an_empty_store_needs_nothing(store):
+    store.migrate()
+    assert store.version() == "0"
+
+
+def test_an_older_store_names_the_command(older, released, tmp_path):
+    released(derive_all, add_language)
+    opened = open_store(older.folder, threads=1)
+    for use in (
+        opened.snapshot,
+        lambda: opened.write(print),
+        lambda: put(opened, tmp_path / "none.csv"),
+    ):
+        with pytest.raises(StoreError, match=r"made by an earlier version of Clueline.*python -m dashboard migrate"):
+            use()
+
+
+def test_an_older_store_is_brought_forward(older, released, tmp_path):
+    before, states = content(older), older.snapshot().states
+    older.close()
+    released(derive_all, add_language)
+    opened = open_store(older.folder, threads=1)
+    assert opened.migrate() == (1, 3)
+    snapshot = opened.snapshot()
+    assert snapshot.rows("select distinct language from questions") == [("en",)]
+    after = content(opened)
+    assert after.pop("schema_version") == [(3,)]
+    assert [row[:-1] for row in after.pop("questions")] == before.pop("questions")
+    assert after == before
+    assert snapshot.states["toy"].base != states["toy"].base, "what was computed from the older tables is not used"
+    put(opened, tmp_path / "run.csv", dataset="toy", model="later")
+    assert opened.migrate() == (3, 3)
+
+
+def test_a_new_store_is_made_by_the_same_steps(older, released, tmp_path):
+    older.close()
+    released(derive_all, add_language)
+    migrated, new = open_store(older.folder, threads=1), open_store(tmp_path / "new", threads=1)
+    migrated.migrate()
+    new.write(lambda connection: None)
+    columns = "select table_name, column_name, data_type from duckdb_columns() where not internal order by all"
+    assert new.snapshot().rows(columns) == migrated.snapshot().rows(columns)
+    assert new.snapshot().rows("select version from schema_version") == [(3,)]
+
+
+def test_a_step_that_fails_changes_nothing(older, released):
+    version, before = older.version(), content(older)
+    older.close()
+
+    def fail(connection):
+        raise ValueError("no")
+
+    with pytest.MonkeyPatch.context() as later:
+        later.setattr(migrations, "steps", lambda: (add_language, fail))
+        with pytest.raises(ValueError, match="no"):
+            open_store(older.folder, threads=1).migrate()
+    opened = open_store(older.folder, threads=1)
+    assert (opened.version(), content(opened)) == (version, before)
+
+
+def test_steps_are_numbered_without_a_gap(tmp_path, monkeypatch):
+    (tmp_path / "m0003_later.py").touch()
+    monkeypatch.setattr(migrations, "__path__", [str(tmp_path)])
+    with pytest.raises(RuntimeError, match="numbered from 2 without a gap"):
+        migrations.steps.__wrapped__()
+
+
+def test_a_store_of_a_later_version_is_refused(older, monkeypatch):
+    older.close()
+    with monkeypatch.context() as later:
+        later.setattr(migrations, "steps", lambda: (derive_all,))
+        open_store(older.folder, threads=1).migrate()
+    opened = open_store(older.folder, threads=1)
+    for use in (opened.snapshot, opened.migrate):
+        with pytest.raises(StoreError, match="made by another version of Clueline; use that version"):
+            use()

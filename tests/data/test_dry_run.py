@@ -81,7 +81,7 @@ def test_it_holds_while_others_write(store, tmp_path, run):
 
 def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypatch):
     bundles.put(store, bundles.write(tmp_path / "toy"))
-    staging, tries = dry_run.staging, []
+    staging, tries = dry_run.open_staging, []
 
     def overtaken(store, largest):
         tries.append(store.version())
@@ -91,7 +91,7 @@ def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypa
             raise OSError("the version is gone")
         return staging(store, largest)
 
-    monkeypatch.setattr(dry_run, "staging", overtaken)
+    monkeypatch.setattr(dry_run, "open_staging", overtaken)
     with open_dry_run(store, [run], OPTIONS) as tried:
         assert tried.snapshot.version == store.version() != tries[0]
         assert len(rows(tried.snapshot)["runs"]) == 6

@@ -87,7 +87,8 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence) 
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1:
             cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])
-            cell.replicates = int(intervals.replicates[index])
+            if cell.low is not None:  # the metric may be undefined without one of the questions
+                cell.replicates = int(intervals.replicates[index])
             cell.rank_low, cell.rank_high = number(rank_low[index]), number(rank_high[index])
             cell.letters = letters[index] if letters else None
 

@@ -183,7 +183,7 @@ def test_damaged_files_are_read_or_refused(scratch, name, data):
                 content[at:at] = data.draw(st.binary(max_size=4))
     (folder / name).write_bytes(content)
     report = Report()
-    with report.going_on():
+    with report.collecting():
         stage(connection, TableFile(folder / name, folder), responses_columns(percent=False), "loaded", report)
     for problem in report.problems:
         assert problem.reason and problem.file == name

@@ -82,8 +82,8 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("a", "First run", _choices(runs, unnamed[0], request.parameters.b), "" if a == unnamed[0] else a),
-                menu("b", "Second run", _choices(runs, unnamed[1], request.parameters.a), "" if b == unnamed[1] else b),
+                menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
+                menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
                 several("metrics", "Metrics", NAMED, named_metrics, "The usual ones"),
             ],
@@ -162,9 +162,14 @@ def _chosen(request: PageRequest[ComparePage]) -> tuple[str, str]:
     return chosen[0], chosen[1]
 
 
-def _choices(runs: dict[str, str], standard: str, other: str) -> dict[str, str]:
-    """Value to name of each run but the one that the other key names; an address without the key means the standard one."""
-    return {"" if run == standard else run: name for run, name in runs.items() if run != other}
+def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tuple[dict[str, str], str]:
+    """Values and names of the runs that a key can name, and the value in force.
+
+    A key that the address leaves out means the standard run, which the other key may change. So a key that is named stays
+    named, even if it names the standard run.
+    """
+    choices = {run: name for run, name in runs.items() if run != other}
+    return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
 def _scatter_title(metric: Metric, result: SideBySide) -> str:

@@ -132,7 +132,7 @@ def test_intervals_within_parts(snapshot, rows):
                 same(cell, without.metrics[key])
                 assert without.metrics[key].low is None
                 if cell.low is None:  # the standard error of a slope needs three questions, also without one of them
-                    assert cell.value is None or cell.questions < 2 or (cell.questions < 4 and key.startswith("hard_easy"))
+                    assert cell.value is None or cell.questions < 4
                     assert (cell.high, cell.replicates) == (None, None)
                 else:
                     assert cell.value is not None and cell.questions > 1

@@ -162,7 +162,11 @@ class GenerationStore:
         return connection
 
     def _connect(self, path: Path) -> duckdb.DuckDBPyConnection:
-        return duckdb.connect(str(path), read_only=True, config={**self.options, "enable_external_access": False})
+        # The limits are set afterwards: DuckDB refuses a second connection of one process that is configured otherwise.
+        connection = duckdb.connect(str(path), read_only=True, config={"enable_external_access": False})
+        for name, value in self.options.items():
+            connection.execute(f"set {name} = {literal(value)}")
+        return connection
 
     def _check_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Raise ``StoreError`` for a store whose tables are not those of this version."""

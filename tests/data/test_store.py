@@ -39,6 +39,14 @@ def notes(store):
     return [row[0] for row in store.snapshot().rows("select dataset from datasets order by 1")]
 
 
+def test_stores_with_other_limits_share_a_process(tmp_path):
+    first, second = open_store(tmp_path, threads=1), open_store(tmp_path, threads=2, memory_limit="1GB")
+    first.write(note("kept"))
+    held = first.snapshot()
+    assert notes(second) == notes(first) == ["kept"]
+    assert held.rows("select dataset from datasets") == [("kept",)]
+
+
 def generations(store):
     return sorted(path.name for path in store.folder.glob("gen-*"))
 

@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.statistics import BIN_COLUMNS, pooled
+from data.statistics import BIN_COLUMNS, BINS, bin_of, pooled
 from data.store import Snapshot, open_store
 from queries.engine.evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
-from queries.metrics.kernels.bins import mass_bins
+from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -170,11 +170,29 @@ def arrays_of(snapshot: Snapshot) -> Arrays:
 # -- our side ----------------------------------------------------------------------------------------------------------
 
 
+def _by_fold(metric: Metric, confidence: Floats, correct: Floats, conventions: Conventions) -> float:
+    """A metric of folds of questions of one run from raw arrays."""
+    folds = np.arange(len(confidence)) // CLUES % FOLDS
+    if count := conventions.mass_bins:
+        place = np.empty(len(confidence), np.int64)
+        order, cells = assign_mass_bins(confidence, np.array([len(confidence)]), count)
+        place[order] = cells
+    else:
+        count, place = BINS, bin_of(confidence)
+    gaps = np.bincount(folds * count + place, confidence - correct, FOLDS * count)
+    items = np.bincount(folds, minlength=FOLDS).astype(float)
+    totals = {"correct": np.asarray(correct.sum()), "correct_sq": np.asarray((correct**2).sum())}
+    return float(metric.value(totals | {"gaps_by_fold": gaps, "items_by_fold": items}, conventions))
+
+
 def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Floats:
     """The metric of each run from raw arrays: sums over items, then the kernel."""
     count = conventions.mass_bins if metric.binned else None
     values = []
     for confidence, correct in arrays:
+        if metric.cross_fitted:
+            values.append(_by_fold(metric, confidence, correct, conventions))
+            continue
         sums = pooled(confidence, correct)
         if count:
             sums |= dict(zip(BIN_COLUMNS, mass_bins(confidence, correct, count), strict=True))

@@ -26,15 +26,15 @@ from queries.engine.bootstrap import (
     question_clusters,
     resample,
 )
-from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense, float_array, sum_by_place
+from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense, float_array, sparse, sum_by_place
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
-from queries.metrics.kernels.bins import assign_mass_bins, fold_bins, mass_bins
+from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
 from queries.metrics.metric import unchanged_sums
 from queries.selection import Selection
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
-DRAWN_AT_ONCE = 20_000_000  # numbers of replicates held in memory at a time, where there are parts
+NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of replicates of parts or of totals without each question
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,8 @@ class Evidence:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
         if metric.pairs is not None:
             return self._from_pairs(metric, np.arange(len(self.places)))
+        if metric.cross_fitted:  # one question has no halves
+            return np.full(len(self.places), np.nan)
         columns = {name: dense(values) for name, values in self._contributions(metric).items()}
         return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
@@ -140,7 +142,7 @@ class Evidence:
         if metric.pairs is not None:
             return self._by_run(lambda run: item_replicates(metric, *run, step))
         contributions = self._contributions(metric)
-        mass = self._mass_drawn(self.conventions.mass_bins) if metric.binned and self.conventions.mass_bins else {}
+        mass = {} if self.adds_up(metric) or not self.conventions.mass_bins else self._mass_drawn(self.conventions.mass_bins)
         shared = metric.contributions is unchanged_sums
         totals = {
             name: self._drawn(values, name if shared else None) for name, values in contributions.items() if name not in mass
@@ -159,15 +161,20 @@ class Evidence:
         """
         result = np.full((self.selected, len(self.runs)), np.nan)
         values, counts = self.values(metric), (self.ends - self.starts).astype(float)
-        if metric.pairs is None and not self._mass(metric, self.starts):
+        if self.adds_up(metric):
             row_run = self.run_of_rows
             contributions = self._contributions(metric)
             totals = self.totals(contributions)
             if "questions" in contributions:  # a question that lacks what the metric needs says nothing
                 counts = totals["questions"]
-            without = metric.value(
-                {name: totals[name][row_run] - dense(column) for name, column in contributions.items()}, self.conventions
-            )
+            without = np.empty(len(row_run))
+            width = sum(math.prod(total.shape[1:]) for total in totals.values())
+            for first in range(0, len(row_run), at_once := max(1, NUMBERS_AT_ONCE // max(1, width))):
+                rows = slice(first, first + at_once)
+                without[rows] = metric.value(
+                    {name: totals[name][row_run[rows]] - dense(column[rows]) for name, column in contributions.items()},
+                    self.conventions,
+                )
             pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
             if "questions" in contributions:
                 pseudo_values[contributions["questions"] == 0] = np.nan
@@ -208,7 +215,7 @@ class Evidence:
         """
         place = self._clusters * len(self.runs) + self.run_of_rows
         many, shape = self._drawn_from * len(self.runs), (self._drawn_from, len(self.runs), -1)
-        if metric.gaps is not None and not self._mass(metric, self.starts):
+        if metric.gaps is not None and self.adds_up(metric):
             columns = {name: sum_by_place(column, place, many) for name, column in self._contributions(metric).items()}
             gaps = metric.gaps(columns, self.conventions).reshape(shape)
             items = columns.get(BIN_COLUMNS[0])
@@ -228,16 +235,28 @@ class Evidence:
             Index of the row, bin, number of items and sum of correctness, each of shape (entries,).
         """
         if self.conventions.mass_bins:
-            _, correct = self._pairs()
-            count, bins = self._cells_of_items(metric)
-            rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
-            cells, entry = np.unique(rows * count + bins, return_inverse=True)
-            row, place = np.divmod(cells, count)
-            return row, place, np.bincount(entry).astype(float), np.bincount(entry, correct).astype(float)
-        columns = bin_columns(self.bins) if self.bins is not None else {name: self.sums[name] for name in BIN_COLUMNS}
-        items, correct = (fold_bins(dense(columns[name]), self.conventions.binning) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
-        row, place = np.nonzero(items)
-        return row, place, items[row, place], correct[row, place]
+            columns = self._mass_columns(metric)
+            items, _, correct = (columns[name] for name in BIN_COLUMNS)
+            rows = np.repeat(np.arange(len(items)), np.diff(items.first))
+            return rows, items.bin.astype(np.int64), items.values, correct.values
+        dense_columns = (dense(self._statistics[name]) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
+        in_bins, right = (fold_bins(column, self.conventions.binning) for column in dense_columns)
+        row, place = np.nonzero(in_bins)
+        return row, place, in_bins[row, place], right[row, place]
+
+    def _mass_columns(self, metric: Metric) -> dict[str, SparseColumn]:
+        """``BIN_COLUMNS`` of each row in the bins of equal mass of its run."""
+        confidence, correct = self._pairs()
+        count, bins = self._cells_of_items(metric)
+        rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
+        cells, entry = np.unique(rows * count + bins, return_inverse=True)
+        row, place = np.divmod(cells, count)
+        first = np.searchsorted(row, np.arange(len(self.places) + 1))
+        summed = (None, confidence, correct)
+        return {
+            name: SparseColumn(first, place, np.bincount(entry, weights, len(cells)).astype(float), count)
+            for name, weights in zip(BIN_COLUMNS, summed, strict=True)
+        }
 
     def _cells_of_items(self, metric: Metric) -> tuple[int, NDArray[np.int64]]:
         """How many cells of confidence there are for ``residuals``, and the cell of each item, shape (items,)."""
@@ -271,7 +290,7 @@ class Evidence:
             return np.moveaxis(np.moveaxis(laid_out, 2, -1) @ inside, -1, 1)
 
         answered = of_parts(np.bincount(place, minlength=len(self.runs) * len(inside))[None].astype(float))[0]
-        if metric.pairs is not None or self._mass(metric, self.starts):
+        if not self.adds_up(metric) or (metric.cross_fitted and self.conventions.mass_bins):
             values, replicates = self._one_by_one(metric, parts)
         else:
             values, replicates = self._by_cells(metric, place, of_parts, *inside.shape)
@@ -300,7 +319,7 @@ class Evidence:
         totals = {name: sum_by_place(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
         values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
         width = sum(math.prod(total.shape[2:]) for total in totals.values())
-        at_once = max(1, DRAWN_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
+        at_once = max(1, NUMBERS_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
         replicates = np.empty((parts, REPLICATES, len(self.runs)))
         for first in range(0, len(self.runs), at_once):
             runs = slice(first, min(first + at_once, len(self.runs)))
@@ -342,12 +361,41 @@ class Evidence:
             conventions=self.conventions,
         )
 
+    @property
+    def _statistics(self) -> dict[str, Floats | SparseColumn]:
+        """The statistics of each row, those of bins among them."""
+        return self.sums | (bin_columns(self.bins) if self.bins is not None else {})
+
+    def adds_up(self, metric: Metric) -> bool:
+        """Whether a metric is a function of totals over questions: one of pairs is not, nor are bins cut for what is selected."""
+        return metric.pairs is None and (metric.cross_fitted or not (metric.binned and self.conventions.mass_bins is not None))
+
     def _contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
-        columns = self.sums | (bin_columns(self.bins) if self.bins is not None else {})
-        read = {name: columns[name] for name in metric.reads(self.conventions)}
+        if metric.cross_fitted:
+            return self._by_fold(metric)
+        read = {name: self._statistics[name] for name in metric.reads(self.conventions)}
         if metric.contributions is unchanged_sums:
             return read
         return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
+
+    def _by_fold(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
+        """Each row's sums in the place of its question's fold, as ``kernels.bins.fold_totals`` adds them up."""
+        columns = self._mass_columns(metric) if self.conventions.mass_bins else {n: self._statistics[n] for n in BIN_COLUMNS}
+        items, confidence, correct = (sparse(columns[name]) for name in BIN_COLUMNS)
+        fold, width = self._folds[self.places], items.width
+        places = np.repeat(fold * width, np.diff(items.first)) + items.bin
+        rows = np.arange(len(self.places) + 1)
+        return {
+            "gaps_by_fold": SparseColumn(items.first, places, confidence.values - correct.values, FOLDS * width),
+            "items_by_fold": SparseColumn(rows, fold, self.sums["items"], FOLDS),
+            "correct": self.sums["correct"],
+            "correct_sq": self.sums["correct_sq"],
+        }
+
+    @cached_property
+    def _folds(self) -> Ints:
+        """The fold of each question of the selection, shape (selected,)."""
+        return question_folds(self.selected_questions)
 
     def _drawn(self, values: Floats | SparseColumn, name: str | None) -> Floats:
         """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
@@ -396,7 +444,7 @@ class Evidence:
     def _mass(self, metric: Metric, firsts: NDArray[np.int64]) -> dict[str, Floats]:
         """Totals per equal-mass bin of the rows from each of ``firsts`` to the next, shape (firsts, bins)."""
         count = self.conventions.mass_bins
-        if not metric.binned or count is None:
+        if self.adds_up(metric) or count is None:
             return {}
         bins = mass_bins(*self._pairs(), count, np.diff(self._cuts(firsts)))
         return dict(zip(BIN_COLUMNS, bins, strict=True))

@@ -78,8 +78,7 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
 
 def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
     """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs)."""
-    sums = metric.pairs is None and not (metric.binned and evidence.conventions.mass_bins)
-    if sums or evidence.selected < inference.FEW:
+    if evidence.adds_up(metric) or evidence.selected < inference.FEW:
         return inference.difference_errors(evidence.pseudo_values(metric))
     counts = evidence.questions_with(metric).astype(float)
     return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])

@@ -24,17 +24,19 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True)
 class SparseColumn:
-    """A column of shape (rows, BINS) of which most is 0: what is not 0, by row and, within one, by bin.
+    """A column of shape (rows, width) of which most is 0: what is not 0, by row and, within one, by bin.
 
     Attributes:
         first: index of each row's first entry and, last, how many entries there are, shape (rows + 1,).
         bin: of each entry, shape (entries,).
         values: of each entry, shape (entries,).
+        width: number of bins.
     """
 
     first: Ints
-    bin: NDArray[np.int8]
+    bin: NDArray[np.integer[Any]]
     values: Floats
+    width: int = BINS
 
     def __len__(self) -> int:
         return len(self.first) - 1
@@ -42,7 +44,7 @@ class SparseColumn:
     def __getitem__(self, rows: slice | NDArray[np.bool_]) -> SparseColumn:
         """Some rows."""
         first, entries = entries_of(self.first, np.arange(len(self))[rows])
-        return SparseColumn(first, self.bin[entries], self.values[entries])
+        return SparseColumn(first, self.bin[entries], self.values[entries], self.width)
 
 
 def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Floats:
@@ -54,8 +56,9 @@ def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Flo
         count: how many places there are.
     """
     if isinstance(column, SparseColumn):
-        cells = np.repeat(places * BINS, np.diff(column.first)) + column.bin
-        return np.bincount(cells, column.values, count * BINS).astype(float, copy=False).reshape(count, BINS)
+        width = column.width
+        cells = np.repeat(places * width, np.diff(column.first)) + column.bin
+        return np.bincount(cells, column.values, count * width).astype(float, copy=False).reshape(count, width)
     flat = column.reshape(len(column), math.prod(column.shape[1:]))  # no columns where a dataset has no classes
     totals = np.zeros((count, flat.shape[1]))
     for index, values in enumerate(flat.T):
@@ -66,6 +69,14 @@ def sum_by_place(column: Floats | SparseColumn, places: Ints, count: int) -> Flo
 def dense(column: Floats | SparseColumn) -> Floats:
     """A column with every 0 written out, shape (rows, ...)."""
     return sum_by_place(column, np.arange(len(column)), len(column)) if isinstance(column, SparseColumn) else column
+
+
+def sparse(column: Floats | SparseColumn) -> SparseColumn:
+    """A column of shape (rows, width) as its entries. All of a dense one are kept."""
+    if isinstance(column, SparseColumn):
+        return column
+    rows, width = column.shape
+    return SparseColumn(np.arange(rows + 1) * width, np.tile(np.arange(width), rows), column.ravel(), width)
 
 
 def bin_columns(bins: Bins) -> dict[str, SparseColumn]:

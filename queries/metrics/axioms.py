@@ -25,6 +25,7 @@ import numpy as np
 
 from data.human_curves import CURVES
 from data.statistics import Items, bin_sums, sums
+from queries.metrics.kernels.bins import FOLDS, fold_totals
 from queries.metrics.metric import Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
@@ -58,5 +59,10 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
     singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
     totals = sums(singles) | bin_sums(singles, conventions.closed).dense()
     totals["difficulty"] = np.linspace(0, 1, len(items))
+    if metric.cross_fitted:
+        gaps = totals["bin_confidence"] - totals["bin_correct"]
+        folds = np.arange(len(items)) % FOLDS
+        by_fold = fold_totals(gaps, totals["items"], totals["correct"], totals["correct_sq"], folds)
+        return float(metric.value(by_fold, conventions))
     contributions = metric.contributions({name: totals[name] for name in metric.reads(conventions)}, conventions)
     return float(metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions))

@@ -156,6 +156,9 @@ class Metric(MetricFacts):
         contributions: the columns to be summed, from statistics.
         human: its default human curve, None where no human curve enters.
         binned: computed from bins, so that the binning matters.
+        cross_fitted: computed from totals by fold of questions and bin, see ``kernels.bins.fold_totals``, in place of
+            contributions. Bins of equal mass are then those of the data in every replicate.
+        floor: values below it rank as if they were it.
         pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
             confidence. ``value`` is then not called.
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
@@ -174,6 +177,8 @@ class Metric(MetricFacts):
     contributions: Contributions = unchanged_sums
     human: str | None = None
     binned: bool = False
+    cross_fitted: bool = False
+    floor: float = -np.inf
     pairs: ItemKernel | None = None
     ordered: bool = False
     monotone: bool = False
@@ -204,4 +209,5 @@ class Metric(MetricFacts):
 
     def loss(self, values: Floats) -> Floats:
         """Values as numbers that are smaller where the metric is better, for ranking."""
+        values = np.maximum(values, self.floor)
         return {"lower": values, "higher": -values, "zero": np.abs(values), "none": np.full_like(values, np.nan)}[self.direction]

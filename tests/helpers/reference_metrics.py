@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import reference_votes
 
 NAN = math.nan
@@ -19,6 +20,7 @@ class Asked:
     items: list[tuple[float, float, dict[str, float] | None]]
     difficulty: float | None = None
     whole: list[reference_votes.Whole] = field(default_factory=list)  # its items that give a whole distribution
+    fold: int = 0  # by a hash of the question's id
 
 
 @dataclass
@@ -66,7 +68,8 @@ class Rows:
         """Question -> what a run said to it, over a selection; questions without an item left out."""
         low, high = selection.revealed or (0, 1)
         found = {}
-        for question in self.kept_questions(selection):
+        kept = self.kept_questions(selection)
+        for question, fold in zip(kept, question_folds(question["question_id"] for question in kept).tolist(), strict=True):
             name = question["question_id"]
             items, whole = [], []
             for clue in range(question["clues"]):
@@ -77,7 +80,7 @@ class Rows:
                         polled = {name for votes in self.votes.values() for name in votes}
                         whole.append(reference_votes.Whole.of(question, answer, self.votes.get(name, {}), self.classes, polled))
             if items:
-                found[name] = Asked(items, question["difficulty"], whole)
+                found[name] = Asked(items, question["difficulty"], whole, fold)
         return found
 
 
@@ -233,20 +236,33 @@ def grace_mce(asked, conventions):
 
 
 def ece_debiased(asked, conventions):
-    """ECE less, per bin, E|e| w(gap) / E w(e): e is the noise of a calibrated bin, w falls from 1 at 0 to 0 at 1.5 deviations."""
-    pairs = pairs_of(asked)
-    if not pairs:
+    """Signs of the bins' gaps from half of the folds, sizes from the other, both ways, over all balanced halves of the folds."""
+    if math.fsum(y - y * y for _, y in pairs_of(asked)) > 1e-12 * len(pairs_of(asked)):
         return NAN
-    bias = 0.0
-    for part in bins_of(pairs, conventions.binning):
-        n, p = len(part), min(mean([c for c, _ in part]), 1.0)
-        chance = {k / n - p: math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)}
-        reach = 1.5 * math.sqrt(p * (1 - p) / n)
-        if gap(part) < reach:
-            usual = math.fsum(share * max(0.0, 1 - abs(e) / reach) for e, share in chance.items())
-            whole = math.fsum(share * abs(e) for e, share in chance.items())
-            bias += n / len(pairs) * whole * (1 - gap(part) / reach) / usual
-    return max(-1.0, ece(asked, conventions) - bias)
+    items = [((c, y), question.fold) for question in asked for c, y, _ in question.items]
+    items.sort(key=lambda item: item[0][0])
+    bin_of_item = [k for k, part in enumerate(bins_of([pair for pair, _ in items], conventions.binning)) for _ in part]
+    estimates = []
+    for row in range(1, FOLDS):
+        # Sylvester's Hadamard matrix: the sign is the parity of the bits that row and column share.
+        halves = [[], []]
+        for place, ((c, y), fold) in zip(bin_of_item, items, strict=True):
+            halves[(row & fold).bit_count() % 2].append((place, c - y))
+        if all(halves):
+            estimates.append(sum(signed_sizes(*order) for order in (halves, halves[::-1])) / len(items))
+    return mean(estimates)
+
+
+def signed_sizes(signs, sizes):
+    def gap_of(items, place=None):
+        total = math.fsum(off for k, off in items if place in (None, k))
+        return 0.0 if abs(total) < 1e-12 else total
+
+    total = 0.0
+    for place in {k for k, _ in sizes}:
+        sign = gap_of(signs, place) or gap_of(signs)
+        total += math.copysign(1, sign) * gap_of(sizes, place) if sign else 0.0
+    return total
 
 
 def macro_ce(asked, conventions):

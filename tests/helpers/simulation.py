@@ -11,6 +11,7 @@ import numpy as np
 
 from queries.engine import inference
 from queries.engine.bootstrap import SIGNIFICANCE, holm
+from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 
 BINS = 10
 GRID = 101
@@ -203,6 +204,45 @@ def reliability_bins(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
             assert flat == 0, "an interval has no width"
             setting = f"{questions} questions, {count} clue{'s' * (count > 1)}"
             yield Measurement("interval of a bin of a reliability diagram", setting, 0.95, hit / filled, filled)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Calibration errors of many simulated runs.
+
+    Attributes:
+        questions, clues: of each run.
+        truth: the error of a run with endless questions.
+        totals: number of items, sum of confidence and sum of correctness by fold and bin, shape (3, boards, FOLDS, BINS).
+        plain, debiased: ECE as it is and cross-fitted, shape (boards,).
+    """
+
+    questions: int
+    clues: int
+    truth: float
+    totals: np.ndarray
+    plain: np.ndarray
+    debiased: np.ndarray
+
+
+def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
+    """ECE and its cross-fitted form of single runs that are too confident by ``shift`` on the scale of log-odds."""
+    for count in clues:
+        c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, shift)
+        bins = np.minimum((c * BINS).astype(int), BINS - 1).ravel()
+        truth = np.abs(np.bincount(bins, (c - y).ravel())).sum() / c.size if shift else 0.0
+        for questions in sizes:
+            random = np.random.default_rng((seed, questions, count))
+            totals = np.zeros((3, boards, FOLDS, BINS))
+            fold = np.arange(questions) % FOLDS
+            for index in range(boards):
+                c, y = (part[0] for part in board(random, 1, questions, count, shift))
+                place = (fold[:, None] * BINS + np.minimum((c * BINS).astype(int), BINS - 1)).ravel()
+                for total, values in zip(totals, (np.ones_like(c), c, y), strict=True):
+                    total[index] = np.bincount(place, values.ravel(), FOLDS * BINS).reshape(FOLDS, BINS)
+            items, confidence, correct = totals
+            plain = ece(*totals.sum(axis=2))
+            yield Estimates(questions, count, truth, totals, plain, ece_cross_fitted(confidence - correct, items.sum(axis=-1)))
 
 
 def letters(boards, seed, sizes=(8, 30, 120), runs=8):

@@ -60,8 +60,9 @@ def test_rounding_keeps_calscore2_in_its_range(reward, expected):
     assert CATALOGUE["calscore2"].contributions(sums, Conventions())["value"] == [expected]
 
 
-def test_only_slopes_need_more_than_one_question():
-    assert [metric.key for metric in METRICS if not metric.single] == ["hard_easy_slope", "hard_easy_slope_se"]
+def test_which_metrics_need_more_than_one_question():
+    several = {metric.key for metric in METRICS if not metric.single}
+    assert several == {"ece_debiased", "hard_easy_slope", "hard_easy_slope_se"}
 
 
 def test_a_curve_that_falls_is_replaced_where_it_must_not():
@@ -77,7 +78,7 @@ def test_the_human_curve_in_use_is_the_one_chosen_or_its_own(metric):
     assert metric.human_curve(Conventions(human="survival")) == ("survival" if metric.human else None)
 
 
-@EACH
+@pytest.mark.parametrize("metric", [m for m in METRICS if not m.cross_fitted], ids=lambda metric: metric.key)
 def test_range_and_shape_over_random_questions(metric):
     chance = np.random.default_rng(3)
     clues = chance.integers(1, 7, 200)

@@ -27,6 +27,7 @@ def known(number):
 def loss(metric, value):
     if value is None or metric.direction == "none":
         return None
+    value = max(value, metric.floor)
     return {"lower": value, "higher": -value, "zero": abs(value)}[metric.direction]
 
 
@@ -205,12 +206,12 @@ def test_kinds_of_questions_are_told_apart_by_all_their_parts():
     assert len(inside) == 31 and (parts == inside[kind].T).all()
 
 
-@pytest.mark.parametrize("at_once", [1, evidence.DRAWN_AT_ONCE])
+@pytest.mark.parametrize("at_once", [1, evidence.NUMBERS_AT_ONCE])
 @pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
 @pytest.mark.parametrize("named", ["lifeeval brier", "lifeeval ece", "lifeeval r_over", "pyramid calscore", "pyramid ks"])
 def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, binning, at_once):
     dataset, key = named.split()
-    monkeypatch.setattr(evidence, "DRAWN_AT_ONCE", at_once)
+    monkeypatch.setattr(evidence, "NUMBERS_AT_ONCE", at_once)
     metric = CATALOGUE[key]
     whole = evidence.gather(bundled, Selection(dataset, conventions=Conventions(binning=binning)), [metric])
     chance = np.random.default_rng(6)

@@ -22,6 +22,8 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
     evidence = gather(snapshot, RELAY.replace(conventions=Conventions(binning)), METRICS)
     questions = np.arange(evidence.selected)
     for metric in METRICS:
+        if metric.cross_fitted and binning == "mass3":
+            continue  # its bins stay those of the data
         pseudo_values, values = evidence.pseudo_values(metric), evidence.values(metric)
         counts = evidence.questions_with(metric)
         without = {}

@@ -207,7 +207,7 @@ def slowly(method, asked, fold_of):
         others = [item for other, said in asked.items() if folds[other] != folds[name] for item in said.items]
         fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
-        found[name] = slow.Asked(items, question.difficulty)
+        found[name] = slow.Asked(items, question.difficulty, fold=question.fold)
     return found
 
 

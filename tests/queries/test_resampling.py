@@ -138,6 +138,8 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
     for metric in METRICS:
         replicates = evidence.replicates(metric)
         assert replicates.shape == (1000, len(evidence.runs))
+        if metric.cross_fitted and conventions.mass_bins:
+            continue  # its bins stay those of the data
         for r in SOME:
             copies = drawn[r][evidence.places].astype(int)
             assert copies.max() > 1

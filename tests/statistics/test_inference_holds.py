@@ -37,6 +37,26 @@ def test_intervals_of_bins_cover():
     check_coverage(simulation.reliability_bins(100, SEED, sizes=(30, 200)))
 
 
+def test_the_debiased_ece_of_calibrated_runs_is_0_on_average():
+    for runs in simulation.calibration_errors(1500, SEED, shift=0.0):
+        error = runs.debiased.std() / np.sqrt(len(runs.debiased))
+        assert abs(runs.debiased.mean()) < 0.001 + 3 * error, (runs.questions, runs.clues)
+        assert runs.plain.mean() > 0.03, "ECE has a bias to take away"
+
+
+def test_the_debiased_ece_is_nearer_to_a_small_error():
+    for runs in simulation.calibration_errors(600, SEED, shift=0.2):
+        if (runs.questions, runs.clues) == (200, 5):
+            continue  # the bias of ECE is small here, too: benchmarks/ece_bias.md has both
+        assert 0.03 < runs.truth < 0.04
+        assert abs(runs.debiased.mean() - runs.truth) < abs(runs.plain.mean() - runs.truth), (runs.questions, runs.clues)
+
+
+def test_the_debiased_ece_finds_a_large_error():
+    (runs,) = simulation.calibration_errors(300, SEED, shift=1.0, sizes=(200,), clues=(5,))
+    assert runs.debiased.mean() == pytest.approx(runs.truth, abs=0.005)
+
+
 def test_letters_of_equal_runs():
     check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
 

@@ -4,7 +4,7 @@ A new metric is one entry in one of these modules and one kernel in ``queries.me
 line and pages read this list. What is no function of sums, and has an analysis and a page of its own, is a ``AnalysisMetric``.
 """
 
-from queries.metrics.catalogue.bins import BINS
+from queries.metrics.catalogue.bins import BIN_METRICS
 from queries.metrics.catalogue.buzzing import BUZZING
 from queries.metrics.catalogue.items import ITEMS
 from queries.metrics.catalogue.notes import NOTES, Note
@@ -18,7 +18,7 @@ __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VOTES", "Note"]
 # Every family with what its metrics are computed from, in the order in which they are shown.
 FAMILIES: dict[str, tuple[str, str, tuple[MetricFacts, ...]]] = {
     "items": ("Items", "From sums over all items", ITEMS),
-    "bins": ("Bins", "From items in bins of confidence", BINS),
+    "bins": ("Bins", "From items in bins of confidence", BIN_METRICS),
     "questions": ("Questions", "Per question, then averaged over questions or fitted to them", QUESTIONS),
     "pairs": ("Pairs", "From confidence and correctness item by item, in order of confidence", PAIRS),
     "votes": ("Votes", "From whole distributions, and from the votes of people", VOTES),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from data.statistics import BIN_COLUMNS
+import numpy as np
+
+from data.statistics import BIN_COLUMNS, BINS
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
 from queries.metrics.kernels import bins, items
+from queries.metrics.kernels.arrays import FLAT
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
 
@@ -28,6 +31,16 @@ def _gaps(totals: Sums, conventions: Conventions) -> Floats:
     return bins.fold_bins(confidence - correct, conventions.binning)
 
 
+def _cross_fitted(totals: Sums, conventions: Conventions) -> Floats:
+    """The debiased ECE from totals by fold, NaN where an item is neither right nor wrong."""
+    gaps, items_by_fold = totals["gaps_by_fold"], totals["items_by_fold"]
+    gaps = gaps.reshape(*gaps.shape[:-1], bins.FOLDS, conventions.mass_bins or BINS)
+    if not conventions.mass_bins:
+        gaps = bins.fold_bins(gaps, conventions.binning)
+    graded = totals["correct"] - totals["correct_sq"] <= FLAT * items_by_fold.sum(axis=-1)
+    return np.where(graded, bins.ece_cross_fitted(gaps, items_by_fold), np.nan)
+
+
 def _murphy_part(part: int) -> Value:
     return binned(lambda items, confidence, correct: bins.murphy(items, confidence, correct)[part])
 
@@ -39,7 +52,7 @@ def _residual(totals: Sums, conventions: Conventions) -> Floats:
     return score - (reliability - resolution + uncertainty)
 
 
-BINS = (
+BIN_METRICS = (
     Metric(
         key="ece",
         name="Expected calibration error",
@@ -70,22 +83,28 @@ BINS = (
         direction="lower",
         low=-1,
         high=1,
-        formula=r"\mathrm{ECE} - \sum_b \frac{n_b}{N}\,\mathbb{E}\lvert\varepsilon_b\rvert"
-        r"\frac{w_b(\bar c_b - \bar y_b)}{\mathbb{E}\,w_b(\varepsilon_b)},\;"
-        r"w_b(g) = \left(1 - \frac{\lvert g \rvert}{1.5\,\sigma_b}\right)_{\!+},\;"
-        r"\varepsilon_b \sim \frac{\mathrm{Bin}(n_b, \bar c_b)}{n_b} - \bar c_b",
-        words="ECE minus the bias that binomial noise in the accuracy of each bin gives it: all of it where a gap looks like "
-        "noise, none where a gap is more than 1.5 standard deviations of it.",
-        source="After Kumar, Liang & Ma 2019, sec. 5, with the noise of a calibrated model",
+        floor=0,
+        formula=r"\frac{1}{N}\sum_b \bigl(\operatorname{sgn}(A_b)\,B_b + \operatorname{sgn}(B_b)\,A_b\bigr),\;"
+        r"A_b = \sum_{i \in b,\, i \in \mathcal{A}} (c_i - y_i),\;"
+        r"B_b = \sum_{i \in b,\, i \in \mathcal{B}} (c_i - y_i)",
+        words="ECE with the sign of each bin's gap from one half of the questions and its size from the other, both ways; a mean "
+        "over 15 ways to halve the questions.",
+        source="Cross-fitting (Chernozhukov et al. 2018) over balanced half-samples (McCarthy 1969)",
         needs=("correctness", "confidence"),
-        reads=columns(*BIN_COLUMNS),
-        value=binned(bins.ece_debiased),
+        reads=columns(*BIN_COLUMNS, "correct", "correct_sq"),
+        value=_cross_fitted,
         binned=True,
-        caveat="Centres on 0 where a model is calibrated, so that half of the time it is below. A gap of about one standard "
-        "deviation of the noise is taken for noise more often than it is: with few items it then falls short of the true "
-        "error. Where correctness is a probability, it takes away more than there is.",
+        cross_fitted=True,
+        single=False,
+        undefined="correctness is a probability here, which has no noise to take off, or there are too few questions to halve",
+        caveat="0 on average for a calibrated run, so that half of such runs are below 0; ranked by max(0, value). A gap "
+        "of about the size of its noise is taken for noise too often: with few questions it falls short of the true error.",
         axioms=(),
-        counterexamples=NOT_EVEN_U_OR_O,
+        counterexamples=(
+            Counterexample(((0.98, 1), (0.9, 0), (0.9, 0), (0.9, 0)), ((0, 0.9),)),
+            Counterexample(((0.18, 1), (0.18, 1), (0.18, 1), (0.1, 0)), ((3, 0.18),)),
+            SWAPPED,
+        ),
         interval_of="ece",
     ),
     Metric(

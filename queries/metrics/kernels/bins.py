@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import blake2b
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, xlog1py, xlogy
+from scipy.linalg import hadamard
 
-from queries.metrics.kernels.arrays import Floats, clip, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
 
-REACH = 1.5  # standard deviations of a bin's noise past which a gap is no noise; from 1 on, some outcome is always within them
+FOLDS = 16
+HALVES: Floats = (hadamard(FOLDS)[1:] > 0).astype(float)  # which folds are in one half, of 15 splits into halves
 
 
 def fold_bins(bins: Floats, binning: str) -> Floats:
@@ -155,57 +159,67 @@ def uncertainty(items: Floats, correct: Floats) -> Floats:
     return base * (1 - base)
 
 
-def ece_debiased(bin_items: Floats, bin_confidence: Floats, bin_correct: Floats) -> Floats:
-    """ECE minus an estimate of its bias under binomial noise. After Kumar, Liang & Ma 2019, sec. 5.
+def question_folds(questions: Iterable[str]) -> Ints:
+    """The fold of each question, from 0 to ``FOLDS`` - 1, by a hash of its id: the same in every selection and process."""
+    return np.array([blake2b(question.encode(), digest_size=1).digest()[0] % FOLDS for question in questions], dtype=np.int64)
 
-    Kumar et al. draw noise around the accuracy that was seen, which has its own noise in it: where a model is calibrated, that
-    takes away sqrt(2) - 1 = 41 % of the bias, and nothing in bins that are all correct. Here the noise of a bin is that of a
-    calibrated model, X / n - p with X ~ Bin(n, p) and p the mean confidence. Its whole bias b = E abs(X / n - p) is due where
-    the gap g is 0, none where g is clear of noise: the bias of a bin is b w(g) / E w(X / n - p), w(g) = (1 - abs(g) / r)+ and
-    r = REACH standard deviations of the noise. Under calibration it is b on average, exactly, whatever n and p are.
+
+def fold_totals(gaps: Floats, items: Floats, correct: Floats, correct_sq: Floats, fold: Ints) -> dict[str, Floats]:
+    """What the debiased ECE is computed from, of the questions of one run.
+
+    Args:
+        gaps: sum of c - y in each bin, shape (questions, bins).
+        items, correct, correct_sq: number of items, sum of y and sum of y^2, shape (questions,).
+        fold: of each question, shape (questions,).
+
+    Returns:
+        Totals by fold, ``gaps_by_fold`` of shape (FOLDS * bins,) and ``items_by_fold`` of shape (FOLDS,), and the totals
+        ``correct`` and ``correct_sq``, of shape ().
+    """
+    by_fold, items_by_fold = np.zeros((FOLDS, gaps.shape[1])), np.zeros(FOLDS)
+    np.add.at(by_fold, fold, gaps)
+    np.add.at(items_by_fold, fold, items)
+    return {
+        "gaps_by_fold": by_fold.ravel(),
+        "items_by_fold": items_by_fold,
+        "correct": np.asarray(correct.sum()),
+        "correct_sq": np.asarray(correct_sq.sum()),
+    }
+
+
+def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
+    """ECE without the bias that noise gives it, cross-fitted: signs of gaps from one half of the questions, sizes from the other.
+
+    abs(gap) is the gap times its sign. Taken from the same items, the sign follows the noise, and noise never cancels: that is
+    the bias of ECE. Here half A of the questions gives the sign of each bin's gap and half B its size, and the other way round:
+    sum over bins of (sign(A) B + sign(B) A) / N, where A and B are the sums of c - y in the bin. For a calibrated run the mean
+    of B is 0 whatever the sign of A, so that the estimate is 0 on average, however the clues of a question hang together. Where
+    a half has no gap in a bin, its sign there is that of its items together. The questions lie in ``FOLDS`` folds, which are put
+    into halves in ``FOLDS`` - 1 balanced ways, the rows of a Hadamard matrix. Those in which both halves have items are averaged.
     ``benchmarks/ece_bias.py`` compares it with other corrections.
 
     Args:
-        bin_items, bin_confidence, bin_correct: number of items, sum of c and sum of y in each bin, shape (..., bins).
-            A number of items that is not whole has the noise of the nearest whole number, at least 1.
+        gaps: sum of c - y in each fold and bin, shape (..., FOLDS, bins).
+        items: number of items in each fold, shape (..., FOLDS).
 
     Returns:
-        In [-1, 1], 0 is best; shape (...,), NaN without items.
+        In [-1, 1]; 0 on average for a calibrated run. Shape (...,), NaN where fewer than two folds have items.
+
+    Source:
+        After Chernozhukov et al. 2018 (cross-fitting) and McCarthy 1969 (balanced half-samples).
     """
-    gap = np.nan_to_num(calibration_gaps(bin_items, bin_confidence, bin_correct))
-    share = clip(ratio(bin_confidence, bin_items))
-    items = np.broadcast_to(np.maximum(np.rint(bin_items), 1.0), gap.shape)
-    near = gap < REACH * np.sqrt(share * (1 - share) / items)  # False in empty bins and where no noise is possible
-    bias = np.zeros(gap.shape)
-    bias[near] = _bias_of_bin(gap[near], share[near], items[near])
-    return np.clip(ratio((bin_items * (gap - bias)).sum(axis=-1), bin_items.sum(axis=-1)), -1.0, 1.0)
+    halves = HALVES @ gaps
+    other = gaps.sum(axis=-2, keepdims=True) - halves
+    estimates = (_signs(halves) * other + _signs(other) * halves).sum(axis=-1)
+    in_half = items @ HALVES.T
+    total = items.sum(axis=-1)
+    split = (in_half > 0) & (in_half < total[..., None])
+    mean = ratio(np.where(split, estimates, 0.0).sum(axis=-1), split.sum(axis=-1).astype(float))
+    return np.clip(ratio(mean, total), -1.0, 1.0)
 
 
-def _bias_of_bin(gap: Floats, share: Floats, items: Floats) -> Floats:
-    """The bias b w(g) / E w(X / n - p) of ``ece_debiased``, in closed form. All of shape (cells,), share in (0, 1), items whole.
-
-    By k b(k; n) = n p b(k - 1; n - 1), the sum of (n p - k) b(k; n) over k <= m is n p q b(m; n - 1): De Moivre's mean
-    absolute deviation for m = floor(n p), and with it the mean of abs(X - n p) between any two ends.
-    """
-    mean, variance = items * share, items * share * (1 - share)
-    reach = REACH * np.sqrt(variance)
-    below, middle, above = np.ceil(mean - reach) - 1, np.floor(mean), np.floor(mean + reach)
-    at_middle = _binomial(middle, items - 1, share)
-    deviation = variance * (2 * at_middle - _binomial(below, items - 1, share) - _binomial(above, items - 1, share))
-    inside = _binomial_up_to(above, items, share) - _binomial_up_to(below, items, share)
-    expected = inside - deviation / reach
-    return 2 * share * (1 - share) * at_middle * (1 - gap * items / reach) / expected
-
-
-def _binomial(k: Floats, n: Floats, p: Floats) -> Floats:
-    """P(X = k), X ~ Bin(n, p); 0 for k outside 0..n. Shape (cells,)."""
-    possible = (k >= 0) & (k <= n)
-    k = np.where(possible, k, 0.0)
-    log = xlogy(k, p) + xlog1py(n - k, -p) - np.log1p(n) - betaln(n - k + 1, k + 1)
-    return np.where(possible, np.exp(log), 0.0)
-
-
-def _binomial_up_to(k: Floats, n: Floats, p: Floats) -> Floats:
-    """P(X <= k), X ~ Bin(n, p), for any k. Shape (cells,)."""
-    between = (k >= 0) & (k < n)
-    return np.where(between, betainc(np.where(between, n - k, 1.0), np.where(between, k + 1, 1.0), 1 - p), k >= n)
+def _signs(gaps: Floats) -> Floats:
+    """Sign of each gap, that of their sum where there is none, shape (..., bins) in and out. What rounding leaves is no gap."""
+    together = gaps.sum(axis=-1, keepdims=True)
+    signs: Floats = np.sign(np.where(np.abs(gaps) > FLAT, gaps, np.where(np.abs(together) > FLAT, together, 0.0)))
+    return signs

@@ -37,6 +37,8 @@ from data.store import Snapshot, open_store
 from queries.engine.evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins
+from queries.metrics.kernels.items import net_reward
+from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
 
 Floats = NDArray[np.float64]
@@ -194,6 +196,8 @@ def from_arrays(metric: Metric, arrays: Arrays, conventions: Conventions) -> Flo
             values.append(_by_fold(metric, confidence, correct, conventions))
             continue
         sums = pooled(confidence, correct)
+        if metric.thresholded:
+            sums[NET_REWARD] = net_reward(confidence, correct, conventions.t).sum()
         if count:
             sums |= dict(zip(BIN_COLUMNS, mass_bins(confidence, correct, count), strict=True))
         values.append(float(metric.value(sums, conventions)))

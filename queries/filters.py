@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_range
+from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
 
 if TYPE_CHECKING:
     from queries.selection import Facets
@@ -180,6 +180,35 @@ class SearchFilter(Filter[str]):
     def sentence(self, key: str, value: str) -> str:
         """See ``Filter``."""
         return f"text “{value}”"
+
+
+@dataclass(frozen=True)
+class ThresholdConvention(SelectionKey[float]):
+    """A confidence from 0 up to but not 1, with a menu of usual ones.
+
+    Attributes:
+        usual: values of the menu, the standard one first.
+    """
+
+    usual: tuple[float, ...]
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
+        """See ``Kind``."""
+        number = read_number(key, texts[0])
+        if not number < 1:
+            raise BadRequest("bad_value", f"{key} must be at least 0 and below 1.", key)
+        return number
+
+    def write(self, value: float) -> list[str]:
+        """See ``Kind``."""
+        return [format_number(value)]
+
+    def control(self, key: str, value: float, facets: Facets) -> Control:
+        """See ``SelectionKey``."""
+        standard, *others = map(format_number, dict.fromkeys((*self.usual, value)))
+        text = format_number(value)
+        options = (("", standard), *((other, other) for other in others))
+        return Control("menu", self.label, "" if text == standard else text, options)
 
 
 @dataclass(frozen=True)

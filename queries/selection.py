@@ -15,7 +15,17 @@ from typing import Annotated, Any, Generic
 import msgspec
 
 from data.store import Snapshot
-from queries.filters import ColumnFilter, Condition, Convention, Filter, Narrows, RangeFilter, RunFilter, SearchFilter
+from queries.filters import (
+    ColumnFilter,
+    Condition,
+    Convention,
+    Filter,
+    Narrows,
+    RangeFilter,
+    RunFilter,
+    SearchFilter,
+    ThresholdConvention,
+)
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
 
@@ -72,7 +82,7 @@ class Facets(msgspec.Struct, frozen=True):
 
 
 def _split(conventions: Conventions) -> dict[str, Any]:
-    return {"binning": conventions.binning, "human": conventions.human, "beta": conventions.beta}
+    return {"binning": conventions.binning, "human": conventions.human, "beta": conventions.beta, "t": conventions.t}
 
 
 CONVENTIONS = Group(
@@ -100,6 +110,11 @@ CONVENTIONS = Group(
             people=True,
         ),
         "beta": Number("weight of R_U against R_O in HMR; 1 by default", 1000),
+        "t": ThresholdConvention(
+            "confidence above which an answer is given, in the net score: from 0 to below 1; 0.5 by default",
+            "Answers above",
+            (0.5, 0.25, 0.75, 0.9),
+        ),
     },
     Conventions,
     _split,

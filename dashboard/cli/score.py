@@ -46,6 +46,7 @@ class Score(msgspec.Struct):
 @click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
 @click.option("--human", metavar="NAME", help="Human curve: buzz_share, team_share or survival; by default, each metric's own.")
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
+@click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
 def score_command(
@@ -57,10 +58,12 @@ def score_command(
     binning: str | None,
     human: str | None,
     beta: str | None,
+    t: str | None,
     **options: Unpack[FileOptions],
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
-    conventions = [(key, value) for key, value in (("binning", binning), ("human", human), ("beta", beta)) if value is not None]
+    given = (("binning", binning), ("human", human), ("beta", beta), ("t", t))
+    conventions = [(key, value) for key, value in given if value is not None]
     store = open_store(settings.store)
     try:
         # A mistake in the options is reported before a large file is read.

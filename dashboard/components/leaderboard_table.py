@@ -86,6 +86,8 @@ def _about(metric: Metric, conventions: Conventions) -> str:
         said.append(f"Human curve: {CURVE_NAMES[curve]}.")
     if metric.binned:
         said.append(f"Bins: {conventions.binning}.")
+    if metric.thresholded:
+        said.append(f"t = {conventions.t:g}.")
     return " ".join([*said, metric.caveat]).strip()
 
 

@@ -204,6 +204,6 @@ def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]
 VIEW = register(
     View(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "human", "binning"),
+        filters=(*filter_keys(), "human", "binning", "t"),
     )
 )  # fmt: skip

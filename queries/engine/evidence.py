@@ -30,7 +30,8 @@ from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense,
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
-from queries.metrics.metric import unchanged_sums
+from queries.metrics.kernels.items import net_reward
+from queries.metrics.metric import NET_REWARD, unchanged_sums
 from queries.selection import Selection
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
@@ -491,14 +492,16 @@ def gather(
     runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
-    pairs = bool(by_mass or rebinned or any(metric.pairs is not None for metric in metrics))
+    pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
-    needed = reads - whole - {"difficulty"} - ({*BIN_COLUMNS} if rebinned else set())
+    needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
     if selection.revealed or responses is not None:
         rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
     sums, starts = rows.sums, np.flatnonzero(np.diff(rows.run, prepend=-1))
+    if NET_REWARD in reads:
+        sums[NET_REWARD] = _net_rewards(rows, selection.conventions.t)
     if "difficulty" in reads:
         sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
     if whole:
@@ -537,6 +540,15 @@ def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
 
 def _right_closed(rows: select.StatisticRows) -> Bins:
     """Bins that are closed on the right, from the items: the store has those that are closed on the left."""
+    return bin_sums(_items(rows), "right")
+
+
+def _net_rewards(rows: select.StatisticRows, threshold: float) -> Floats:
+    """Sum of the net rewards of the items of each row, shape (rows,)."""
+    items = _items(rows)
+    return items.total(net_reward(items.confidence, items.correct, threshold))
+
+
+def _items(rows: select.StatisticRows) -> Items:
     assert rows.pairs is not None
-    first = np.append(0, np.cumsum(rows.sums["items"])).astype(np.int64)
-    return bin_sums(Items(*rows.pairs, first), "right")
+    return Items(*rows.pairs, np.append(0, np.cumsum(rows.sums["items"])).astype(np.int64))

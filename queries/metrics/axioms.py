@@ -26,7 +26,8 @@ import numpy as np
 from data.human_curves import CURVES
 from data.statistics import Items, bin_sums, sums
 from queries.metrics.kernels.bins import FOLDS, fold_totals
-from queries.metrics.metric import Axiom, Conventions, ItemPair, Metric
+from queries.metrics.kernels.items import net_reward
+from queries.metrics.metric import NET_REWARD, Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {
     "U": "Underconfidence: lower the confidence of one correct item. The new system should not be considered superior.",
@@ -58,6 +59,7 @@ def value_of_items(metric: Metric, items: Sequence[ItemPair], conventions: Conve
     curves = dict.fromkeys(CURVES, np.zeros(len(items)))
     singles = Items(confidence, correct, np.arange(len(items) + 1), curves)
     totals = sums(singles) | bin_sums(singles, conventions.closed).dense()
+    totals[NET_REWARD] = net_reward(confidence, correct, conventions.t)
     totals["difficulty"] = np.linspace(0, 1, len(items))
     if metric.cross_fitted:
         gaps = totals["bin_confidence"] - totals["bin_correct"]

@@ -13,6 +13,7 @@ from data.human_curves import CURVES
 from data.statistics import Closed
 
 Floats = NDArray[np.float64]
+NET_REWARD = "net_reward"  # a column that no store has: it is computed from the items, see ``kernels.items.net_reward``
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
@@ -31,11 +32,13 @@ class Conventions:
         binning: ``width10``, ``width10r``, ``width10+1`` or ``massB``.
         human: estimator of the human curve; None for each metric's own default.
         beta: weight of R_U against R_O in HMR, above 0.
+        t: confidence above which an answer is given, in the net score; in [0, 1).
     """
 
     binning: str = "width10"
     human: str | None = None
     beta: float = 1.0
+    t: float = 0.5
 
     @property
     def mass_bins(self) -> int | None:
@@ -158,6 +161,7 @@ class Metric(MetricFacts):
         binned: computed from bins, so that the binning matters.
         cross_fitted: computed from totals by fold of questions and bin, see ``kernels.bins.fold_totals``, in place of
             contributions. Bins of equal mass are then those of the data in every replicate.
+        thresholded: depends on the confidence above which an answer is given.
         floor: values below it rank as if they were it.
         pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
             confidence. ``value`` is then not called.
@@ -178,6 +182,7 @@ class Metric(MetricFacts):
     human: str | None = None
     binned: bool = False
     cross_fitted: bool = False
+    thresholded: bool = False
     floor: float = -np.inf
     pairs: ItemKernel | None = None
     ordered: bool = False

@@ -35,13 +35,13 @@ def scored(cli, store, *arguments):
 def test_it_says_what_the_leaderboard_will_say(cli, copied, answers):
     path = answers(*ROWS)
     before = content(copied)
-    result = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2")
+    result = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2", "--t", "0.3")
     assert content(copied) == before
     assert not misshapen(result, LEADERBOARD)
     (run,) = result["runs"]
     assert cli("import", path, *WHERE, store=copied).returncode == 0
     client = create_app(Settings(store=str(copied), workers=1)).test_client()
-    query = f"dataset=pyramid&run={run['run']}&binning=mass2&human=survival&beta=2"
+    query = f"dataset=pyramid&run={run['run']}&binning=mass2&human=survival&beta=2&t=0.3"
     board = client.get(f"/api/v1/leaderboard?{query}").json
     assert {key: result[key] for key in board} == board | {"data_version": result["data_version"]}
     assert set(result) == {*board, "runs", "warnings", "repaired"}
@@ -139,6 +139,7 @@ def test_what_is_missing_is_asked_for(cli, copied, answers, arguments, message):
         (["--human", "everyone"], "There is no human curve 'everyone'"),
         (["--beta", "0"], "beta must be above 0"),
         (["--beta", "two"], "beta must be a number"),
+        (["--t", "1"], "t must be at least 0 and below 1"),
         (["--as", "nothing"], "this version reads"),
         (["--replace"], "No such option"),
     ],

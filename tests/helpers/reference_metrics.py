@@ -171,6 +171,12 @@ def accuracy(asked, conventions):
     return mean([y for _, y in pairs_of(asked)])
 
 
+def net_score(asked, conventions):
+    """A right answer earns 1, a wrong one costs t / (1 - t), where c > t."""
+    t = conventions.t
+    return mean([y - (1 - y) * t / (1 - t) if c > t else 0.0 for c, y in pairs_of(asked)])
+
+
 def mean_confidence(asked, conventions):
     return mean([c for c, _ in pairs_of(asked)])
 
@@ -405,7 +411,7 @@ METRICS = {
     for metric in (
         brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
-        mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
+        net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
     )
 } | reference_votes.METRICS  # fmt: skip
 

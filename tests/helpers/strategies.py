@@ -35,5 +35,6 @@ def selections(facets):
             binning=st.sampled_from([*CONVENTIONS.keys["binning"].names, "mass2", "mass3", "mass100"]),
             human=st.sampled_from([None, *HUMAN_CURVES]),
             beta=st.just(1.0) | st.floats(0.001, 1000),
+            t=st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]) | st.floats(0, 0.99, allow_subnormal=False),
         ),
     )

@@ -81,7 +81,7 @@ def test_which_metrics_satisfy_which_axioms():
         ("U", "O", "UO"): {
             "brier", "hmr", "r_over", "r_under", "macro_ce", "calscore", "calscore_weighted", "grace_mce",
         },
-        ("U", "O"): {"accuracy", "auroc", "corp_dsc", "calscore2"},
+        ("U", "O"): {"accuracy", "net_score", "auroc", "corp_dsc", "calscore2"},
         (): {
             "ece", "ece_debiased", "max_ce", "ks", "ks_sequential", "corp_mcb", "reliability", "resolution", "overconfidence",
             "correlation", "hard_easy_slope",

@@ -10,8 +10,11 @@ from data import human_curves, statistics
 from data.statistics import pooled
 from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
+from queries.metrics.kernels.items import net_reward
+from queries.metrics.metric import NET_REWARD
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
+STANDARD_T = Conventions().t
 CONVENTIONS = [
     Conventions(binning, curve) for binning in ("width10", "width10r", "width10+1", "mass15") for curve in (None, *HUMAN_CURVES)
 ]
@@ -45,7 +48,7 @@ def test_every_fact_is_filled_in(metric):
 @EACH
 def test_what_it_reads_is_kept(metric):
     for conventions in CONVENTIONS:
-        kept = {*statistics.COLUMNS, *statistics.BIN_COLUMNS, *distributions.COLUMNS, "difficulty"}
+        kept = {*statistics.COLUMNS, *statistics.BIN_COLUMNS, *distributions.COLUMNS, "difficulty", NET_REWARD}
         assert metric.reads(conventions) and set(metric.reads(conventions)) <= kept
     reads = metric.reads(Conventions())
     assert metric.binned == bool({*statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
@@ -113,7 +116,8 @@ def _statistics(confidences, corrects, chance):
         sums[f"{curve}_sign_confidence"] = np.array([(w * (2 * y - 1) * c).sum() for w, c, y in parts])
         sums[f"{curve}_weight"] = np.array([w.sum() for w in weights])
         sums[f"{curve}_reward"] = chance.random(len(each))
-    return sums | _distributions(len(each), chance) | {"difficulty": chance.random(len(each))}
+    net = np.array([net_reward(c, y, STANDARD_T).sum() for c, y in zip(confidences, corrects, strict=True)])
+    return sums | _distributions(len(each), chance) | {"difficulty": chance.random(len(each)), NET_REWARD: net}
 
 
 def _distributions(rows, chance):

@@ -83,6 +83,14 @@ def test_a_menu_offers_the_value_in_force(relay):
     assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
 
 
+def test_a_menu_of_thresholds_offers_the_one_in_force(relay):
+    threshold = CONVENTIONS.keys["t"]
+    standard = threshold.control("t", 0.5, relay)
+    options = (("", "0.5"), ("0.25", "0.25"), ("0.75", "0.75"), ("0.9", "0.9"))
+    assert standard == Control("menu", "Answers above", "", options)
+    assert threshold.control("t", 0.6, relay) == Control("menu", "Answers above", "0.6", (*options, ("0.6", "0.6")))
+
+
 def test_a_new_filter_is_one_field(snapshot, relay):
     known = relay.__class__(**{name: getattr(relay, name) for name in relay.__struct_fields__} | {
         "values": relay.values | {"difficulty_source": ("given", "runs")},

@@ -20,6 +20,7 @@ from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
+from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as slow
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
@@ -33,7 +34,12 @@ CONFIDENCE = st.sampled_from([0.0, 0.05, 0.1, 0.15, 0.3, 0.1 + 0.2, 0.35, 0.7, 0
 # Not nearer to 1 than this: the sum of 1 - y, a difference of sums, would then be lost in rounding.
 CORRECT = st.sampled_from([0.0, 1.0]) | st.floats(0, 0.99, allow_subnormal=False)
 PAIRS = st.lists(st.tuples(CONFIDENCE, CORRECT), min_size=1, max_size=40)
-CONVENTIONS = st.builds(Conventions, binning=st.sampled_from(BINNINGS), beta=st.just(1.0) | st.floats(0.01, 100))
+CONVENTIONS = st.builds(
+    Conventions,
+    binning=st.sampled_from(BINNINGS),
+    beta=st.just(1.0) | st.floats(0.01, 100),
+    t=st.sampled_from([0.0, 0.3, 0.5, 0.9]),
+)
 EACH_ITEM_METRIC = pytest.mark.parametrize("metric", ITEM_METRICS, ids=lambda metric: metric.key)
 
 
@@ -44,6 +50,7 @@ def value(metric, pairs, conventions=STANDARD):
     if metric.cross_fitted:
         return cross_fitted(metric, confidence, correct, conventions)
     sums = pooled(confidence, correct, conventions.closed)
+    sums[NET_REWARD] = items.net_reward(confidence, correct, conventions.t).sum()
     if conventions.mass_bins:
         sums |= dict(zip(BIN_COLUMNS, bins.mass_bins(confidence, correct, conventions.mass_bins), strict=True))
     return float(metric.value(sums, conventions))
@@ -189,26 +196,30 @@ DEGENERATE = {
     "nothing": ([], {metric.key: math.nan for metric in ITEM_METRICS}),
     "one item": (
         [(0.7, 1)],
-        {"brier": 0.09, "ece": 0.3, "ece_debiased": math.nan, "max_ce": 0.3, "ks": 0.3, "ks_sequential": 0.3, "r_over": 1,
+        {"net_score": 1,
+         "brier": 0.09, "ece": 0.3, "ece_debiased": math.nan, "max_ce": 0.3, "ks": 0.3, "ks_sequential": 0.3, "r_over": 1,
          "r_under": 0.7, "hmr": 1.4 / 1.7, "accuracy": 1, "mean_confidence": 0.7, "overconfidence": -0.3, "pct_rounded": 1,
          **wrong_or_right_only(0.09)},
     ),
     "one item over and over": (
         [(0.7, 0)] * 7,
-        {"brier": 0.49, "ece": 0.7, "ece_debiased": 0.7, "max_ce": 0.7, "ks": 0.7, "ks_sequential": 0.7, "r_over": 0.3,
+        {"net_score": -1,
+         "brier": 0.49, "ece": 0.7, "ece_debiased": 0.7, "max_ce": 0.7, "ks": 0.7, "ks_sequential": 0.7, "r_over": 0.3,
          "r_under": 1, "hmr": 0.6 / 1.3, "accuracy": 0, "mean_confidence": 0.7, "overconfidence": 0.7, "pct_rounded": 1,
          **wrong_or_right_only(0.49)},
     ),
     "all correct": (
         [(0.2, 1), (0.62, 1)],
-        {"brier": (0.64 + 0.1444) / 2, "ece": 0.59,
+        {"net_score": 0.5,
+         "brier": (0.64 + 0.1444) / 2, "ece": 0.59,
          "ece_debiased": 0.59, "max_ce": 0.8, "ks": 0.59, "ks_sequential": 0.59,
          "r_over": 1, "r_under": 0.41, "hmr": 0.82 / 1.41, "accuracy": 1, "mean_confidence": 0.41, "overconfidence": -0.59,
          "pct_rounded": 0.5, **wrong_or_right_only((0.64 + 0.1444) / 2)},
     ),
     "none correct": (
         [(0.2, 0), (0.62, 0)],
-        {"brier": (0.04 + 0.3844) / 2, "ece": 0.41,
+        {"net_score": -0.5,
+         "brier": (0.04 + 0.3844) / 2, "ece": 0.41,
          "ece_debiased": 0.41, "max_ce": 0.62, "ks": 0.41, "ks_sequential": 0.41,
          "r_over": 0.59, "r_under": 1, "hmr": 1.18 / 1.59, "accuracy": 0, "mean_confidence": 0.41, "overconfidence": 0.41,
          "pct_rounded": 0.5, **wrong_or_right_only((0.04 + 0.3844) / 2)},
@@ -216,7 +227,8 @@ DEGENERATE = {
     "one confidence throughout": (
         # c - y is -0.7, 0.3, 0.3, 0.3: halves of one against three and two against two, all of them of opposite signs.
         [(0.3, 1), (0.3, 0), (0.3, 0), (0.3, 0)],
-        {"brier": (0.49 + 3 * 0.09) / 4, "ece": 0.05, "ece_debiased": -0.25,
+        {"net_score": 0,
+         "brier": (0.49 + 3 * 0.09) / 4, "ece": 0.05, "ece_debiased": -0.25,
          "max_ce": 0.05, "ks": 0.05, "ks_sequential": 0.7 / 4, "r_over": 0.7, "r_under": 0.3, "hmr": 0.42, "accuracy": 0.25,
          "mean_confidence": 0.3, "overconfidence": 0.05, "pct_rounded": 1, "macro_ce": 0.5, "auroc": 0.5,
          "correlation": math.nan, "reliability": 0.0025, "resolution": 0, "uncertainty": 0.1875, "residual": 0,
@@ -224,28 +236,32 @@ DEGENERATE = {
     ),
     "confidence 0 throughout": (
         [(0, 1), (0, 0)],
-        {"brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 1,
+        {"net_score": 0,
+         "brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 1,
          "r_under": 0, "hmr": 0, "accuracy": 0.5, "mean_confidence": 0, "overconfidence": -0.5, "pct_rounded": 1,
          "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
          "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
     ),
     "confidence 1 throughout": (
         [(1, 1), (1, 0)],
-        {"brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0,
+        {"net_score": 0,
+         "brier": 0.5, "ece": 0.5, "ece_debiased": 0, "max_ce": 0.5, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0,
          "r_under": 1, "hmr": 0, "accuracy": 0.5, "mean_confidence": 1, "overconfidence": 0.5, "pct_rounded": 1,
          "macro_ce": 0.5, "auroc": 0.5, "correlation": math.nan, "reliability": 0.25, "resolution": 0, "uncertainty": 0.25,
          "residual": 0, "corp_mcb": 0.25, "corp_dsc": 0, "corp_unc": 0.25},
     ),
     "sure of the wrong ones only": (
         [(1, 0), (0, 1)],
-        {"brier": 1, "ece": 1, "ece_debiased": -1, "max_ce": 1, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0, "r_under": 0,
+        {"net_score": -0.5,
+         "brier": 1, "ece": 1, "ece_debiased": -1, "max_ce": 1, "ks": 0.5, "ks_sequential": 0.5, "r_over": 0, "r_under": 0,
          "hmr": 0, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0, "pct_rounded": 1, "macro_ce": 1, "auroc": 0,
          "correlation": -1, "reliability": 1, "resolution": 0.25, "uncertainty": 0.25, "residual": 0, "corp_mcb": 0.75,
          "corp_dsc": 0, "corp_unc": 0.25},
     ),
     "perfect": (
         [(1, 1), (0, 0)],
-        {"brier": 0, "ece": 0, "ece_debiased": 0, "max_ce": 0, "ks": 0, "ks_sequential": 0, "r_over": 1, "r_under": 1, "hmr": 1,
+        {"net_score": 0.5,
+         "brier": 0, "ece": 0, "ece_debiased": 0, "max_ce": 0, "ks": 0, "ks_sequential": 0, "r_over": 1, "r_under": 1, "hmr": 1,
          "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0, "pct_rounded": 1, "macro_ce": 0, "auroc": 1,
          "correlation": 1, "reliability": 0, "resolution": 0.25, "uncertainty": 0.25, "residual": 0, "corp_mcb": 0,
          "corp_dsc": 0.25, "corp_unc": 0.25},
@@ -253,7 +269,8 @@ DEGENERATE = {
     "probabilities met exactly": (
         # auroc = 1/4 (3/4 / 2) + 3/4 (3/4 + 1/4 / 2).
         [(0.25, 0.25), (0.75, 0.75)],
-        {"brier": 0.1875, "ece": 0, "ece_debiased": math.nan, "max_ce": 0, "ks": 0, "ks_sequential": 0,
+        {"net_score": 0.25,
+         "brier": 0.1875, "ece": 0, "ece_debiased": math.nan, "max_ce": 0, "ks": 0, "ks_sequential": 0,
          "r_over": 0.625, "r_under": 0.625, "hmr": 0.625, "accuracy": 0.5, "mean_confidence": 0.5, "overconfidence": 0,
          "pct_rounded": 1, "macro_ce": 0.375, "auroc": 0.75, "correlation": 1, "reliability": 0, "resolution": 0.0625,
          "uncertainty": 0.25, "residual": 0, "corp_mcb": 0, "corp_dsc": 0.0625, "corp_unc": 0.25},
@@ -274,7 +291,7 @@ def test_ten_million_items():
     correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
     many = np.repeat(pairs, 10_000, axis=0)
-    sums = pooled(*many.T)
+    sums = pooled(*many.T) | {NET_REWARD: items.net_reward(*many.T, STANDARD.t).sum()}
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # of questions: see below
@@ -287,13 +304,28 @@ def test_ten_million_items():
     assert by_mass == pytest.approx(slow.ece(asked_once(pairs), Conventions("mass10")), abs=1e-9)
 
 
+@pytest.mark.parametrize("t, expected", [(0, 0.5), (0.25, (1 + 1 - 1 / 3) / 4), (0.5, 0), (0.6, (1 - 1.5) / 4), (0.9, 0)])
+def test_answers_above_t_earn_or_cost(t, expected):
+    # Right at 0.9 and 0.5, wrong at 0.7 and 0: a confidence of t itself is not above it.
+    found = items.net_reward(np.array([0.9, 0.5, 0.7, 0.0]), np.array([1.0, 1.0, 0.0, 0.0]), t)
+    assert found.mean() == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("t", [0.1, 0.5, 0.8])
+def test_answering_pays_where_the_chance_is_above_t(t):
+    chance = np.linspace(0, 1, 21)
+    worth = items.net_reward(np.ones(21), chance, t)  # answered whatever the chance
+    clear = np.abs(chance - t) > 1e-9
+    assert ((worth > 0) == (chance > t))[clear].all()
+
+
 @pytest.mark.parametrize("beta, expected", [(1, 0.48), (2, 5 * 0.24 / (1.6 + 0.6)), (0.5, 1.25 * 0.24 / (0.1 + 0.6))])
 def test_beta_moves_hmr_towards_r_under(beta, expected):
     assert items.hmr(np.array(0.4), np.array(0.6), beta) == pytest.approx(expected)
 
 
 def test_kernels_take_replicates_of_totals_along():
-    sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
+    sums = [pooled([0.2, 0.9], [0, 1]) | {NET_REWARD: 1.0}, pooled([0.5, 1.0], [1, 0]) | {NET_REWARD: -1.0}]
     stacked = {name: np.stack([each[name] for each in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
         one_by_one = [float(metric.value(each, Conventions())) for each in sums]

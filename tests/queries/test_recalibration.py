@@ -216,7 +216,8 @@ def near(value, tolerance):
 
 
 # What jumps where a confidence moves by one digit: bins, ties and multiples of 5 %.
-JUMPS = ("ece", "ece_debiased", "max_ce", "reliability", "resolution", "residual", "ks_sequential", "auroc", "pct_rounded", "ks",
+JUMPS = ("net_score",
+         "ece", "ece_debiased", "max_ce", "reliability", "resolution", "residual", "ks_sequential", "auroc", "pct_rounded", "ks",
          "corp_mcb", "corp_dsc", "correlation")  # fmt: skip
 
 

@@ -79,6 +79,8 @@ def test_numbers_survive_being_written_and_read(numbers):
             [("binning", "mass7"), ("beta", "2"), ("human", "survival")],
             Selection("relay", conventions=Conventions("mass7", "survival", 2)),
         ),
+        ([("t", "0")], Selection("relay", conventions=Conventions(t=0))),
+        ([("t", "0.50")], Selection("relay")),
     ],
     ids=str,
 )
@@ -148,6 +150,7 @@ RANGES = (
 MALFORMED = {
     "difficulty": RANGES,
     "revealed": RANGES,
+    "t": ("", "1", "1.0", "-1", "nan", "0.5.", "half"),
     "beta": ("", "0", "0.0", "-1", "nan", "inf", "1000.1", "1e99", "1e999", "1e-999", "one", "1,5", "1 ", "1e5000"),
 }
 TWICE = {
@@ -158,6 +161,7 @@ TWICE = {
     "binning": "mass15",
     "human": "survival",
     "beta": "1",
+    "t": "0.5",
 }
 BAD = [
     *(([(key, "x")], "unknown_key", key, sorted(KEYS)) for key in ("colour", "questions", "Category", "")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
 from queries.metrics.kernels import arrays, items
-from queries.metrics.metric import Floats, Metric, Sums
+from queries.metrics.metric import NET_REWARD, Floats, Metric, Sums
 
 REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confidence_incorrect")
 
@@ -50,6 +52,27 @@ ITEMS = (
         value=lambda t, _: arrays.ratio(t["correct"], t["items"]),
         caveat="Over clues, the early ones count like the late ones. "
         "On LifeEval it is the mean probability of being right, bounded by the mean MAS.",
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
+    ),
+    Metric(
+        key="net_score",
+        name="Net score",
+        label="Net score",
+        symbol=r"\mathrm{NS}_t",
+        direction="higher",
+        low=-math.inf,
+        high=1,
+        formula=r"\frac{1}{N}\sum_{i:\, c_i > t} \Bigl(y_i - \frac{t}{1-t}(1 - y_i)\Bigr)",
+        words="An item is answered where its confidence is above t: a right answer earns 1, a wrong one costs t/(1−t), and not "
+        "answering earns 0.",
+        source="Kalai et al. 2025, sec. 4.2",
+        needs=("correctness", "confidence"),
+        reads=columns("items", NET_REWARD),
+        value=lambda t, _: arrays.ratio(t[NET_REWARD], t["items"]),
+        thresholded=True,
+        caveat="Knowing and knowing what one knows both count: silence earns 0, and guessing below t loses. Confidences on the "
+        "same side of t count alike.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),

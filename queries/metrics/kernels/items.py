@@ -26,6 +26,28 @@ def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, corr
     return clip(ratio(confidence_sq - 2 * confidence_correct + correct, items))
 
 
+def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
+    """What each item earns where wrong answers cost: 1 if right and -t / (1 - t) if wrong where c > t, else 0 for abstaining.
+
+    A correctness between 0 and 1 earns its share of both. Who knows nothing better than chances earns most by answering exactly
+    where the chance of being right is above t.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,).
+        threshold: t, in [0, 1).
+
+    Returns:
+        In [-t / (1 - t), 1], shape (n,).
+
+    Source:
+        Kalai, Nachum, Vempala & Zhang 2025, sec. 4.2.
+
+    >>> net_reward(np.array([0.9, 0.8, 0.5]), np.array([1.0, 0.0, 1.0]), 0.5)
+    array([ 1., -1.,  0.])
+    """
+    return np.where(confidence > threshold, correct - (1 - correct) * (threshold / (1 - threshold)), 0.0)
+
+
 def reward_over(items: Floats, incorrect: Floats, confidence_incorrect: Floats) -> Floats:
     """Reward against overconfidence R_O = 1 - sum (1 - y) c / sum (1 - y). Sakai eq. 6.
 

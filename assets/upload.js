@@ -175,10 +175,10 @@
             const parts = [make("section", { class: "section" },
                 make("h2", {}, "What would be imported"),
                 make("p", { class: "note" }, `Read as ${answer.format}; columns recognised: ${answer.columns.join(", ") || "none named"}.`),
-                table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Skipped", ""], runs.map((run) => [
-                    run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions),
+                table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Skipped", ""], runs.map((run) => [
+                    run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
-                    run.stored ? "is there already" : "new"]), [2, 3, 4]),
+                    run.stored ? "is there already" : "new"]), [2, 3, 4, 5]),
                 notes(answer),
                 ...answer.missing.filter((one) => one.total).map((one) => make("details", {},
                     make("summary", {}, `${count(one.total, "question")} not answered by ${name(one.run)}`),
@@ -186,7 +186,7 @@
                         (one.total > one.questions.length ? ` and ${number(one.total - one.questions.length)} more` : "")))))];
             parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as they are understood"),
                 table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((one) => [
-                    one.question_id, String(one.clue), one.guess, short(one.confidence), short(one.correct), one.graded]), [1, 3, 4])));
+                    one.question_id, String(one.clue), one.failed ? "no answer: the call failed" : one.guess, short(one.confidence), short(one.correct), one.graded]), [1, 3, 4])));
             parts.push(ranks(answer, name), doubts(answer));
             result.replaceChildren(...parts.filter(Boolean));
         }

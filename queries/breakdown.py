@@ -12,6 +12,7 @@ from data.statistics import bin_of
 from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
+from queries.engine.select import failed_calls
 from queries.metrics import Metric
 from queries.parameters import format_range
 from queries.selection import Selection, selection_keys
@@ -43,16 +44,20 @@ class Breakdown(msgspec.Struct):
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
     """Metrics of every run within each part of a selection; ``by`` is one of ``BREAKDOWN_FIELDS``."""
     condition, parameters = selection.question_filter()
-    facts = snapshot.frame(f"select q.{by} as value from questions q where {condition} order by q.position", parameters)
+    facts = snapshot.frame(
+        f"select q.question_id, q.{by} as value from questions q where {condition} order by q.position", parameters
+    )
     facts = facts.with_row_index("place")
-    evidence = gather(snapshot, selection, metrics)
+    evidence, failed = gather(snapshot, selection, metrics), failed_calls(snapshot, selection)
     if by == "difficulty":
         steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
     parts = []
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
-        parts.append(BreakdownPart(_name(by, value), len(group), run_rows(evidence.select_rows(rows), metrics, intervals)))
+        failed_here = failed.join(group, on="question_id", how="semi")
+        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals)
+        parts.append(BreakdownPart(_name(by, value), len(group), rows_of_part))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 
 

@@ -7,7 +7,7 @@ put into words. The filters themselves are the fields of ``queries.selection.Sel
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -209,6 +209,32 @@ class ThresholdConvention(SelectionKey[float]):
         text = format_number(value)
         options = (("", standard), *((other, other) for other in others))
         return Control("menu", self.label, "" if text == standard else text, options)
+
+
+@dataclass(frozen=True)
+class Switch(SelectionKey[bool]):
+    """0 or 1, 0 by default.
+
+    Attributes:
+        names: what 0 and 1 are called.
+        offered: whether the dataset has what it is about; there is no control otherwise.
+    """
+
+    names: tuple[str, str]
+    offered: Callable[[Facets], bool]
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool:
+        """See ``Kind``."""
+        return allowed(key, texts[0], ("0", "1"), facets) == "1"
+
+    def write(self, value: bool) -> list[str]:
+        """See ``Kind``."""
+        return [str(int(value))]
+
+    def control(self, key: str, value: bool, facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        off, on = self.names
+        return Control("menu", self.label, "1" if value else "", (("", off), ("1", on))) if self.offered(facets) else None
 
 
 @dataclass(frozen=True)

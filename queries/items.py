@@ -13,7 +13,7 @@ MOST_ITEMS = 1000
 
 
 class Item(msgspec.Struct):
-    """One answer of a run; ``off`` is abs(confidence - correct)."""
+    """One answer of a run, or a failed call; ``off`` is abs(confidence - correct)."""
 
     run: str
     question_id: str
@@ -24,6 +24,7 @@ class Item(msgspec.Struct):
     confidence: float
     correct: float
     off: float
+    failed: bool
 
 
 class Items(msgspec.Struct):
@@ -48,7 +49,7 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
     rows = snapshot.frame(
         f"""{with_clauses}
         select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
-            abs(p.confidence - p.correct) as off, count(*) over () as total
+            abs(p.confidence - p.correct) as off, p.failed, count(*) over () as total
         from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
         join questions w on w.dataset = $dataset and w.question_id = p.question_id
         where p.confidence between $i_low and $i_high

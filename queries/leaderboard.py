@@ -9,6 +9,7 @@ import msgspec
 from data.store import Snapshot
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
+from queries.engine.select import failed_calls
 from queries.metrics import Metric
 from queries.selection import Selection, selection_keys
 
@@ -29,5 +30,5 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         data_version=snapshot.version,
         selection=selection_keys(selection),
         questions=evidence.selected,
-        rows=run_rows(evidence, metrics, intervals),
+        rows=run_rows(evidence, metrics, failed_calls(snapshot, selection), intervals),
     )

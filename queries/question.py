@@ -58,7 +58,11 @@ class Votes(msgspec.Struct):
 
 
 class ClueResponse(msgspec.Struct):
-    """A run at one clue. ``contribution`` is the clue's share in CalScore's mean, (1 - h_t) g_t c_t / T, None without people."""
+    """A run at one clue.
+
+    ``contribution`` is the clue's share in CalScore's mean, (1 - h_t) g_t c_t / T, None without people. A failed call has neither
+    contribution nor buzz mass where the selection does not count failed calls.
+    """
 
     clue: int
     guess: str | None
@@ -67,6 +71,7 @@ class ClueResponse(msgspec.Struct):
     buzz_mass: float
     contribution: float | None
     graded: str
+    failed: bool
 
 
 class Buzzpoint(msgspec.Struct):
@@ -175,6 +180,7 @@ def question(
         selection.elicitation,
         questions=(question_id,),
         conventions=selection.conventions,
+        failed=selection.failed,
     )
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
@@ -270,32 +276,38 @@ def _runs(
 ) -> list[RunResponses]:
     evidence = gather(snapshot, only, METRICS)
     values = {metric.key: evidence.values(metric) for metric in METRICS}
+    index_of = {run.run: index for index, run in enumerate(evidence.runs)}
     with_clauses, parameters = selection_clauses(only)
     rows = snapshot.frame(
         f"""{with_clauses}
-        select p.run, p.clue, p.guess, p.correct, p.confidence, p.graded, p.options, p.option_names
-        from ({selected_responses(only, parameters)}) p order by p.clue""",
+        select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
+            p.option_names
+        from ({selected_responses(only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
+        order by r.place, p.clue""",
         parameters,
     )
-    by_run = rows.partition_by("run", as_dict=True)
     runs = []
-    for index, run in enumerate(evidence.runs):
-        rows_of_run = by_run[(run.run,)]
-        last = rows_of_run.row(-1, named=True)
-        answers = rows_of_run.drop("run", "options", "option_names").to_dicts()
-        mass = buzz_mass([answer["confidence"] for answer in answers])
-        for answer, share in zip(answers, mass, strict=True):
+    for (run, model, elicitation), part in rows.partition_by("run", "model", "elicitation", as_dict=True).items():
+        answers = part.drop("run", "model", "elicitation", "options", "option_names").to_dicts()
+        counted = [row for row, answer in enumerate(answers) if only.failed or not answer["failed"]]
+        mass = np.zeros(len(answers))
+        if counted:
+            mass[counted] = buzz_mass([answers[row]["confidence"] for row in counted])
+        for row, answer in enumerate(answers):
             weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
-            answer["buzz_mass"] = float(share)
-            answer["contribution"] = number(weight * (2 * answer["correct"] - 1) * answer["confidence"] / len(answers))
+            share = weight * (2 * answer["correct"] - 1) * answer["confidence"] / max(len(counted), 1)
+            answer["buzz_mass"] = float(mass[row])
+            answer["contribution"] = number(share) if row in counted else None
+        index = index_of.get(run)
+        last = part.row(counted[-1], named=True) if counted else {"options": None, "option_names": None}
         runs.append(
             RunResponses(
-                run=run.run,
-                model=run.model,
-                elicitation=run.elicitation,
-                metrics={key: number(value[index]) for key, value in values.items()},
+                run=run,
+                model=model,
+                elicitation=elicitation,
+                metrics={key: None if index is None else number(value[index]) for key, value in values.items()},
                 shares=_shares(votes, last["options"], last["option_names"] or stated),
-                buzzpoint=buzzes.get(run.run),
+                buzzpoint=buzzes.get(run),
                 clues=[ClueResponse(**answer) for answer in answers],
             )
         )

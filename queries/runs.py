@@ -44,6 +44,7 @@ class RunFacts(msgspec.Struct):
     items: int
     questions: int
     missing_questions: int  # of the dataset, that it did not answer
+    failed: int  # calls that got no answer; they are not among the items
     skipped: dict[str, int]  # reason -> rows that the model failed to answer
     decisions: list[GradingDecision]  # what the analyst who brought it decided of guesses
     withdrawn_at: str | None
@@ -61,7 +62,7 @@ def _time(column: str) -> str:
 
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
+    missing_questions, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
@@ -100,9 +101,10 @@ STATED = "graded in ('file', 'person')"
 def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """What a run said, as a file of responses that gives the same run when it is imported again.
 
-    ``correct`` is what the file stated or a person decided, and blank where we graded the guess. Distributions are lists in
-    the order of the dataset's classes or, where it names none, maps. Columns that hold nothing are left out. Rows come by
-    question id and clue: the order in which they are stored, so that nothing need be sorted.
+    ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
+    and blank where we graded the guess. Distributions are lists in the order of the dataset's classes or, where it names none,
+    maps. Columns that hold nothing are left out. Rows come by question id and clue: the order in which they are stored, so that
+    nothing need be sorted.
 
     Raises:
         BadRequest: there is no such run.
@@ -120,8 +122,9 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     columns = {
         "question_id": "question_id",
         "clue": "clue",
+        "failed": "failed" if has("failed") else None,
         "guess": "guess" if has("guess is not null") else None,
-        "confidence": "confidence",
+        "confidence": "if(failed, null, confidence)",
         "correct": f"case when {STATED} then correct end" if has(STATED) else None,
         "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
         "options": nested(distribution) if has("options is not null") else None,
@@ -158,13 +161,14 @@ class GradedResponse(msgspec.Struct):
     guess: str | None
     confidence: float
     correct: float
+    failed: bool
     graded: str  # see responses.graded in data/store/schema.sql
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
     """The first answers of some runs, in the dataset's order of questions."""
     rows = snapshot.frame(
-        """select run, question_id, clue, guess, confidence, correct, graded
+        """select run, question_id, clue, guess, confidence, correct, failed, graded
         from responses r join questions q using (dataset, question_id)
         where list_contains($runs::varchar[], run) order by q.position, clue, run limit $most""",
         {"runs": list(names), "most": most},

@@ -24,6 +24,7 @@ from queries.filters import (
     RangeFilter,
     RunFilter,
     SearchFilter,
+    Switch,
     ThresholdConvention,
 )
 from queries.metrics import HUMAN_CURVES, Conventions
@@ -46,6 +47,7 @@ class Facets(msgspec.Struct, frozen=True):
     difficulty_source: str | None
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
     withdrawn: tuple[str, ...]
+    failed: int = 0  # failed calls of all runs
 
     @property
     def all_runs(self) -> tuple[str, ...]:
@@ -151,6 +153,16 @@ class Selection(Parameters, frozen=True):
     ] = None
     q: Annotated[str, SearchFilter("text in the question, its answer or its id", "Search", "questions", usual=False)] = ""
     conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
+    failed: Annotated[
+        bool,
+        Switch(
+            "`1`: failed calls, which got no answer, count as items of confidence 0 and correctness 0; by default, they count "
+            "as not answered",
+            "Failed calls",
+            ("left out", "counted as wrong at confidence 0"),
+            lambda facets: facets.failed > 0,
+        ),
+    ] = False
     questions: tuple[str, ...] | None = None  # only these; set by queries, never by an address
 
     @classmethod
@@ -220,7 +232,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         "runs": ("(select * from runs where withdrawn_at is null)", "min(position)"),
     }
     runs = snapshot.rows(
-        "select run, model, elicitation, withdrawn_at from runs where dataset = $d order by position", parameters
+        "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters
     )
     teams = snapshot.rows("select count(distinct team) from exposures where dataset = $d and team_kind = 'human'", parameters)
     return Facets(
@@ -239,8 +251,9 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         },
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
-        runs=tuple((run, model, elicitation) for run, model, elicitation, gone in runs if gone is None),
-        withdrawn=tuple(run for run, _, _, gone in runs if gone is not None),
+        runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
+        withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
+        failed=sum(failed for *_, failed in runs),
     )
 
 

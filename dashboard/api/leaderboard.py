@@ -29,10 +29,10 @@ def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
 def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     """The same as CSV: a row per run; per metric its value and its rank."""
     metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
-    header = ["run", "model", "elicitation", "questions", "items"]
+    header = ["run", "model", "elicitation", "questions", "items", "failed"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
-        [row.run, row.model, row.elicitation, row.questions, row.items]
+        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in _leaderboard(query).rows
     ]

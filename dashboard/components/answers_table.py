@@ -91,6 +91,8 @@ def _answer(answer: ClueResponse | None, colour: str) -> list[html.Td]:
     """The guess, whether it is right, and the confidence."""
     if answer is None:
         return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
+    if answer.failed:
+        return [html.Td("no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
     guess = html.Td(answer.guess or "no answer", className="guess" if answer.guess else "missing")
     if answer.graded == "table":  # the life table gives a probability of being right, neither right nor wrong
         mark = html.Td(short(answer.correct), className="number mark")

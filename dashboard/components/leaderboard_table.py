@@ -17,6 +17,11 @@ from queries.leaderboard import Leaderboard
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
+FAILED = {
+    False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
+    True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
+}
+
 
 def board_table(
     board: Leaderboard,
@@ -43,6 +48,9 @@ def board_table(
     head.append(
         html.Th("Items", scope="col", className="number", title="Questions times clues that the run answered in this selection")
     )
+    failures = any(row.failed for row in board.rows)
+    if failures:
+        head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
     head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
     body = [
         html.Tr(
@@ -56,6 +64,7 @@ def board_table(
                     className="number",
                     title=f"{count(row.items, 'item')} of {count(row.questions, 'question')}",
                 ),
+                *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
                 *(_cell(row.metrics[metric.key], metric, selection.conventions) for metric in shown),
             ],
             **data(run=row.run),

@@ -19,8 +19,17 @@ def choice(key: str) -> Component:
     return menu("published", "Published values", options, key)
 
 
+OWN = ("model", "elicitation", "items")  # columns that a published table has, too
+
+
 def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
-    """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column."""
+    """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column.
+
+    Args:
+        key: of the table; blank for none.
+        shown: the metrics of the leaderboard, its last columns.
+        columns: how many columns the leaderboard has in all.
+    """
     if not key:
         return None
     table, rows = published_rows(key)
@@ -30,10 +39,11 @@ def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | N
         scope="rowgroup",
         className="printed",
     )
-    return html.Tbody([html.Tr(heading), *(_reference_row(table, row, shown) for row in rows)], className="published")
+    blank = columns - len(OWN) - len(shown)
+    return html.Tbody([html.Tr(heading), *(_reference_row(table, row, shown, blank) for row in rows)], className="published")
 
 
-def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric]) -> html.Tr:
+def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric], blank: int) -> html.Tr:
     count_of = row.values.get(COUNT)
     return html.Tr(
         [
@@ -44,6 +54,7 @@ def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Met
             ),
             html.Td(" · ".join(part for part in (row.elicitation, row.slice) if part)),
             html.Td("" if count_of is None else f"{count_of:,.0f}", className="number"),
+            *(html.Td("", className="number") for _ in range(blank)),
             *(
                 html.Td(short(row.values[metric.key]), className="number figure-printed", title=_said(row, metric, table))
                 if metric.key in row.values

@@ -30,6 +30,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     data = [_run(run, question, names, colours) for run in question.runs]
     data += [_named(run, names, colours) for run in question.runs]
     data += [_buzz(run, question, names, colours) for run in question.runs if run.buzzpoint and run.buzzpoint.clue is not None]
+    data += [_failed(run, question, names, colours) for run in question.runs if any(answer.failed for answer in run.clues)]
     curve: list[float] = []
     if question.human:
         curve = getattr(question.human, question.human_curve)
@@ -72,22 +73,33 @@ def _people_label(words: list[int], curve: list[float]) -> dict[str, Any]:
 
 def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     colour = colours.get(run.run, OTHERS)
-    right = [answer.correct >= 0.5 for answer in run.clues]
+    answers = [answer for answer in run.clues if not answer.failed]
+    right = [answer.correct >= 0.5 for answer in answers]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
     return {
         "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run, "showlegend": False,
-        "x": [question.clues[answer.clue].word_end for answer in run.clues],
-        "y": [answer.confidence for answer in run.clues],
+        "x": [question.clues[answer.clue].word_end for answer in answers],
+        "y": [answer.confidence for answer in answers],
         "line": {"color": colour, "width": 1.8},
         "marker": {
             "size": 9, "color": colour, "symbol": symbols, "line": {"color": colour, "width": 2},
         },
         "customdata": [
             [answer.clue, plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
-            for answer, ok in zip(run.clues, right, strict=True)
+            for answer, ok in zip(answers, right, strict=True)
         ],
         "hovertemplate": "%{fullData.name}<br>%{customdata[1]} (%{customdata[2]})<br>confidence %{y:.3f}<extra></extra>",
         "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _failed(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+    """Squares on the ground line where the call failed."""
+    words = [question.clues[answer.clue].word_end for answer in run.clues if answer.failed]
+    return {
+        "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "showlegend": False, "cliponaxis": False,
+        "x": words, "y": [0.0] * len(words), "hovertemplate": "%{fullData.name}<br>no answer: the call failed<extra></extra>",
+        "marker": {"size": 8, "symbol": "square-open", "color": colours.get(run.run, OTHERS), "line": {"width": 1.5}},
     }  # fmt: skip
 
 

@@ -422,6 +422,6 @@ def _table(head: Sequence[str | html.Th], rows: Sequence[html.Tr], label: str, n
 VIEW = register(
     View(
         name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage,
-        filters=("run", *filter_keys(), "human"),
+        filters=("run", *filter_keys(), "human", "failed"),
     )
 )  # fmt: skip

@@ -254,6 +254,6 @@ def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], 
 VIEW = register(
     View(
         name="compare", path=PATH, title="Compare", place=60, draw=draw, parameters=ComparePage, check=_chosen,
-        filters=(*filter_keys("questions", "clues"), "human", "binning", "t"),
+        filters=(*filter_keys("questions", "clues"), "human", "binning", "t", "failed"),
     )
 )  # fmt: skip

@@ -130,6 +130,6 @@ def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shade
 VIEW = register(
     View(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
-        filters=filter_keys(),
+        filters=(*filter_keys(), "failed"),
     )
 )  # fmt: skip

@@ -101,7 +101,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         ),
         board_table(
             board, shown, request.selection, sort, shades,
-            published.reference(reference, shown, len(NAMES) + 2 + len(shown)),
+            published.reference(reference, shown, len(NAMES) + 2 + any(each.failed for each in board.rows) + len(shown)),
         ),
         html.Div(
             [
@@ -204,6 +204,6 @@ def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]
 VIEW = register(
     View(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "human", "binning", "t"),
+        filters=(*filter_keys(), "human", "binning", "t", "failed"),
     )
 )  # fmt: skip

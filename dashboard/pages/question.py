@@ -216,6 +216,7 @@ def _picture(question: Question, names: dict[str, str], shades: dict[str, str], 
             "When such a person dies, and the span that each run bets on",
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
+    buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
     curve = f"; heavy steps: {CURVE_NAMES[question.human_curve]}" if question.human else ""
     return figure(
         "clues", clues_figure(question, names, shades, cursor),
@@ -265,7 +266,10 @@ def _table(question: Question, names: dict[str, str]) -> html.Div:
         cells = []
         for clue in question.clues:
             answer = by_clue.get(clue.clue)
-            text = "–" if answer is None else f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
+            if answer is None or answer.failed:
+                text = "–" if answer is None else "failed"
+            else:
+                text = f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
             if run.buzzpoint and run.buzzpoint.clue == clue.clue:
                 text += " ◇"
             cells.append(html.Td(text, className="number", title=(answer.guess or "no answer") if answer else "not answered"))
@@ -315,6 +319,6 @@ def _orders() -> dict[str, str]:
 VIEW = register(
     View(
         name="question", path="/questions", title="Question", draw=draw, parameters=QuestionPage, check=_exists,
-        filters=("run", "human"),
+        filters=("run", "human", "failed"),
     )
 )  # fmt: skip

@@ -305,6 +305,6 @@ ROUTES = {"/_rows": rows}
 VIEW = register(
     View(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, parameters=QuestionsPage,
-        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human"),
+        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human", "failed"),
     )
 )  # fmt: skip

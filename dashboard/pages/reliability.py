@@ -212,6 +212,6 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 VIEW = register(
     View(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage,
-        filters=(*filter_keys(), "binning"),
+        filters=(*filter_keys(), "binning", "failed"),
     )
 )  # fmt: skip

@@ -123,6 +123,8 @@ def _counts(one: RunFacts) -> str:
     parts = [f"to {count(one.questions, 'question')}"]
     if one.missing_questions:
         parts.append(f"{one.missing_questions:,} not answered")
+    if one.failed:
+        parts.append(count(one.failed, "failed call"))
     parts += [f"{rows:,} skipped: {reason}" for reason, rows in one.skipped.items()]
     return "; ".join(parts)
 

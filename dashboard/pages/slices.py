@@ -137,6 +137,6 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 VIEW = register(
     View(
         name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
-        filters=(*filter_keys(), "human", "binning", "t"),
+        filters=(*filter_keys(), "human", "binning", "t", "failed"),
     )
 )  # fmt: skip

@@ -15,6 +15,7 @@ class IncomingRun(msgspec.Struct):
 
     Attributes:
         missing_questions: of the dataset, that the run does not answer.
+        failed: calls that got no answer; they are not among the items.
         skipped: reason -> rows that the model failed to answer.
         stored: the store had this very run before.
     """
@@ -26,6 +27,7 @@ class IncomingRun(msgspec.Struct):
     items: int
     questions: int
     missing_questions: int
+    failed: int
     skipped: dict[str, int]
     stored: bool
 

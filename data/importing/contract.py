@@ -16,7 +16,7 @@ from data.frames import literal
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 
-Type = Literal["text", "integer", "number", "truth", "numbers", "options"]
+Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1
 LONGEST_NAME = 500  # characters of model and elicitation: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
@@ -40,8 +40,8 @@ class Column:
     def sql_type(self) -> str:
         """DuckDB type of the typed column."""
         return {
-            "text": "varchar", "integer": "integer", "number": "double", "truth": "double", "numbers": "double[]",
-            "options": "varchar",
+            "text": "varchar", "integer": "integer", "number": "double", "truth": "double", "flag": "boolean",
+            "numbers": "double[]", "options": "varchar",
         }[self.type]  # fmt: skip
 
 
@@ -53,6 +53,7 @@ RESPONSES = (
     Column("token_logprobs", "numbers", high=0),
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
+    Column("failed", "flag"),
     Column("model", longest=LONGEST_NAME),
     Column("elicitation", longest=LONGEST_NAME),
 )
@@ -285,6 +286,9 @@ def _typed(column: Column, raw_type: str) -> str:
         case "truth":
             words = "when 'true' then 1 when 'false' then 0 when 'yes' then 1 when 'no' then 0"
             return f"case lower({text}) {words} else {_number(text)} end"
+        case "flag":
+            truth = _typed(replace(column, type="truth"), raw_type)
+            return f"case {truth} when 1 then true when 0 then false end"
         case "numbers":
             # A list that cannot be read becomes an empty one, which is a fault. As null, it would count as absent.
             numbers = f"try_cast({name if raw_type.endswith(']') else text} as double[])"
@@ -304,6 +308,7 @@ def _faults(column: Column, cell: str, text: str) -> list[tuple[str, str, Hint |
         faults.append((too_large, f"must be at most {LARGEST_INTEGER}", None))
     expected = {
         "integer": "a whole number", "number": "a number", "truth": "true, false or a number",
+        "flag": "true or false",
     }.get(column.type)  # fmt: skip
     if expected:
         faults.append((f"{text} is not null and {cell} is null", f"must be {expected}", None))

@@ -24,7 +24,7 @@ from data.store import GenerationStore, StoreError, StoreMoved
 from data.store.revisions import renew
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
-GRADED_BY_QUESTION = "r.graded not in ('file', 'person')"
+GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 NEW_RESPONSES = run_statistics.NumberedResponses(
     "incoming.responses_graded", "incoming.runs_to_store", "incoming.numbered_questions"
 )

@@ -1,4 +1,4 @@
-"""Computes the statistics of whole runs, a batch at a time, and stores them."""
+"""Computes the statistics of whole runs, a batch at a time, and stores them. Failed calls are in none of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from data.arrays import Floats, Ints
 from data.frames import ArrowStream, frame, literal
 from data.human_curves import CURVES
-from data.statistics import COLUMNS, ITEM_SUMS, TABLE, Items, bin_sums, sums
+from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # items in memory at a time, about
 ORDERED_BATCH = 100_000  # the same, where items are read in order
@@ -30,7 +30,7 @@ class NumberedResponses(NamedTuple):
 
     Attributes:
         responses: ``row`` (0, 1, ... in the order of runs, questions and clues), ``run_number`` (the run), ``question_number``,
-            ``clue``, ``confidence`` and ``correct``.
+            ``clue``, ``confidence``, ``correct`` and ``failed``.
         runs: ``n``, ``run`` and ``dataset`` of the runs to store.
         questions: ``n`` (0, 1, ...), ``dataset``, ``question_id`` and ``clues``.
     """
@@ -52,7 +52,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     parameters = {"d": dataset}
     connection.execute("delete from statistics where dataset = $d", parameters)
     counts = connection.execute(
-        "select run, count(*) from responses where dataset = $d group by 1 order by 1", parameters
+        "select run, count(*) from responses where dataset = $d and not failed group by 1 order by 1", parameters
     ).fetchall()
     has_curves = connection.execute("select 1 from curves where dataset = $d limit 1", parameters).fetchone() is not None
 
@@ -63,14 +63,6 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
                 yield _batch(rows, part.counts(len(rows)), has_curves)
 
     _compute_and_store(connection, batches(), f"select {literal(dataset)} as dataset, * from computed")
-
-
-def derive_all(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table of statistics anew and fill it for every dataset: the migration that a new statistic needs."""
-    connection.execute("drop table statistics")
-    connection.execute(TABLE)
-    for (dataset,) in connection.execute("select dataset from datasets order by position").fetchall():
-        derive(connection, dataset)
 
 
 def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: NumberedResponses) -> None:
@@ -88,12 +80,12 @@ def derive_new(connection: duckdb.DuckDBPyConnection, dataset: str, new: Numbere
             for start in range(first, end, ORDERED_BATCH):
                 rows = connection.execute(
                     f"""select run_number, question_number, confidence, correct{", clue" if curves else ""} from {new.responses}
-                    where row between {start} and {min(start + ORDERED_BATCH, end) - 1}"""
+                    where row between {start} and {min(start + ORDERED_BATCH, end) - 1} and not failed"""
                 ).fetchnumpy()
                 if rest:
                     rows = {name: np.concatenate((rest[name], rows[name])) for name in rows}
                 starts = _changes(rows["run_number"], rows["question_number"])
-                if start + ORDERED_BATCH < end:  # the last question may go on in the next batch
+                if start + ORDERED_BATCH < end and len(rows["run_number"]):  # the last question may go on in the next batch
                     rest = {name: values[starts[-1] :] for name, values in rows.items()}
                     rows = {name: values[: starts[-1]] for name, values in rows.items()}
                     starts = starts[:-1]
@@ -191,7 +183,7 @@ class _Part(NamedTuple):
         curves = "".join(f", h.{name}" for name in CURVES) if has_curves else ""
         join = "left join curves h using (dataset, question_id, clue)" if has_curves else ""
         runs = f"run in ({', '.join(literal(run) for run, _ in self.runs)})"
-        where = " and ".join(filter(None, (f"dataset = {literal(dataset)}", runs, self.condition)))
+        where = " and ".join(filter(None, (f"dataset = {literal(dataset)}", runs, "not failed", self.condition)))
         return f"""select r.question_id, r.confidence, r.correct{curves}
             from (select * from responses where {where}) r {join}
             order by {"r.run, " if len(self.runs) > 1 else ""}r.question_id, r.clue"""

@@ -6,7 +6,8 @@ Its relations, in the order in which they are filled:
   files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
 - ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
-- ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue.
+- ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
+  on, a failed call has no guess, the confidence 0 and no distribution (``data.importing.failed_calls``).
 - ``responses_resolved``: the same, with every confidence known and whole distributions in the order of classes.
 - ``responses_graded``: the same, with every correctness known.
 - ``runs_to_store``: the runs that the store does not have, by number.
@@ -51,7 +52,8 @@ create table buzzes_read (dataset varchar, question_id varchar, match_id varchar
     guess varchar, file integer, ordinal bigint);
 create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
-    guess varchar, confidence double, token_logprobs double[], options varchar, correct double, file integer, ordinal bigint);
+    guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
+    file integer, ordinal bigint);
 create view responses_read as from copied_responses;
 -- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
 create table replaced_people (dataset varchar, what varchar);

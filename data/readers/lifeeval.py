@@ -21,7 +21,8 @@ QUESTIONS = (
     Column("Confidence Prompt"),
     Column("Question ID", "integer", required=True, low=0, high=2 * PER_SEX - 1),
 )
-# Answers are text here: what is no number is an answer that the model failed to give, and no fault of the file.
+# Answers are text here: what is no number is an answer that the model failed to give, and no fault of the file. It is stored as a
+# failed call, unless the file has another answer to the question.
 ANSWERS = (Column("Answer"), Column("Confidence"), Column("Question ID", "integer", required=True, low=0))
 
 
@@ -92,21 +93,24 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
         select *, case
             when answer is null or not isfinite(answer) then 'answer is not a number'
             when confidence is null or not isfinite(confidence) then 'confidence is not a number'
-            when confidence not between 0 and 1 then 'confidence outside [0, 1]' end as failed
+            when confidence not between 0 and 1 then 'confidence outside [0, 1]' end as failure
         from (select "Question ID"::varchar as question_id, ordinal, trim("Answer") as guess,
             try_cast(trim("Answer") as double) as answer,
             try_cast(trim("Confidence") as double) / {percent} as confidence from loaded)""")
-    reasons = staging.connection.execute("select failed, count(*) from parsed where failed is not null group by 1").fetchall()
+    reasons = staging.connection.execute("select failure, count(*) from parsed where failure is not null group by 1").fetchall()
     staging.skip(key, dict(reasons))
-    count = staging.add(
+    staging.add(
         "responses",
         file,
-        "select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, guess, confidence, "
-        "ordinal "
-        "from parsed where failed is null",
+        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal,
+            if(failure is null, guess, null) as guess, if(failure is null, confidence, null) as confidence,
+            failure is not null as failed
+        from parsed
+        qualify failure is null or row_number() over (partition by question_id order by failure is not null, ordinal) = 1""",
         key._asdict(),
     )
+    answered = staging.connection.execute("select 1 from parsed where failure is null limit 1").fetchone()
     staging.connection.execute("drop table parsed")
-    if not count and file.name not in {problem.file for problem in staging.report.problems}:
+    if not answered and file.name not in {problem.file for problem in staging.report.problems}:
         causes = "".join(f"; {times:,} times: {reason}" for reason, times in sorted(reasons))
         staging.report.problems.append(Problem(file.name, None, None, None, f"no row holds an answer with a confidence{causes}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from data.frames import literal
 from data.importing.contract import responses_columns
+from data.importing.failed_calls import is_failed
 from data.importing.incoming import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
@@ -32,7 +33,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     """Add a file of responses to the dataset ``options.dataset``, which exists."""
     columns = staging.load(file, responses_columns(percent=options.percent))
     problems = staging.report.problems
-    stated = {"confidence", "token_logprobs", "options"} & set(columns)
+    stated = {"confidence", "token_logprobs", "options", "failed"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
         problems.append(Problem(file.name, 1, "confidence", None, reason))
@@ -47,13 +48,22 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
         )
     elicitation = literal(options.elicitation) if options.elicitation else "null"
+    if "token_logprobs" in columns and not options.elicitation:
+        # A failed call states no confidence that would tell how it was elicited: it belongs to the run of the other rows.
+        by_tokens, verbalized = staging.connection.execute(
+            f"""select coalesce(bool_or(confidence is null and token_logprobs is not null), false),
+                coalesce(bool_or(confidence is not null or token_logprobs is null), false)
+            from loaded l where elicitation is null and not {is_failed("l")}"""
+        ).fetchall()[0]
+        if by_tokens and not verbalized:
+            elicitation = "'token'"
     count = staging.view_responses(
         file,
         f"""select {literal(options.dataset)} as dataset, coalesce(model, {literal(model) if model else "null"}) as model,
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, ordinal
+            token_logprobs, options, correct, failed, ordinal
         from {staging.view_of(file)}""",
     )
     if not count and file.name not in {problem.file for problem in problems}:

@@ -155,12 +155,12 @@ def _players(
     rows_of_runs = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
     runs = [Run(*row) for row in rows_of_runs]
     names = [run.run for run in runs]
-    items_of_runs = run_columns.run_items(snapshot, selection.dataset, names)
+    items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
     if rules.scale == "confidence":
         scores = [run_items.confidence for run_items in items_of_runs]
     else:
-        scores = run_columns.run_logprobs(snapshot, selection.dataset, names)
-    row_indices = rows_about(run_columns.row_orders(snapshot, selection.dataset, names), positions)
+        scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
+    row_indices = rows_about(items_of_runs, positions)
     for run, run_items, score, rows, places in zip(runs, items_of_runs, scores, *row_indices, strict=True):
         items, item_counts = run_items.of_rows(rows)
         question = np.repeat(places, item_counts)

@@ -475,8 +475,8 @@ def gather(
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
-    The statistics of whole questions are stored. Where clues are filtered, they are computed from the items that remain.
-    An equal-mass binning, and bins that are closed on the right, need the items themselves.
+    The statistics of whole questions are stored. They are computed from items where clues are filtered, or failed calls count. An
+    equal-mass binning, and bins that are closed on the right, need the items themselves.
 
     Args:
         snapshot: the store.
@@ -489,13 +489,14 @@ def gather(
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
-    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, position from chosen_runs order by place", parameters)
+    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, failed from chosen_runs order by place", parameters)
+    failed = selection.failed and bool((runs["failed"] > 0).any())
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
-    if selection.revealed or responses is not None:
+    if selection.revealed or failed or responses is not None:
         rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import polars as pl
 from scipy.stats import rankdata
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, holm, percentile_interval
@@ -41,18 +42,27 @@ class MetricCell(msgspec.Struct):
 
 
 class RunRow(msgspec.Struct):
-    """One run."""
+    """One run. ``failed`` calls are among its items only where the selection counts them."""
 
     run: str
     model: str
     elicitation: str
     questions: int
     items: int
+    failed: int
     metrics: dict[str, MetricCell]
 
 
-def run_rows(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = False) -> list[RunRow]:
-    """One row per run."""
+def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False) -> list[RunRow]:
+    """One row per run.
+
+    Args:
+        evidence: gathered for the metrics.
+        metrics: in the order of the row.
+        failed: failed calls by ``run``; see ``engine.select.failed_calls``.
+        intervals: whether to compute them.
+    """
+    failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     cells = {metric.key: metric_cells(metric, evidence, intervals) for metric in metrics}
     answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
     return [
@@ -62,6 +72,7 @@ def run_rows(evidence: Evidence, metrics: Sequence[Metric], intervals: bool = Fa
             elicitation=run.elicitation,
             questions=int(answered["questions"][index]),
             items=int(answered["items"][index]),
+            failed=failed_of.get(run.run, 0),
             metrics={metric.key: cells[metric.key][index] for metric in metrics},
         )
         for index, run in enumerate(evidence.runs)

@@ -104,13 +104,15 @@ class RowOrder:
 
 @dataclass(frozen=True)
 class RunItems:
-    """The items of one run, by row of its statistics and, within a row, by clue.
+    """The items of one run, by question and, within one, by clue. Questions are the rows.
 
     Attributes:
+        positions: position in the dataset of the question of each row, ascending, shape (rows,).
         first: index of each row's first item and, last, the number of items, shape (rows + 1,).
         clue, confidence, correct: of each item, shape (items,).
     """
 
+    positions: NDArray[np.int32]
     first: Ints
     clue: NDArray[np.int32]
     confidence: Floats
@@ -119,7 +121,7 @@ class RunItems:
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
+        return self.positions.nbytes + self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
 
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
@@ -172,28 +174,34 @@ def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
-def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RunItems]:
-    """The items of each run."""
+def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[RunItems]:
+    """The items of each run; with ``failed``, also its failed calls, of confidence 0 and correctness 0.
 
-    def read(missing: list[str]) -> dict[str, RunItems]:
-        counts = dict(zip(missing, statistic_columns(snapshot, dataset, missing, "items"), strict=True))
+    Without them, its rows are those of the run's statistics.
+    """
 
-        def to_items(run: str, table: pl.DataFrame) -> RunItems:
-            first = np.append(0, np.cumsum(counts[run])).astype(np.int64)
-            clue = table["clue"].cast(pl.Int32).to_numpy()
-            return RunItems(first, clue, float_array(table["confidence"]), float_array(table["correct"]))
+    def to_items(_: str, table: pl.DataFrame) -> RunItems:
+        positions = table["position"].to_numpy()
+        starts = np.flatnonzero(np.diff(positions, prepend=-1)).astype(np.int64)
+        return RunItems(
+            positions[starts].astype(np.int32),
+            np.append(starts, len(positions)),
+            table["clue"].cast(pl.Int32).to_numpy(),
+            float_array(table["confidence"]),
+            float_array(table["correct"]),
+        )
 
-        return _read(snapshot, dataset, missing, _responses("p.clue, p.confidence, p.correct"), to_items)
+    sql = _responses("q.position, p.clue, p.confidence, p.correct", failed)
+    name = "items and failed calls" if failed else "items"
+    return snapshot.cached(dataset, name, runs, lambda missing: _read(snapshot, dataset, missing, sql, to_items))
 
-    return snapshot.cached(dataset, "items", runs, read)
 
-
-def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Floats]:
-    """Log-probability of the guess of each of the items of each run, NaN where it is unknown."""
-    sql = _responses("list_sum(p.token_logprobs) as logprob")
+def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[Floats]:
+    """Log-probability of the guess of each item of each run, NaN where it is unknown. Items are those of ``run_items``."""
+    sql = _responses("list_sum(p.token_logprobs) as logprob", failed)
     return snapshot.cached(
         dataset,
-        "logprobs",
+        "logprobs of items and failed calls" if failed else "logprobs",
         runs,
         lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: float_array(table["logprob"])),
     )
@@ -243,11 +251,12 @@ def _statistics(
     return snapshot.cached(dataset, name, runs, read)
 
 
-def _responses(columns: str) -> str:
-    """SQL for columns of the responses ``p`` of some runs, by run, question and clue."""
+def _responses(columns: str, failed: bool) -> str:
+    """SQL for columns of the responses ``p`` of some runs, by run, question and clue; ``failed``: with failed calls."""
     return f"""select list_position($runs, p.run) as run, {columns}
         from responses p join questions q on q.dataset = p.dataset and q.question_id = p.question_id
         where p.dataset = $dataset and p.run between $first and $last and list_contains($runs, p.run)
+            {"" if failed else "and not p.failed"}
         order by 1, q.position, p.clue"""
 
 

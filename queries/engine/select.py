@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store import Snapshot
 from queries.engine import run_columns
-from queries.engine.run_columns import Clues, RowOrder, joined
+from queries.engine.run_columns import Clues, RowOrder, RunItems, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 
@@ -77,11 +77,11 @@ def stored_rows(
     )
 
 
-def rows_about(orders: Sequence[RowOrder], questions: Ints) -> tuple[list[Ints], list[Ints]]:
+def rows_about(orders: Sequence[RowOrder | RunItems], questions: Ints) -> tuple[list[Ints], list[Ints]]:
     """The rows about some questions, of each run.
 
     Args:
-        orders: how the rows of each run lie.
+        orders: the rows of each run, by ascending position of their question.
         questions: positions of those that are chosen, ascending.
 
     Returns:
@@ -166,17 +166,19 @@ def computed_rows(
 def _responses(
     snapshot: Snapshot, selection: Selection, names: Sequence[str], positions: Ints, clues: Clues
 ) -> Iterator[tuple[int, Responses]]:
-    """The number and the responses of each run that has any, from memory, filtered by how much of the question is revealed."""
+    """The number and the responses of each run that has any, from memory, filtered by how much of the question is revealed.
+
+    Failed calls are among them where the selection counts them.
+    """
     dataset, (low, high) = selection.dataset, selection.revealed or (0.0, 1.0)
     counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, "items")]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
         indices = list(group)
         batch_names = [names[index] for index in indices]
-        rows, places = rows_about(run_columns.row_orders(snapshot, dataset, batch_names), positions)
-        for index, items, run_rows, run_places in zip(
-            indices, run_columns.run_items(snapshot, dataset, batch_names), rows, places, strict=True
-        ):
+        items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
+        rows, places = rows_about(items_of_runs, positions)
+        for index, items, run_rows, run_places in zip(indices, items_of_runs, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
             place, clue = np.repeat(run_places, sizes), items.clue[entries]
             revealed = clues.revealed[clues.first[positions[place]] + clue]
@@ -190,7 +192,8 @@ def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
     clauses = f"""with chosen_runs as (
-            select run, model, elicitation, position, row_number() over (order by position) - 1 as place from runs r where {runs}
+            select run, model, elicitation, position, failed, row_number() over (order by position) - 1 as place
+            from runs r where {runs}
         ),
         chosen_questions as (
             select question_id, position, difficulty, row_number() over (order by position) - 1 as place
@@ -200,13 +203,29 @@ def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
 
 
 def selected_responses(selection: Selection, parameters: dict[str, Any]) -> str:
-    """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters."""
-    responses = """select * from responses
-        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)"""
+    """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters.
+
+    Failed calls are among them where the selection counts them.
+    """
+    responses = f"""select * from responses
+        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)
+            {"" if selection.failed else "and not failed"}"""
     if not selection.revealed:
         return responses
     condition, values = selection.clue_filter()
     parameters |= values
     return (
         f"""select * from ({responses}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"""
+    )
+
+
+def failed_calls(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+    """Number of failed calls at the clues of a selection, counted by it or not: ``run``, ``question_id`` and ``failed``."""
+    with_clauses, parameters = selection_clauses(selection)
+    if not snapshot.rows(f"{with_clauses} select 1 from chosen_runs where failed > 0 limit 1", parameters):
+        return pl.DataFrame(schema={"run": pl.String, "question_id": pl.String, "failed": pl.Int64})
+    responses = selected_responses(selection.replace(failed=True), parameters)
+    return snapshot.frame(
+        f"""{with_clauses} select run, question_id, count(*) as failed from ({responses}) where failed group by 1, 2""",
+        parameters,
     )

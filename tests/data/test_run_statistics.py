@@ -14,16 +14,17 @@ from data.store import create_schema
 
 @pytest.fixture(scope="module", params=["stated", "graded as probabilities"])
 def connection(request):
-    """Five runs, of which some are larger than a batch; a third of the questions has no curve."""
+    """Five runs, of which some are larger than a batch; a third of the questions has no curve, a seventh of the calls failed."""
     made = duckdb.connect(config={"threads": 2})
     create_schema(made)
     correct = "round(random())" if request.param == "stated" else "random()"
     made.execute("select setseed(0.25)")
     made.execute(f"""
-        insert into responses select 'r' || (i % 5), 'd', 'q' || (i // 35), (i // 5) % 7, null,
+        insert into responses by name select 'r' || (i % 5) as run, 'd' as dataset, 'q' || (i // 35) as question_id,
+            (i // 5) % 7 as clue,
             case when random() < 0.1 then 1 when random() < 0.1 then 0 when random() < 0.3 then round(random(), 1)
-                when random() < 0.1 then random() * 1e-9 else random() end,
-            {correct}, 'file', null, null, null
+                when random() < 0.1 then random() * 1e-9 else random() end as confidence,
+            {correct} as correct, 'file' as graded, i % 13 = 0 or i // 35 % 10 = 9 as failed
         from range(7000) t(i) where i % 5 <> 4 or i < 50 order by random()""")
     made.execute("""insert into curves select distinct 'd', 'q' || (i // 7), i % 7, 3, random(), random(), random()
         from range(1400) t(i) where (i // 7) % 3 > 0""")
@@ -57,7 +58,7 @@ def test_statistics_of_new_responses(connection, batch, left_out):
         from (select distinct question_id from responses)""")
     connection.execute("""create or replace temp table new_responses as
         select (row_number() over (order by run_number, q.n, clue) - 1) as row, run_number, q.n as question_number, clue,
-            confidence, correct
+            confidence, correct, failed
         from (select *, 4 - run[2:]::integer as run_number from responses union all
             select *, 5 from responses where run = 'r2') join numbered_questions q using (question_id) order by row""")
     run_statistics.derive_new(
@@ -71,7 +72,7 @@ def compare(connection, left_out=()):
         connection,
         f"""select r.run, r.dataset, r.question_id, r.confidence, r.correct, {", ".join(CURVES)}
         from responses r left join curves using (dataset, question_id, clue)
-        where run not in {(*left_out, "")} order by r.run, r.question_id, r.clue""",
+        where run not in {(*left_out, "")} and not failed order by r.run, r.question_id, r.clue""",
     )
     keys = ["run", "dataset", "question_id"]
     starts = np.flatnonzero((rows.select(keys).to_struct() != rows.select(keys).to_struct().shift()).fill_null(True).to_numpy())

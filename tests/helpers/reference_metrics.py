@@ -74,7 +74,7 @@ class Rows:
             items, whole = [], []
             for clue in range(question["clues"]):
                 answer = self.responses.get((run, name, clue))
-                if answer and low <= self.clues[name, clue]["revealed"] <= high:
+                if answer and (selection.failed or not answer["failed"]) and low <= self.clues[name, clue]["revealed"] <= high:
                     items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
                     if answer["options"] is not None:
                         polled = {name for votes in self.votes.values() for name in votes}

@@ -30,6 +30,7 @@ def selections(facets):
         radius=some(facets.radii),
         revealed=st.none() | RANGES,
         q=TEXTS,
+        failed=st.booleans(),
         conventions=st.builds(
             Conventions,
             binning=st.sampled_from([*CONVENTIONS.keys["binning"].names, "mass2", "mass3", "mass100"]),

@@ -31,7 +31,8 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
     run("insert into decisions by name select * from given")
     del given
     run("""insert into decided_rows by name select d.nth, s.file, s.ordinal, d.correct from decisions d join named_responses s
-        on s.question_id = d.question_id and s.guess is not distinct from d.guess and (d.clue is null or s.clue = d.clue)""")
+        on not s.failed and s.question_id = d.question_id and s.guess is not distinct from d.guess
+            and (d.clue is null or s.clue = d.clue)""")
     row_of = "join named_responses s on s.file = x.file and s.ordinal = x.ordinal"
     for reason, wrong in (
         ("no answer of the file has this question, clue and guess",
@@ -53,11 +54,13 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
 
 
 def grade_responses(staging: Staging) -> None:
-    """Make ``responses_graded``. A decision of the analyst counts as if the file stated it."""
+    """Make ``responses_graded``. A decision of the analyst counts as if the file stated it. A failed call is never right."""
     run = staging.connection.execute
-    if not run("select 1 from responses_resolved where correct is null limit 1").fetchone():
+    if not run("select 1 from responses_resolved where correct is null and not failed limit 1").fetchone():
         run("""create view responses_graded as
-            select *, 'file' as graded, correct as stated, false as decided from responses_resolved""")
+            select * replace (coalesce(correct, 0) as correct), if(correct is null, 'failed', 'file') as graded,
+                correct as stated, false as decided
+            from responses_resolved""")
         return
     run("create table grades (dataset varchar, question_id varchar, guess varchar, correct double, graded varchar)")
     with staging.connection.cursor() as reading:
@@ -65,7 +68,8 @@ def grade_responses(staging: Staging) -> None:
         reading.execute(
             """select distinct d.kind, s.dataset, s.question_id, s.guess, q.answer, q.sex, q.minimum_age, q.radius
             from named_responses s join datasets d using (dataset) join questions q using (dataset, question_id)
-            anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal where s.correct is null"""
+            anti join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
+            where s.correct is null and not s.failed"""
         )
         while guesses := reading.fetchmany(BATCH):
             graded = ArrowStream(grade_guesses(guesses))
@@ -73,12 +77,14 @@ def grade_responses(staging: Staging) -> None:
             del graded
     run("""
         create table graded_rows as
-        select s.* exclude (row, dataset, question_id, correct), coalesce(s.correct, x.correct, g.correct) as correct,
+        select s.* exclude (row, dataset, question_id, correct),
+            coalesce(s.correct, x.correct, g.correct, if(s.failed, 0, null)) as correct,
             coalesce(s.correct, x.correct) as stated, x.ordinal is not null as decided,
-            case when decided then 'person' when s.correct is not null then 'file' else g.graded end as graded
+            case when decided then 'person' when s.correct is not null then 'file' when s.failed then 'failed'
+                else g.graded end as graded
         from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
-        left join grades g on s.correct is null and x.ordinal is null and g.dataset = s.dataset and g.question_id = s.question_id
-            and g.guess is not distinct from s.guess
+        left join grades g on s.correct is null and not s.failed and x.ordinal is null and g.dataset = s.dataset
+            and g.question_id = s.question_id and g.guess is not distinct from s.guess
         order by run_number, question_number, clue""")
     staging.report_rows(
         "graded_rows", "correct", "s.guess",

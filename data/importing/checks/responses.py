@@ -7,9 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from data.importing.failed_calls import answers_anyway, is_failed
 from data.importing.staging import OF_QUESTION, Staging
 
 BATCH = 500_000  # keys in memory at a time, for each of two threads
+STATED_LISTS = ("token_logprobs", "options")  # what a response may state beside a number
 UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
 
 
@@ -36,7 +38,7 @@ def _order(staging: Staging) -> bool:
             select dataset, model, elicitation, min(file * 1000000000000 + ordinal) as place
             from responses_read group by all)""")
     ages = run("select 1 from datasets join numbered_runs using (dataset) where kind = 'lifeeval' limit 1").fetchone()
-    no_age = f"""s.correct is null and not {AGE.format("s.guess")}
+    no_age = f"""s.correct is null and not s.failed and not {AGE.format("s.guess")}
         and s.dataset in (select dataset from datasets where kind = 'lifeeval')"""
     # A column without any value, and the number of a single file, need not be sorted and written.
     absent = {
@@ -44,23 +46,39 @@ def _order(staging: Staging) -> bool:
         for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"))
         if not run(f"select 1 from responses_read where {name} is not null limit 1").fetchone()
     } | ({"file": "0"} if len(staging.files) == 1 else {})
-    present = "".join(f", s.{name}" for name in ("file", "token_logprobs", "options") if name not in absent)
+    present = "".join(f", case when not s.failed then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
+    present += ", s.file" if "file" not in absent else ""
     run(f"""
         create table ordered_rows as
-        select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.guess, s.confidence,
-            s.correct{present},
+        select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
+            case when not s.failed then s.guess end as guess, if(s.failed, 0.0, s.confidence) as confidence,
+            if(s.failed, 0 * s.correct, s.correct) as correct{present},
             s.model is null or q.n is null or (s.clue is null and q.clues > 1) or coalesce(s.clue >= q.clues, false)
-            or (s.confidence is null and s.token_logprobs is null and s.options is null)
+            or (not s.failed and s.confidence is null and s.token_logprobs is null and s.options is null)
             {f"or coalesce({no_age}, false)" if ages else ""} as bad
-        from responses_read s
+        from (select * replace ({is_failed("s")} as failed) from responses_read s) s
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
         left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
         order by 1, 2, 3""")
     nulls = "".join(f", {sql} as {name}" for name, sql in absent.items())
     run(f"create view responses_ordered as select rowid as row, *{nulls} from ordered_rows")
-    bad, rows = run("select coalesce(bool_or(bad), false), count(*) from ordered_rows").fetchall()[0]
+    bad, rows, failed = run(
+        "select coalesce(bool_or(bad), false), count(*), count(*) filter (failed) from ordered_rows"
+    ).fetchall()[0]
+    if failed:
+        _warn_of_answers(staging)
     return not bad and not _repeats(staging, rows)
+
+
+def _warn_of_answers(staging: Staging) -> None:
+    """Warn of failed calls that state an answer all the same, which is left out."""
+    sql = f"select count(*) from responses_read s where {is_failed()} and {answers_anyway()}"
+    count = staging.connection.execute(sql).fetchall()[0][0]
+    if count:
+        staging.report.warnings.append(
+            f"{count:,} rows are failed calls and state a guess, a confidence or a correctness all the same, which were left out"
+        )
 
 
 def _repeats(staging: Staging, rows: int) -> bool:
@@ -101,11 +119,11 @@ def _report_bad(staging: Staging) -> None:
     staging.report_rows(
         "responses_read", "guess", "s.guess", "'a LifeEval answer is an age: a number of years, or nothing'",
         "join datasets d on d.dataset = s.dataset "
-        f"where d.kind = 'lifeeval' and s.correct is null and not {AGE.format('s.guess')}",
+        f"where d.kind = 'lifeeval' and s.correct is null and not {is_failed()} and not {AGE.format('s.guess')}",
     )  # fmt: skip
     staging.report_rows(
         "responses_read", "confidence", "null", "'one of confidence, token_logprobs and options is required'",
-        "where confidence is null and token_logprobs is null and options is null",
+        f"where confidence is null and token_logprobs is null and options is null and not {is_failed()}",
     )  # fmt: skip
     staging.report_repeats(
         "responses", "question_id", ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)"),
@@ -129,7 +147,7 @@ def resolve_confidences(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view responses_resolved as
-            select row, run_number, question_number, clue, file, ordinal, guess, correct, token_logprobs,
+            select row, run_number, question_number, clue, file, ordinal, failed, guess, correct, token_logprobs,
                 {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
@@ -180,7 +198,7 @@ def resolve_confidences(staging: Staging) -> None:
         staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
     run("""
         create table resolved_rows as
-        select s.run_number, s.question_number, s.clue, s.file, s.ordinal, s.correct, s.token_logprobs,
+        select s.run_number, s.question_number, s.clue, s.file, s.ordinal, s.failed, s.correct, s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
                 shares[list_position(names, s.guess)], list_max(shares)) as confidence,

@@ -2,7 +2,8 @@
 
 Each column is hashed by itself, as one stream of bytes over all rows of the run: numbers little-endian; texts and lists as
 their lengths (-1 for null) and their joined content. A batch of rows then takes a few calls, however many rows it has.
-How guesses were graded does not count, only the correctness that the file or the analyst stated.
+How guesses were graded does not count, only the correctness that the file or the analyst stated. A failed call is hashed as the
+guess ERROR, whichever way the file marks it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.frames import frame
+from data.frames import frame, literal
+from data.importing.failed_calls import MARK
 
 GROUP = 122_880  # rows of a group of DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row is longer
@@ -74,8 +76,13 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
     hashes: dict[int, RunHash] = {}
     heads = connection.execute("select n, dataset, model, elicitation from numbered_runs").fetchall()
     ids = Ids(connection)
-    counts = connection.execute(f"select {', '.join(f'count({name})' for name in OPTIONAL)} from responses_graded").fetchall()[0]
-    columns = ["confidence", *(name for name, count in zip(OPTIONAL, counts, strict=True) if count)]
+    filled = ", ".join(f"count({name})" for name in OPTIONAL)
+    *counts, failed = connection.execute(f"select {filled}, count(*) filter (failed) from responses_graded").fetchall()[0]
+    columns = ["confidence", *(name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess")]
+    if failed:
+        columns.append(f"if(failed, {literal(MARK)}, guess) as guess")
+    elif counts[[*OPTIONAL].index("guess")]:
+        columns.append("guess")
     for first, last in _batches(connection):
         rows = frame(
             connection,

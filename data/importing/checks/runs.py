@@ -16,7 +16,7 @@ NEW_RESPONSES = """
 drop table new_responses;
 create view new_responses as
     select r.run, q.dataset, q.question_id, s.clue, s.guess, s.confidence, s.correct, s.graded, s.token_logprobs, s.options,
-        s.option_names
+        s.option_names, s.failed
     from responses_graded s join runs_to_store r on r.n = s.run_number join numbered_questions q on q.n = s.question_number
 """
 
@@ -28,28 +28,31 @@ def name_runs(staging: Staging) -> None:
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
     questions = dict(connection.execute("select dataset, count(*) from numbered_questions group by 1").fetchall())
     position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
-    decisions = _decisions(staging)
+    decisions, failures = _decisions(staging), _failures(staging)
     rows: list[dict[str, object]] = []
     runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
     for n, dataset, model, elicitation, place in runs:
         content = hashes[n]
         run = content.sha256[:ID_DIGITS]
         skipped = report.skipped.get((dataset, model, elicitation), Counter())
-        line = f"run {run} ({model}, {elicitation}, {dataset}): {content.items:,} items of {content.questions:,} questions"
+        failed, only_failed = failures.get(n, (0, 0))
+        items, answered = content.items - failed, content.questions - only_failed
+        line = f"run {run} ({model}, {elicitation}, {dataset}): {items:,} items of {answered:,} questions"
         report.runs.append(run)
         if run in stored:
             report.stored.append(run)
             report.lines.append(f"{line}, already there" + (", but withdrawn" if stored[run] else ""))
             continue
-        missing = questions[dataset] - content.questions
+        missing = questions[dataset] - answered
         rows.append({
             "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
             "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // 10**12].name,
-            "items": content.items, "questions": content.questions, "missing_questions": missing,
+            "items": items, "questions": answered, "missing_questions": missing, "failed": failed,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {missing:,} questions not answered" if missing else "")
         line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(skipped.items()))
+        line += f"; {failed:,} failed calls" if failed else ""
         report.lines.append(line)
     if rows:
         new = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))
@@ -58,6 +61,16 @@ def name_runs(staging: Staging) -> None:
             select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from new order by position""")
         del new
         connection.execute(NEW_RESPONSES)
+
+
+def _failures(staging: Staging) -> dict[int, tuple[int, int]]:
+    """For each run with failed calls, by number: how many, and to how many questions it has nothing else."""
+    rows = staging.connection.execute("""
+        select run_number, sum(failed)::bigint, count(*) filter (failed = items) from (
+            select run_number, question_number, count(*) as items, count(*) filter (failed) as failed from responses_graded
+            where run_number in (select run_number from responses_graded where failed) group by all
+        ) group by 1""").fetchall()
+    return {run: (failed, only_failed) for run, failed, only_failed in rows}
 
 
 def _decisions(staging: Staging) -> dict[int, str]:

@@ -1,8 +1,11 @@
 """Migrations: steps from one schema of the store to the next, one numbered module each.
 
-``m0002_language.py`` is the step to schema 2: its ``migrate(connection)`` changes the tables and fills what is new.
+``m0002_failed_calls.py`` is the step to schema 2: its ``migrate(connection)`` changes the tables and fills what is new.
 ``schema.sql`` is schema 1. A new store is made from it by the same steps, so that a new store and a migrated one cannot
 differ. A step, once released, is never changed.
+
+Human curves, statistics and difficulties follow from other tables. They are computed again after the last step, whatever the
+steps were. So a step never computes them, and need not know what later versions make of them.
 
 From schema 2 on, the table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """
@@ -16,6 +19,8 @@ from collections.abc import Callable
 from functools import cache
 
 import duckdb
+
+from data.importing.derived import derive_all
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 FIRST = 1  # the schema of schema.sql
@@ -46,11 +51,12 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Apply the steps that a store lacks, and record the schema that it has then."""
+    """Apply the steps that a store lacks, compute what follows from the tables, and record the schema that it has then."""
     missing = steps()[schema_of(connection) - FIRST :]
     for step in missing:
         step(connection)
     if missing:
+        derive_all(connection)
         connection.execute(
             "create or replace table schema_version as select $version::integer as version", {"version": current_schema()}
         )

@@ -1,0 +1,193 @@
+"""Failed calls: what a file may say of them, what is stored, and what stores of earlier versions have."""
+
+import duckdb
+import pytest
+
+from data.importing.report import Refused
+from data.statistics import TABLE
+from data.store import migrations, open_store
+from data.store.export import export
+from data.store.generations import SCHEMA
+from queries.runs import responses
+from tests.helpers import bundle_factory
+from tests.helpers.bundle_factory import put, write
+
+HEAD = "question_id,clue,guess,confidence"
+ANSWERS = "q1,0,Rome,0.25\nq1,1,Paris,0.5\nq2,1,Nile,0.75\n"
+FAILED = f"{HEAD},failed\n{ANSWERS.replace(chr(10), ',false' + chr(10))}q1,2,,,true\nq2,0,,,1\n"
+COLUMNS = "question_id, clue, guess, confidence, correct, failed, graded"
+
+
+@pytest.fixture
+def toy(store, tmp_path):
+    put(store, write(tmp_path / "toy"))
+    return store
+
+
+def rows(store, sql):
+    return store.snapshot().rows(sql)
+
+
+def add(store, tmp_path, text, name="run.csv", **options):
+    (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return put(store, tmp_path / name, dataset="toy", **({"model": "gamma"} | options))
+
+
+@pytest.mark.parametrize("mark", ["ERROR", "error", " ERROR "])
+def test_a_guess_of_error_is_a_failed_call(toy, tmp_path, mark):
+    report = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,{mark},0\nq2,0,{mark},0\n")
+    assert rows(toy, f"select {COLUMNS} from responses order by question_id, clue") == [
+        ("q1", 0, "Rome", 0.25, 0.0, False, "answer"),
+        ("q1", 1, "Paris", 0.5, 1.0, False, "answer"),
+        ("q1", 2, None, 0.0, 0.0, True, "failed"),
+        ("q2", 0, None, 0.0, 0.0, True, "failed"),
+        ("q2", 1, "Nile", 0.75, 1.0, False, "answer"),
+    ]
+    assert rows(toy, "select items, questions, missing_questions, failed from runs") == [(3, 2, 0, 2)]
+    assert rows(toy, "select question_id, items, correct from statistics order by 1") == [("q1", 2, 1), ("q2", 1, 1)]
+    assert report.lines[-1].endswith("3 items of 2 questions imported; 2 failed calls") and not report.warnings
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_a_column_states_them(toy, tmp_path, ending):
+    run = add(toy, tmp_path, FAILED).runs
+    assert rows(toy, "select question_id, clue from responses where failed order by all") == [("q1", 2), ("q2", 0)]
+    again = add(toy, tmp_path, bundle_factory.in_format(FAILED, ending), f"again.{ending}")
+    assert again.runs == run and again.stored == run
+    marked = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\nq2,0,ERROR,0\n", "marked.csv")
+    assert marked.runs == run, "the same content, marked another way"
+
+
+def test_ids_of_runs_without_failures_stay(toy, tmp_path):
+    """The ids are those that version 0.1.0 gave."""
+    plain = add(toy, tmp_path, f"{HEAD}\n{ANSWERS}")
+    assert plain.runs == ["9e119436cfa4e844"]
+    assert add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\n", "error.csv").runs == ["80da599ca5d141a9"]
+    none_failed = f"{HEAD},failed\n{ANSWERS.replace(chr(10), ',no' + chr(10))}"
+    assert add(toy, tmp_path, none_failed, "none.csv").stored == plain.runs
+
+
+def test_a_failed_call_is_told_from_no_answer(toy, tmp_path):
+    failed = add(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,Paris,1\n")
+    blank = add(toy, tmp_path, f"{HEAD}\nq1,0,,0\nq1,1,Paris,1\n", "blank.csv")
+    assert failed.runs != blank.runs
+    assert rows(toy, "select items, failed from runs order by position") == [(1, 1), (2, 0)]
+
+
+def test_what_a_failed_call_states_is_left_out(toy, tmp_path):
+    report = add(toy, tmp_path, f"{HEAD},correct,failed\nq1,0,Paris,0.9,1,true\nq1,1,Paris,0.5,1,false\nq2,0,,,,true\n")
+    assert rows(toy, f"select {COLUMNS} from responses where failed order by all") == [
+        ("q1", 0, None, 0.0, 0.0, True, "file"),
+        ("q2", 0, None, 0.0, 0.0, True, "failed"),
+    ]
+    assert report.warnings == [
+        "1 rows are failed calls and state a guess, a confidence or a correctness all the same, which were left out"
+    ]
+
+
+def test_the_word_may_be_an_answer(toy, tmp_path):
+    """A class of that name, and a guess that the file states to be correct."""
+    add(toy, tmp_path, 'question_id,clue,guess,options,correct\nq1,0,error,"{""error"": 0.75, ""fine"": 0.25}",\n')
+    add(toy, tmp_path, f"{HEAD},correct\nq1,0,error,0.5,1\n", "stated.csv")
+    assert rows(toy, "select guess, failed from responses") == [("error", False)] * 2
+
+
+def test_failed_calls_belong_to_the_run_of_the_others(toy, tmp_path):
+    report = add(toy, tmp_path, 'question_id,clue,guess,token_logprobs,failed\nq1,0,Rome,"[-0.1, -0.2]",\nq1,1,,,true\n')
+    assert len(report.runs) == 1
+    assert rows(toy, "select elicitation, items, failed from runs") == [("token", 1, 1)]
+
+
+@pytest.mark.parametrize("value", ["0.5", "maybe", "2", "nan"])
+def test_what_is_neither_true_nor_false_is_refused(toy, tmp_path, value):
+    with pytest.raises(Refused) as refused:
+        add(toy, tmp_path, f"{HEAD},failed\nq1,0,Rome,0.5,{value}\n")
+    ((problem,)) = refused.value.problems
+    assert (problem.line, problem.column, problem.reason) == (2, "failed", "must be true or false")
+
+
+def test_an_answer_still_needs_a_confidence(toy, tmp_path):
+    with pytest.raises(Refused, match="one of confidence, token_logprobs and options is required"):
+        add(toy, tmp_path, "question_id,clue,guess,failed\nq1,0,Rome,false\nq1,1,,true\n")
+
+
+def test_a_run_may_fail_altogether(toy, tmp_path):
+    add(toy, tmp_path, "question_id,clue,failed\nq1,0,true\nq1,1,true\n")
+    assert rows(toy, "select items, questions, missing_questions, failed from runs") == [(0, 0, 2, 2)]
+    assert rows(toy, "select count(*) from statistics") == [(0,)]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_what_comes_out_goes_in_again(toy, tmp_path, form):
+    (run,) = add(toy, tmp_path, FAILED).runs
+    with export(toy, responses(toy.snapshot(), run, form), form) as file:
+        text = file.read()
+    other = open_store(tmp_path / "other", threads=1)
+    put(other, write(tmp_path / "toy"))
+    assert add(other, tmp_path, text, f"out.{form}", model=None).runs == [run]
+    kept = f"select {COLUMNS} from responses order by all"
+    assert rows(other, kept) == rows(toy, kept)
+
+
+def test_other_questions_leave_failed_calls_alone(toy, tmp_path):
+    add(toy, tmp_path, FAILED)
+    put(toy, write(tmp_path / "toy", questions=bundle_factory.QUESTIONS.replace("Nile", "Danube")), replace=True)
+    assert rows(toy, "select question_id, clue, correct, failed from responses where graded = 'failed' order by all") == [
+        ("q1", 2, 0.0, True),
+        ("q2", 0, 0.0, True),
+    ]
+    assert rows(toy, "select withdrawn_at, items, failed, missing_questions from runs") == [(None, 3, 2, 0)]
+
+
+def test_a_second_try_counts(store, tmp_path):
+    """LifeEval's rows that were never parsed are failed calls, unless the model answered in another row."""
+    (tmp_path / "q.csv").write_text("Question Prompt,Question ID\nHow old?,0\nHow old?,1\nHow old?,2\n")
+    (tmp_path / "a.csv").write_text("Answer,Confidence,Question ID\nold,0.5,0\n80,0.5,0\n80,high,1\n80,7,1\n80,0.25,2\n")
+    put(store, tmp_path / "q.csv")
+    report = put(store, tmp_path / "a.csv", model="m")
+    assert rows(store, "select question_id, guess, confidence, failed from responses order by 1") == [
+        ("0", "80", 0.5, False),
+        ("1", None, 0.0, True),
+        ("2", "80", 0.25, False),
+    ]
+    assert rows(store, "select items, failed, missing_questions from runs") == [(2, 1, 1)]
+    assert "1 rows skipped: answer is not a number" in report.lines[-1] and report.lines[-1].endswith("; 1 failed calls")
+
+
+# -- stores of version 0.1.0 -------------------------------------------------------------------------------------------
+
+
+def as_before(store, folder):
+    """A copy of a store as version 0.1.0 made it of the same files: guesses of ERROR are answers."""
+    path = folder / "gen-000001.duckdb"
+    folder.mkdir()
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{path}' as old; attach '{store.generation()}' as new (read_only); use old")
+        connection.execute(SCHEMA.read_text() + TABLE)
+        for (table,) in connection.execute("select table_name from duckdb_tables() where database_name = 'old'").fetchall():
+            columns = {
+                name
+                for (name,) in connection.execute(
+                    "select column_name from duckdb_columns() where database_name = 'old' and table_name = $t", {"t": table}
+                ).fetchall()
+            }
+            known = connection.execute(f"select * from new.{table} limit 0").description
+            names = ", ".join(name for name, *_ in known if name in columns)
+            connection.execute(f"insert into {table} by name select {names} from new.{table}")
+        connection.execute("""update responses set guess = 'ERROR', graded = 'answer' from new.responses n where n.failed
+            and (responses.run, responses.question_id, responses.clue) = (n.run, n.question_id, n.clue)""")
+        connection.execute("""update runs set items = (select count(*) from responses where run = runs.run),
+            questions = (select count(distinct question_id) from responses where run = runs.run), missing_questions = 0""")
+    (folder / "CURRENT").write_text("gen-000001.duckdb 00000000\n")
+    return open_store(folder, threads=1)
+
+
+def test_an_older_store_gets_its_failed_calls(toy, tmp_path):
+    add(toy, tmp_path, f"{HEAD}\n{ANSWERS}q1,2,ERROR,0\nq2,0,ERROR,0\n")
+    add(toy, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,ERROR,0\nq2,0,Nile,1\n", "delta.csv", model="delta")
+    add(toy, tmp_path, f"{HEAD}\n{ANSWERS}", "plain.csv", model="plain")
+    old = as_before(toy, tmp_path / "old")
+    assert old.migrate() == (1, migrations.current_schema())
+    before, after = bundle_factory.content(toy), bundle_factory.content(old)
+    assert after == before
+    assert add(old, tmp_path, f"{HEAD}\nq1,0,ERROR,0\nq1,1,ERROR,0\nq2,0,Nile,1\n", "delta.csv", model="delta").stored

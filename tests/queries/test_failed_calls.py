@@ -1,0 +1,193 @@
+"""Failed calls: left out as if they had not been made, or counted as wrong answers of confidence 0."""
+
+import csv
+import json
+import random
+import re
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from queries.breakdown import breakdown
+from queries.buzzing import Rules, buzz
+from queries.compare import compare
+from queries.difficulty import difficulty
+from queries.engine.evidence import gather
+from queries.items import items
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS
+from queries.people import people
+from queries.question import question
+from queries.questions import question_table
+from queries.recalibration import recalibration
+from queries.reliability import reliability
+from queries.runs import run, runs, unanswered_questions
+from queries.selection import Selection, facets, read_selection
+from queries.sparklines import sparklines
+from tests.helpers import reference_metrics as slow
+from tests.helpers.reference_metrics import Rows
+from tests.helpers.small_store import CONFIDENCES, write_relay
+from tests.helpers.strategies import selections
+
+SHARE = 0.3  # of the calls that fail
+KINDS = ("failed", "without", "counted")  # a dataset each: as it is, without the failed calls, and with wrong answers for them
+
+
+def _crash(folder, kind):
+    """Write the relay under another name, its calls failed at random: the same ones for each kind."""
+    write_relay(folder)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": kind, "title": "Relay", "kind": "incremental"}))
+    chance = random.Random("crashes")
+    for path in sorted((folder / "responses").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for place, row in enumerate(rows):
+            whole_question = row["model"] == "unheard" and row["question_id"] == "r10"
+            row["failed"] = ""
+            if whole_question or (chance.random() < SHARE and row["model"] != "sure"):
+                marks = {"guess": "ERROR", "confidence": "0"}, {"guess": "", "confidence": "", "failed": "true"}
+                row.update(marks[place % 2], correct="0")
+                if kind == "counted":
+                    row.update(guess="wrong", confidence="0", failed="")
+                elif kind == "without":
+                    row["question_id"] = None
+        rows = [row for row in rows if row["question_id"] is not None]
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory, importing):
+    root = tmp_path_factory.mktemp("crashed")
+    for kind in KINDS:
+        _crash(root / kind, kind)
+    return importing(root / "store", *(root / kind for kind in KINDS)).snapshot()
+
+
+@pytest.fixture(scope="module")
+def crashed_rows(crashed):
+    return Rows.of(crashed, "failed")
+
+
+@pytest.fixture(scope="module")
+def ids(crashed):
+    """Run ids of each dataset -> model and elicitation."""
+    rows = crashed.rows("select run, model || '/' || elicitation from runs")
+    assert sum(failed for (failed,) in crashed.rows("select failed from runs where dataset = 'failed'")) > 50
+    return dict(rows)
+
+
+def plain(result, ids):
+    """An answer as JSON, runs by name in place of id, without what says that failed calls are there or count."""
+    text = msgspec.json.encode(result).decode()
+    text = re.sub(r'"[0-9a-f]{16}"', lambda match: json.dumps(ids[match[0][1:-1]]) if match[0][1:-1] in ids else match[0], text)
+    return _without(json.loads(text))
+
+
+def _without(value):
+    if isinstance(value, dict):
+        return {key: _without(each) for key, each in value.items() if key not in ("failed", "selection", "guess", "data_version")}
+    return [_without(each) for each in value] if isinstance(value, list) else value
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
+    """Over random selections, with and without a filter on clues; failed calls are left out or counted."""
+    selection = data.draw(selections(facets(crashed, "failed")))
+    board = leaderboard(crashed, selection, METRICS)
+    asked = {row["run"]: crashed_rows.asked(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
+    asked = {name: list(questions.values()) for name, questions in asked.items() if questions}
+    counts = {row.run: row.failed for row in board.rows}
+    assert [row.run for row in board.rows] == list(asked)
+    everything = selection.replace(failed=True), selection.replace(failed=False)
+    for name in asked:
+        with_, without = (sum(len(q.items) for q in crashed_rows.asked(each, name).values()) for each in everything)
+        assert counts[name] == with_ - without
+    for metric in METRICS:
+        expected = [slow.METRICS[metric.key](asked[name], selection.conventions) for name in asked]
+        values = [row.metrics[metric.key].value for row in board.rows]
+        assert values == [None if each != each else pytest.approx(each, abs=1e-10) for each in expected], metric.key
+
+
+@pytest.mark.parametrize("address", ["", "revealed=0.3..1", "revealed=0..0.4&binning=mass3", "category=Science&binning=width10r"])
+@pytest.mark.parametrize(("failed", "as_if"), [("0", "without"), ("1", "counted")])
+def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
+    """Not only metrics: the answers are, to the digit, those of a dataset in which nothing failed."""
+    pairs = [tuple(pair.split("=")) for pair in address.split("&") if pair]
+
+    def read(dataset, *more):
+        return read_selection([("dataset", dataset), *pairs, *more], lambda name: facets(crashed, name))
+
+    here, there = read("failed", ("failed", failed)), read(as_if)
+    twin = [[run for run, _, _ in facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
+    rules = Rules()
+    for query in (
+        lambda s, _: leaderboard(crashed, s, METRICS, True),
+        lambda s, _: breakdown(crashed, s, "category", METRICS),
+        lambda s, _: reliability(crashed, s),
+        lambda s, _: difficulty(crashed, s),
+        lambda s, _: buzz(crashed, s, rules),
+        lambda s, _: people(crashed, s),
+        lambda s, _: recalibration(crashed, s, "temperature", METRICS),
+        lambda s, _: items(crashed, s, limit=1000),
+        lambda s, _: sparklines(crashed, s, ("r03", "r10", "r11")),
+        lambda s, runs: compare(crashed, s, *runs, METRICS),
+        lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, METRICS)[0].to_dicts()],
+    ):
+        assert plain(query(here, twin[0]), ids) == plain(query(there, twin[1]), ids)
+
+
+def test_without_failures_the_switch_changes_nothing(crashed, ids):
+    for dataset in ("without", "counted"):
+        boards = [leaderboard(crashed, Selection(dataset, failed=failed), METRICS, True) for failed in (False, True)]
+        assert plain(boards[0], ids) == plain(boards[1], ids)
+        assert all(row.failed == 0 for row in boards[1].rows)
+
+
+def test_a_question_of_failed_calls_alone_is_not_answered(crashed):
+    (name,) = [row.run for row in runs(crashed, "failed").runs if row.model == "unheard"]
+    facts = run(crashed, name)
+    assert (facts.questions, facts.missing_questions) == (1, 11) and facts.failed > 0
+    assert "r10" in unanswered_questions(crashed, name).questions
+    evidence = gather(crashed, Selection("failed", run=(name,)), METRICS)
+    assert list(evidence.questions) == ["r11"]
+    assert list(gather(crashed, Selection("failed", run=(name,), failed=True), METRICS).questions) == ["r10", "r11"]
+
+
+def test_a_question_shows_which_calls_failed(crashed):
+    (name,) = [row.run for row in runs(crashed, "failed").runs if row.model == "unheard"]
+    left_out = question(crashed, Selection("failed", run=(name,)), "r10").runs[0]
+    assert all(clue.failed and clue.guess is None and clue.contribution is None for clue in left_out.clues)
+    assert set(left_out.metrics.values()) == {None}
+    counted = question(crashed, Selection("failed", run=(name,), failed=True), "r10").runs[0]
+    assert counted.metrics["brier"] == 0 and counted.metrics["accuracy"] == 0
+    assert [clue.buzz_mass for clue in counted.clues] == [*[0.0] * (len(counted.clues) - 1), 1.0]
+
+
+def test_partly_failed_questions_add_up(crashed):
+    """The contributions of the clues that count are the mean inside CalScore."""
+    for failed in (False, True):
+        for each in question(crashed, Selection("failed", failed=failed), "r05").runs:
+            counted = [clue for clue in each.clues if failed or not clue.failed]
+            if counted:
+                assert sum(clue.buzz_mass for clue in each.clues) == pytest.approx(1)
+                assert all((clue.contribution is None) == (clue not in counted) for clue in each.clues)
+
+
+def test_the_control_is_there_where_calls_failed(crashed):
+    kind = Selection.kinds()["failed"]
+    control = kind.control("failed", False, facets(crashed, "failed"))
+    assert control.options == (("", "left out"), ("1", "counted as wrong at confidence 0"))
+    assert kind.control("failed", False, facets(crashed, "without")) is None
+    assert Selection("failed", failed=True).pairs() == [("dataset", "failed"), ("failed", "1")]
+    assert Selection("failed").pairs() == [("dataset", "failed")]
+
+
+def test_most_items_of_the_fixture_are_answers(crashed):
+    counts = crashed.rows("select count(*), count(*) filter (failed) from responses where dataset = 'failed'")[0]
+    assert 0.2 < counts[1] / counts[0] < 0.4 and len(CONFIDENCES) > 2

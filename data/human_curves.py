@@ -14,13 +14,15 @@ import polars as pl
 from data.arrays import Floats
 from data.frames import ArrowStream, frame
 
-CURVES = ("buzz_share", "team_share", "survival")
+CURVES = ("buzz_share", "release_share", "team_share", "survival")
+TEAM_CURVES = ("team_share", "survival")  # whose increments are probabilities that a team answers correctly at a clue
 
 
 class HumanCurves(NamedTuple):
-    """The three estimators of h_t, each of shape (..., T), in [0, 1], non-decreasing (``buzz_share`` need not be)."""
+    """The four estimators of h_t, each of shape (..., T), in [0, 1], non-decreasing (``buzz_share`` need not be)."""
 
     buzz_share: Floats
+    release_share: Floats
     team_share: Floats
     survival: Floats
 
@@ -29,6 +31,7 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     """Human curves from counts.
 
     ``buzz_share`` (GRACE sec. 4.1): correct buzzes up to t / all buzzes up to t, 0 before the first buzz.
+    ``release_share`` (GRACE's released code): correct buzzes up to t / all buzzes of the question, 0 if there are none.
     ``team_share`` (GRACE sec. 4.3, app. L, M): teams right by t / teams that heard the question.
     ``survival``: Aalen-Johansen cumulative incidence of a correct buzz, an incorrect one as the competing event, censored
     where the opponent's answer ended the question. With n_t teams at risk (neither buzzed nor ended before t), d_t correct
@@ -43,12 +46,14 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     Of four teams, one buzzes correctly at each clue, and one incorrectly at the first:
 
     >>> curves = human_curves(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2), np.array(4.0))
-    >>> curves.buzz_share.round(3), curves.team_share
-    (array([0.5  , 0.667]), array([0.25, 0.5 ]))
+    >>> curves.buzz_share.round(3), curves.release_share.round(3), curves.team_share
+    (array([0.5  , 0.667]), array([0.333, 0.667]), array([0.25, 0.5 ]))
     """
     right, wrong = np.cumsum(correct, axis=-1), np.cumsum(incorrect, axis=-1)
     buzzes = right + wrong
     buzz_share = np.divide(right, buzzes, out=np.zeros_like(right), where=buzzes > 0)
+    all_buzzes = np.broadcast_to(buzzes[..., -1:], right.shape)
+    release_share = np.divide(right, all_buzzes, out=np.zeros_like(right), where=all_buzzes > 0)
     team_share = right / teams[..., None]
 
     left = np.cumsum(correct + incorrect + ended, axis=-1)
@@ -56,7 +61,7 @@ def human_curves(correct: Floats, incorrect: Floats, ended: Floats, teams: Float
     hazard = np.divide(correct, at_risk, out=np.zeros_like(right), where=at_risk > 0)
     leaving = np.divide(correct + incorrect, at_risk, out=np.zeros_like(right), where=at_risk > 0)
     surviving = _shift(np.cumprod(1.0 - leaving, axis=-1, dtype=np.float64), 1.0)
-    return HumanCurves(buzz_share, team_share, np.cumsum(surviving * hazard, axis=-1))
+    return HumanCurves(buzz_share, release_share, team_share, np.cumsum(surviving * hazard, axis=-1))
 
 
 def _shift(values: Floats, first: float) -> Floats:

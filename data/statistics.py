@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from data.arrays import Floats, Ints, entries_of
-from data.human_curves import CURVES
+from data.human_curves import CURVES, TEAM_CURVES
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it
@@ -154,8 +154,7 @@ CURVE_SUMS = _by_name(
     [
         *(_weight(curve) for curve in CURVES),
         *(_weighted(curve) for curve in CURVES),
-        # Eq. 2 takes increments of the curve. The share of buzzes that are correct can fall.
-        *(_reward(curve) for curve in CURVES if curve != "buzz_share"),
+        *(_reward(curve) for curve in TEAM_CURVES),  # eq. 2 takes the curve's increments as probabilities
     ]
 )
 STATISTICS = ITEM_SUMS | CURVE_SUMS

@@ -40,10 +40,11 @@ class HumanBuzz(msgspec.Struct):
 
 
 class HumanRecord(msgspec.Struct):
-    """What people did: the number of exposures, the three human curves (one value per clue) and the buzzes."""
+    """What people did: the number of exposures, the four human curves (one value per clue) and the buzzes."""
 
     teams: int
     buzz_share: list[float | None]
+    release_share: list[float | None]
     team_share: list[float | None]
     survival: list[float | None]
     buzzes: list[HumanBuzz]

@@ -104,9 +104,9 @@ CONVENTIONS = Group(
             pattern=re.compile(r"mass([2-9]|[1-9][0-9]|100)"),
         ),
         "human": Convention(
-            "`buzz_share`, `team_share` or `survival`: the human curve; by default each metric's own",
+            "`buzz_share`, `release_share`, `team_share` or `survival`: the human curve; by default each metric's own",
             "Human curve",
-            dict(zip(HUMAN_CURVES, ("Share of buzzes", "Share of teams", "Survival"), strict=True)),
+            dict(zip(HUMAN_CURVES, ("Share of buzzes", "Share of all buzzes", "Share of teams", "Survival"), strict=True)),
             standard=("By metric", None),
             unknown="There is no human curve {value!r}.",
             people=True,

@@ -23,6 +23,7 @@ from queries.parameters import BadRequest
 from queries.selection import facets, read_address, read_selection
 
 Pairs = Sequence[tuple[str, str]]
+HUMAN_HELP = "Human curve: buzz_share, release_share, team_share or survival; by default, each metric's own."
 
 
 class Score(msgspec.Struct):
@@ -44,7 +45,11 @@ class Score(msgspec.Struct):
 @click.option("--dataset", metavar="ID", help="Dataset of the store that the files answer.")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute; by default, all.")
 @click.option("--binning", metavar="NAME", help="width10 (the default), width10r, width10+1 or massB: B bins of equal size.")
-@click.option("--human", metavar="NAME", help="Human curve: buzz_share, team_share or survival; by default, each metric's own.")
+@click.option(
+    "--human",
+    metavar="NAME",
+    help=HUMAN_HELP,
+)
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data.human_curves import CURVES
+from data.human_curves import CURVES, TEAM_CURVES
 from data.statistics import Closed
 
 Floats = NDArray[np.float64]
@@ -166,7 +166,7 @@ class Metric(MetricFacts):
         pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
             confidence. ``value`` is then not called.
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
-        monotone: needs a human curve that never falls, and keeps its own under ``buzz_share``.
+        of_teams: needs a human curve of teams (``TEAM_CURVES``), and keeps its own under a curve of buzzes.
         single: whether a single question can have it; False for what compares questions.
         distance: what kind of distance from calibration it is, None if it is none. Its interval needs care near 0.
         gaps: of a distance that is made of bins: their sums of c - y, shape (..., bins), from the totals.
@@ -186,7 +186,7 @@ class Metric(MetricFacts):
     floor: float = -np.inf
     pairs: ItemKernel | None = None
     ordered: bool = False
-    monotone: bool = False
+    of_teams: bool = False
     single: bool = True
     distance: Distance | None = None
     gaps: Value | None = None
@@ -202,7 +202,7 @@ class Metric(MetricFacts):
 
     def human_curve(self, conventions: Conventions) -> str | None:
         """The human curve in use, None where none enters."""
-        if self.human is None or conventions.human is None or (self.monotone and conventions.human == "buzz_share"):
+        if self.human is None or conventions.human is None or (self.of_teams and conventions.human not in TEAM_CURVES):
             return self.human
         return conventions.human
 

@@ -14,7 +14,7 @@ import pytest
 from dashboard.version import VERSION
 from data.tokens import Tokens
 from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.question import question
 from queries.selection import Selection
 from tests.helpers.question_pages import questions
@@ -53,7 +53,8 @@ QUESTIONS = {
     "next": MAYBE_TEXT, "total": COUNT,
 }  # fmt: skip
 HUMAN = {
-    "teams": COUNT, "buzz_share": [MAYBE_NUMBER], "team_share": [MAYBE_NUMBER], "survival": [MAYBE_NUMBER],
+    "teams": COUNT, "buzz_share": [MAYBE_NUMBER], "release_share": [MAYBE_NUMBER],
+    "team_share": [MAYBE_NUMBER], "survival": [MAYBE_NUMBER],
     "buzzes": [{"clue": COUNT, "word": COUNT, "correct": FLAG, "team": TEXT}],
 }  # fmt: skip
 QUESTION = {
@@ -235,7 +236,7 @@ def test_question(client, snapshot, dataset, name):
     if dataset == "pyramid":
         assert not misshapen(said["human"], HUMAN)
         clues = len(said["clues"])
-        assert {len(said["human"][curve]) for curve in ("buzz_share", "team_share", "survival")} == {clues}
+        assert {len(said["human"][curve]) for curve in HUMAN_CURVES} == {clues}
         for run in said["runs"]:
             # What the clues contribute adds up to the mean inside CalScore.
             total = sum(answer["contribution"] for answer in run["clues"])
@@ -278,7 +279,7 @@ BAD_VALUES = [
     ("binning", "width7", "unknown_value", ["width10", "width10r", "width10+1", "mass15"]),
     ("binning", "mass1", "unknown_value", None),
     ("binning", "mass101", "unknown_value", None),
-    ("human", "everyone", "unknown_value", ["buzz_share", "team_share", "survival"]),
+    ("human", "everyone", "unknown_value", ["buzz_share", "release_share", "team_share", "survival"]),
     ("beta", "0", "bad_value", []),
     ("beta", "-1", "bad_value", []),
     ("beta", "1e999", "bad_value", []),

@@ -11,42 +11,43 @@ from hypothesis import strategies as st
 from data import human_curves
 from data.store import create_schema
 
-# Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words.
+# Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words. Then the curves:
+# buzz_share, team_share, survival, release_share.
 HAND = {
-    "everybody waits": ([5, 10], [("human", None, None, None)] * 2, [0, 0], [0, 0], [0, 0]),
+    "everybody waits": ([5, 10], [("human", None, None, None)] * 2, [0, 0], [0, 0], [0, 0], [0, 0]),
     "one of two knows at once": (
         [5, 10], [("human", None, 0, True), ("human", None, None, None)],
-        [1, 1], [1 / 2, 1 / 2], [1 / 2, 1 / 2],
+        [1, 1], [1 / 2, 1 / 2], [1 / 2, 1 / 2], [1, 1],
     ),
     # GRACE sec. 4.1: 1 right of 2 buzzes by the first clue, 2 of 3 by the second; of four teams.
     "right and wrong": (
         [5, 10, 15],
         [("human", None, 1, True), ("human", None, 4, False), ("human", None, 9, True), ("human", None, None, None)],
-        [1 / 2, 2 / 3, 2 / 3], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 1 / 2, 1 / 2],
+        [1 / 2, 2 / 3, 2 / 3], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 1 / 2, 1 / 2], [1 / 3, 2 / 3, 2 / 3],
     ),
     # Two rooms of two. In one, Ash is right in clue 0, which ends it for Birch; in the other, Cedar in clue 1, for Oak.
     # F = 1/4 with S = 3/4; two are left at risk, one is right: F = 1/4 + 3/4 * 1/2 = 5/8, where team_share cannot pass 1/2.
     "opponents are censored": (
         [5, 10, 15],
         [("human", 3, 2, True), ("human", 3, None, None), ("human", 8, 7, True), ("human", 8, None, None)],
-        [1, 1, 1], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 5 / 8, 5 / 8],
+        [1, 1, 1], [1 / 4, 1 / 2, 1 / 2], [1 / 4, 5 / 8, 5 / 8], [1 / 2, 1, 1],
     ),
     # Wrong in clue 0 takes a chance away for good: S = 1/2, then F = 1/2 * 1/1.
     "an incorrect buzz competes": (
         [5, 10], [("human", None, 0, False), ("human", None, 6, True)],
-        [0, 1 / 2], [0, 1 / 2], [0, 1 / 2],
+        [0, 1 / 2], [0, 1 / 2], [0, 1 / 2], [0, 1 / 2],
     ),
-    "at the end is the last clue": ([5, 10], [("human", None, 10, True)], [0, 1], [0, 1], [0, 1]),
+    "at the end is the last clue": ([5, 10], [("human", None, 10, True)], [0, 1], [0, 1], [0, 1], [0, 1]),
     "nobody is left at risk": (
         [5, 10, 15], [("human", 5, None, None), ("human", 4, 1, True)],
-        [1, 1, 1], [1 / 2] * 3, [1 / 2] * 3,
+        [1, 1, 1], [1 / 2] * 3, [1 / 2] * 3, [1, 1, 1],
     ),
     "models are no people": (
         [5, 10], [("model", None, 0, True), ("model", None, 6, False), ("human", None, 6, True), ("human", None, None, None)],
-        [0, 1], [0, 1 / 2], [0, 1 / 2],
+        [0, 1], [0, 1 / 2], [0, 1 / 2], [0, 1],
     ),
-    "only models": ([5, 10], [("model", None, 0, True)], None, None, None),
-    "heard nothing": ([5, 10], [("human", 0, None, None), ("human", None, 7, True)], [0, 1], [0, 1 / 2], [0, 1]),
+    "only models": ([5, 10], [("model", None, 0, True)], None, None, None, None),
+    "heard nothing": ([5, 10], [("human", 0, None, None), ("human", None, 7, True)], [0, 1], [0, 1 / 2], [0, 1], [0, 1]),
 }  # fmt: skip
 
 
@@ -84,6 +85,7 @@ def exact(ends, teams):
     if not people:
         return []
     rows, incidence, surviving = [], Fraction(0), Fraction(1)
+    buzzes = sum(correct is not None for _, correct in people)
     for clue in range(len(ends)):
         so_far = [correct for left, correct in people if correct is not None and left <= clue]
         at_risk = sum(left >= clue for left, _ in people)
@@ -92,7 +94,8 @@ def exact(ends, teams):
             incidence += surviving * Fraction(sum(now), at_risk)
             surviving *= 1 - Fraction(len(now), at_risk)
         share = Fraction(sum(so_far), len(so_far)) if so_far else Fraction(0)
-        rows.append((clue, len(people), share, Fraction(sum(so_far), len(people)), incidence))
+        of_all = Fraction(sum(so_far), buzzes) if buzzes else Fraction(0)
+        rows.append((clue, len(people), share, Fraction(sum(so_far), len(people)), incidence, of_all))
     return rows
 
 
@@ -141,6 +144,8 @@ def test_shape_of_the_curves(leaving, staying):
     curves = human_curves.human_curves(correct, incorrect, ended, np.array(teams))
     for curve in curves:
         assert ((curve >= 0) & (curve <= 1 + 1e-12)).all()
+    assert (np.diff(curves.release_share) >= 0).all() and (curves.release_share <= curves.buzz_share).all()
+    assert curves.release_share[-1] == curves.buzz_share[-1], "all buzzes have come by the end"
     assert (np.diff(curves.team_share) >= 0).all() and (np.diff(curves.survival) >= -1e-15).all()
     assert (curves.survival >= curves.team_share - 1e-12).all()
     if not ended.any():  # where nobody is censored, the incidence is the share of teams that were right
@@ -150,6 +155,6 @@ def test_shape_of_the_curves(leaving, staying):
 def test_deriving_again_replaces_one_dataset(tmp_path):
     connection = duckdb.connect()
     create_schema(connection)
-    connection.execute("insert into curves values ('other', 'q', 0, 1, 0, 0, 0), ('d', 'gone', 0, 1, 0, 0, 0)")
+    connection.execute("insert into curves values ('other', 'q', 0, 1, 0, 0, 0, 0), ('d', 'gone', 0, 1, 0, 0, 0, 0)")
     human_curves.derive(connection, "d")
     assert connection.execute("select dataset from curves").fetchall() == [("other",)]

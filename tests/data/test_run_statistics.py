@@ -26,7 +26,9 @@ def connection(request):
                 when random() < 0.1 then random() * 1e-9 else random() end as confidence,
             {correct} as correct, 'file' as graded, i % 13 = 0 or i // 35 % 10 = 9 as failed
         from range(7000) t(i) where i % 5 <> 4 or i < 50 order by random()""")
-    made.execute("""insert into curves select distinct 'd', 'q' || (i // 7), i % 7, 3, random(), random(), random()
+    made.execute("""insert into curves by name
+        select distinct 'd' as dataset, 'q' || (i // 7) as question_id, i % 7 as clue, 3 as teams,
+            random() as buzz_share, random() as release_share, random() as team_share, random() as survival
         from range(1400) t(i) where (i // 7) % 3 > 0""")
     return made
 

@@ -10,10 +10,12 @@ import polars as pl
 import pytest
 
 from data import statistics
+from data.human_curves import TEAM_CURVES
 from data.importing import run_statistics
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
 from data.store import create_schema
 
+CURVE_VALUES = ", ".join(f"? as {name}" for name in CURVES)
 EDGES = [k / 10 for k in range(11)] + [
     0.1 + 0.2,
     0.7 - 1e-16,
@@ -35,7 +37,7 @@ def reference_bin(confidence):
 
 
 def reference(items, curve):
-    """Statistics of one run on one question: items of (clue, confidence, correct), a curve {clue: (buzz, team, survival)}."""
+    """Statistics of one run on one question: items of (clue, confidence, correct), a curve {clue: (h by each of CURVES)}."""
     items = sorted(items)
     c, y = np.array([item[1] for item in items]), np.array([item[2] for item in items])
     row = {
@@ -55,11 +57,11 @@ def reference(items, curve):
         buzz.append(reached * value)
         reached *= 1 - value
     reward = np.cumsum(np.array(buzz) * y)
-    for index, name in enumerate(("buzz_share", "team_share", "survival")):
+    for index, name in enumerate(CURVES):
         h = np.array([curve[clue][index] for clue, _, _ in items])
         row[f"{name}_weight"] = (1 - h).sum()
         row[f"{name}_sign_confidence"] = ((1 - h) * (2 * y - 1) * c).sum()
-        if name != "buzz_share":
+        if name in TEAM_CURVES:
             m = np.diff(h, prepend=0.0)
             row[f"{name}_reward"] = (m * reward).sum() + (1 - m.sum()) * reward[-1]
     return row
@@ -74,20 +76,25 @@ def random_data():
     responses, curves = {}, {}
     for q in range(60):
         count = chance.randint(1, 7)
-        steps = [sorted(chance.random() for _ in range(count)) for _ in range(2)]
+        steps = [sorted(chance.random() for _ in range(count)) for _ in range(3)]
         if q % 3:
-            curves[f"q{q}"] = {t: (chance.random(), steps[0][t], steps[1][t]) for t in range(count)}
+            curves[f"q{q}"] = {t: (chance.random(), steps[2][t], steps[0][t], steps[1][t]) for t in range(count)}
         for run in ("a", "b"):
             answered = [t for t in range(count) if chance.random() < 0.9] or [0]
             responses[run, f"q{q}"] = [
                 (t, chance.choice([chance.choice(EDGES), chance.random()]), chance.choice([0.0, 1.0, 1.0, chance.random()]))
                 for t in answered
             ]
-    rows = [(run, "d", q, t, None, c, y, "file", None, None, None) for (run, q), items in responses.items() for t, c, y in items]
+    rows = [
+        (run, "d", q, t, None, c, y, "file", None, None, None, False)
+        for (run, q), items in responses.items()
+        for t, c, y in items
+    ]
     chance.shuffle(rows)
-    connection.executemany(f"insert into responses values ({', '.join('?' * 11)})", rows)
+    connection.executemany(f"insert into responses values ({', '.join('?' * 12)})", rows)
     connection.executemany(
-        "insert into curves values ('d', ?, ?, 5, ?, ?, ?)", [(q, t, *h) for q, curve in curves.items() for t, h in curve.items()]
+        f"insert into curves by name select 'd' as dataset, ? as question_id, ? as clue, 5 as teams, {CURVE_VALUES}",
+        [(q, t, *h) for q, curve in curves.items() for t, h in curve.items()],
     )
     return connection, responses, curves
 
@@ -96,7 +103,7 @@ def table(responses, curves):
     """The statistics of each of some responses, as the table has them."""
     items = [(item, curves.get(q)) for (_, q), answers in responses.items() for item in sorted(answers)]
     sizes = [len(answers) for answers in responses.values()]
-    h = np.array([curve[item[0]] if curve else (math.nan,) * 3 for item, curve in items], float)
+    h = np.array([curve[item[0]] if curve else (math.nan,) * len(CURVES) for item, curve in items], float)
     grouped = Items(
         np.array([item[1] for item, _ in items], float),
         np.array([item[2] for item, _ in items], float),
@@ -110,7 +117,7 @@ def table(responses, curves):
 
 def row_of(items, team_share=None):
     """The statistics of one question: items of (confidence, correct)."""
-    curve = team_share and {clue: (0.0, h, h) for clue, h in enumerate(team_share)}
+    curve = team_share and {clue: (0.0, h, h, h) for clue, h in enumerate(team_share)}
     answers = {("r", "q"): [(clue, *item) for clue, item in enumerate(items)]}
     return table(answers, {"q": curve})["r", "q"]
 
@@ -250,9 +257,10 @@ def test_digits_do_not_depend_on_row_order_or_threads():
         create_schema(connection)
         connection.execute(f"""
             insert into responses select 'r', 'd', 'q' || i // 700, i % 700, null, i * 0.6180339887498949 % 1,
-                i * 0.7548776662466927 % 1, 'file', null, null, null from range(140000) t(i) order by {order}""")
+                i * 0.7548776662466927 % 1, 'file', null, null, null, false from range(140000) t(i) order by {order}""")
         connection.execute(
-            "insert into curves select dataset, question_id, clue, 1, correct, clue / 700, sqrt(clue / 700) from responses"
+            "insert into curves select dataset, question_id, clue, 1, correct, clue / 700, sqrt(clue / 700), clue / 900 "
+            "from responses"
         )
         run_statistics.derive(connection, "d")
         digests.append(
@@ -312,7 +320,7 @@ def test_difficulty(given, human, runs, wanted):
         {"g": given},
     )
     if human is not None:
-        connection.execute("insert into curves values ('d', 'q', 0, 4, 0, 0.5, 0), ('d', 'q', 1, 4, 0, ?, 0)", [human])
+        connection.execute("insert into curves values ('d', 'q', 0, 4, 0, 0.5, 0, 0), ('d', 'q', 1, 4, 0, ?, 0, 0)", [human])
     for index, correct in enumerate(runs):
         connection.execute(
             """insert into runs by name select $r as run, 'd' as dataset, 0 as position, $r as model, '' as elicitation,
@@ -321,7 +329,7 @@ def test_difficulty(given, human, runs, wanted):
             {"r": f"r{index}", "gone": index == 2},
         )
         connection.execute(
-            "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null)", [f"r{index}", correct]
+            "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null, false)", [f"r{index}", correct]
         )
     run_statistics.derive(connection, "d")
     statistics.derive_difficulty(connection, "d")

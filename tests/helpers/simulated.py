@@ -49,7 +49,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & asked,
     }  # fmt: skip
     sums["net_reward"] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
-    for curve in ("buzz_share", "team_share", "survival"):
+    for curve in ("buzz_share", "release_share", "team_share", "survival"):
         sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * asked, (1 - h) * sign * c * asked
     sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}
     # GRACE eq. 2, the last clue's confidence set to 1.

@@ -71,8 +71,8 @@ def test_which_metrics_need_more_than_one_question():
 def test_a_curve_that_falls_is_replaced_where_it_must_not():
     chosen = Conventions(human="buzz_share")
     used = {metric.key: metric.human_curve(chosen) for metric in METRICS if metric.human}
-    assert used == {metric.key: "team_share" if metric.monotone else "buzz_share" for metric in METRICS if metric.human}
-    assert [metric.key for metric in METRICS if metric.monotone] == ["calscore2"]
+    assert used == {metric.key: "team_share" if metric.of_teams else "buzz_share" for metric in METRICS if metric.human}
+    assert [metric.key for metric in METRICS if metric.of_teams] == ["calscore2"]
 
 
 @EACH

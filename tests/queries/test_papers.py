@@ -5,11 +5,14 @@ GRACE is Sung et al. 2025, arXiv 2502.19684. The two examples after it are our o
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from data.human_curves import CURVES
+from data.human_curves import CURVES, human_curves
 from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
+from queries.published import published_rows
 from tests.helpers import reference_metrics as slow
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
@@ -46,10 +49,45 @@ def test_grace_table_7_reward():
     (reward,) = sums(table, ["team_share_reward"])["team_share_reward"]
     assert reward == pytest.approx(0.7722, abs=1e-12)
     metric = CATALOGUE["calscore2"]
-    for human in (None, "buzz_share", "team_share"):
+    for human in (None, "buzz_share", "release_share", "team_share"):
         (name,) = metric.reads(Conventions(human=human))
         totals = metric.contributions({name: np.array([reward])}, Conventions(human=human))
         assert metric.value(totals, Conventions(human=human)) == pytest.approx([0.2278], abs=1e-12)
+
+
+# -- GRACE's released code: h = release_share, g in {0, 1}, no r -------------------------------------------------------
+
+
+def released(confidence, correct, weight):
+    """1 - the mean over clues of (1 - h_t) g_t c_t, or of g_t c_t with a weight of 1."""
+    return 1 - np.mean(weight * correct * confidence)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(0, 1), st.booleans()), min_size=1, max_size=8))
+def test_the_released_code_has_calscore_above_mce(clues):
+    right, wrong, confidence, correct = (np.array(column, float) for column in zip(*clues, strict=True))
+    teams = np.array(right.sum() + wrong.sum() + 1)
+    h = human_curves(right, wrong, np.zeros(len(clues)), teams).release_share
+    assert (np.diff(h, prepend=0) >= 0).all() and h[-1] <= 1
+    assert released(confidence, correct, 1 - h) >= released(confidence, correct, 1.0)
+
+
+def test_equation_1_need_not_have_calscore_above_mce():
+    """With g in {-1, 1}, a model that is wrong once people know falls below: the released code does not see that."""
+    items = Items(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0, 2]), dict.fromkeys(CURVES, np.array([0.0, 1.0])))
+    totals = sums(items, ["items", "sign_confidence", "release_share_sign_confidence"])
+    below = questions.calscore(totals["release_share_sign_confidence"], totals["items"])
+    assert below < questions.grace_mce(totals["sign_confidence"], totals["items"])
+
+
+def test_printed_calscores_lie_above_printed_mces():
+    """What the released code explains: in table 1, of each model and elicitation that has both."""
+    values = {}
+    for row in published_rows("grace-table-1")[1]:
+        values[row.model, row.elicitation] = row.values
+    both = [(v["calscore"], v["grace_mce"]) for v in values.values() if "calscore" in v and "grace_mce" in v]
+    assert len(both) > 10 and sum(score >= mce for score, mce in both) > 0.9 * len(both)
 
 
 def test_grace_table_7_by_definition():

@@ -207,7 +207,7 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
 
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("revealed", WINDOWS, ids=str)
-@pytest.mark.parametrize("human", [None, "buzz_share", "team_share", "survival"])
+@pytest.mark.parametrize("human", [None, "buzz_share", "release_share", "team_share", "survival"])
 @pytest.mark.parametrize("model", ["plain", "partial", "unheard"])
 def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, model, human, revealed, sign):
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human))

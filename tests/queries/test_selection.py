@@ -137,7 +137,7 @@ UNKNOWN = [
     ([("subcategory", "x")], ["Modern"]),
     ([("radius", "2")], ["1", "5"]),
     ([("radius", "5.0")], ["1", "5"]),
-    ([("human", "people")], ["buzz_share", "team_share", "survival"]),
+    ([("human", "people")], ["buzz_share", "release_share", "team_share", "survival"]),
     *(
         ([("binning", text)], ["width10", "width10r", "width10+1", "mass15"])
         for text in ("", "mass", "mass1", "mass101", "mass015", "width5", "mass15 ", "mass٣")

@@ -99,12 +99,13 @@ def test_curves_count_what_the_release_says(imported, released):
     for row in released:
         if row["team_kind"] == "H":
             buzzes[f"{row['packet']}/{row['tossup_index']}"].append((int(row["word_index"]), int(row["correct"])))
-    curves = imported.rows("""select c.question_id, c.word_end, h.teams, h.buzz_share, h.team_share, h.survival
+    curves = imported.rows("""select c.question_id, c.word_end, h.teams, h.buzz_share, h.release_share, h.team_share, h.survival
         from curves h join clues c using (dataset, question_id, clue) where dataset = 'grace'""")
-    for question, end, teams, buzz_share, team_share, survival in curves:
+    for question, end, teams, buzz_share, release_share, team_share, survival in curves:
         so_far = [correct for word, correct in buzzes[question] if word < end]
         assert teams == len(buzzes[question])
         assert buzz_share == pytest.approx(sum(so_far) / len(so_far) if so_far else 0)
+        assert release_share == pytest.approx(sum(so_far) / len(buzzes[question]))
         # All that heard a question, as far as the release says, buzzed on it: nobody is censored.
         assert team_share == pytest.approx(sum(so_far) / teams)
         assert survival == pytest.approx(team_share)

@@ -41,7 +41,8 @@ NOTES = (
         text="The tables have CalScore above GRACE's MCE for nearly every model. Equation 1 allows that: table 6's own rows give "
         "CalScore 0.5823 and MCE 0.5270. Weights divided by their sum explain the order. So does the released code, which has a "
         "fourth human curve (correct buzzes up to a clue / all buzzes on the question), g in {0, 1} and no r. Neither gives the "
-        "levels of table 1, so that neither is proven. Here: equation 1 as CalScore, divided weights as a variant.",
+        "levels of table 1, so that neither is proven. Here: equation 1 as CalScore, divided weights as a variant; that curve is "
+        "human=release_share.",
         metrics=("calscore", "calscore_weighted", "grace_mce"),
     ),
     Note(
@@ -144,9 +145,9 @@ NOTES = (
         key="failed-calls",
         title="Calls that got no answer",
         source="GRACE's challenge files, LifeEval's answers",
-        text="A guess of ERROR, or an answer that was never parsed, is no answer. Taken as a wrong answer of confidence 0, it looks "
-        "perfectly calibrated: 337 such rows among 1,901 made a run lead Brier (0.175 against 0.236; without them 0.213). Here: "
-        "left out of every metric and counted beside the run; failed=1 takes them as wrong answers of confidence 0.",
+        text="A guess of ERROR, or an answer that was never parsed, is no answer. Taken as a wrong answer of confidence 0, it "
+        "looks perfectly calibrated: 337 such rows among 1,901 made a run lead Brier (0.175 against 0.236; without them 0.213). "
+        "Here: left out of every metric and counted beside the run; failed=1 takes them as wrong answers of confidence 0.",
         metrics=("brier", "ece", "accuracy"),
     ),
     Note(

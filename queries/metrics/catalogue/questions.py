@@ -27,7 +27,7 @@ def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
 
 
 def _calscore2_column(conventions: Conventions) -> str:
-    """Eq. 2 needs a monotone curve, which ``buzz_share`` is not."""
+    """Eq. 2 takes increments of the curve as probabilities, which those of curves of buzzes are not."""
     return "survival_reward" if conventions.human == "survival" else "team_share_reward"
 
 
@@ -119,9 +119,9 @@ QUESTIONS = (
         value=mean,
         level="question",
         human="team_share",
-        monotone=True,
+        of_teams=True,
         undefined="no human team heard any of these questions",
-        caveat="Needs a monotone human curve: under the share of buzzes it stays with the share of teams. The paper's text calls "
+        caveat="Needs a human curve of teams: under a share of buzzes it stays with the share of teams. The paper's text calls "
         "the increments of h cumulative and prints another reward than its numbers give.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),

@@ -1,0 +1,8 @@
+"""A fourth human curve: correct buzzes so far over all buzzes of the question, as GRACE's released code has it."""
+
+import duckdb
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+    """Add the column. Curves and statistics are computed after the last step."""
+    connection.execute("alter table curves add column release_share double")

@@ -202,7 +202,7 @@ def test_metrics_are_chosen(client):
     assert [list(row["metrics"]) for row in said["rows"]] == [["ece", "brier", "calscore"]] * 5
     everything = get(client, "/api/v1/leaderboard")
     assert said["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
-    assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == ["ece", "ece_rank"]
+    assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == ["failed", "ece", "ece_rank"]
 
 
 def test_questions(client, snapshot):
@@ -280,6 +280,7 @@ BAD_VALUES = [
     ("binning", "mass1", "unknown_value", None),
     ("binning", "mass101", "unknown_value", None),
     ("human", "everyone", "unknown_value", ["buzz_share", "release_share", "team_share", "survival"]),
+    ("failed", "yes", "unknown_value", ["0", "1"]),
     ("beta", "0", "bad_value", []),
     ("beta", "-1", "bad_value", []),
     ("beta", "1e999", "bad_value", []),

@@ -158,7 +158,8 @@ def common(store, imported):
     rows = store.snapshot().rows(
         """select model, r.confidence, r.correct, q.difficulty, q.radius from responses r join runs using (run)
         join questions q on q.dataset = r.dataset and q.question_id = r.question_id
-        where (select count(*) from responses o where o.question_id = r.question_id and not o.failed) = 11 order by model, q.position"""
+        where (select count(*) from responses o where o.question_id = r.question_id and not o.failed) = 11
+        order by model, q.position"""
     )
     by_model = defaultdict(list)
     for model, *values in rows:

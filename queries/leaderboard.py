@@ -5,30 +5,87 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from data.store import Snapshot
 from queries.engine.evidence import gather
+from queries.engine.inference import wilson_interval
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.select import failed_calls
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
+
+ACCURACY = CATALOGUE["accuracy"]
+HARDLY_RIGHT = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
+ALMOST_NEVER_RIGHT = "almost never right: its calibration says little"
+BELOW_CHANCE = "right less often than chance: its calibration says little"
 
 
 class Leaderboard(msgspec.Struct):
-    """Answer of ``/api/v1/leaderboard``; rows in order of import."""
+    """Answer of ``/api/v1/leaderboard``; rows in order of import.
+
+    ``lead`` is the metric that the page sorts by unless told otherwise. It charges for bad guesses, which proper scores such as
+    Brier's do not: a guess that is surely wrong, at confidence 0, has the best Brier score there is.
+    """
 
     data_version: str
     selection: dict[str, list[str]]
     questions: int  # of the selection, answered or not
+    lead: str
     rows: list[RunRow]
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
     """Metrics of every run of a selection that answered any of its questions, with intervals if asked for."""
-    evidence = gather(snapshot, selection, metrics)
+    evidence = gather(snapshot, selection, (*metrics, ACCURACY))
+    rows = run_rows(evidence, metrics, failed_calls(snapshot, selection), intervals)
+    chance = _chance(snapshot, selection.dataset)
+    for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True):
+        row.note = accuracy_note(float(accuracy), row.questions, chance)
     return Leaderboard(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         questions=evidence.selected,
-        rows=run_rows(evidence, metrics, failed_calls(snapshot, selection), intervals),
+        lead=leading_metric(has_people(snapshot, selection.dataset)).key,
+        rows=rows,
     )
+
+
+def leading_metric(people: bool) -> Metric:
+    """The metric by which runs are ordered: CalScore where human teams answered the dataset, else the net score."""
+    return CATALOGUE["calscore" if people else "net_score"]
+
+
+def has_people(snapshot: Snapshot, dataset: str) -> bool:
+    """Whether human teams heard a question of a dataset."""
+    ((heard,),) = snapshot.rows("select count(*) > 0 from exposures where dataset = $d and team_kind = 'human'", {"d": dataset})
+    return bool(heard)
+
+
+def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:
+    """A warning about a run that is hardly ever right.
+
+    It has one where Wilson's 95 % interval of its accuracy ends below 5 % or, where the answers to choose from are known, below
+    chance. A question counts as one item, whatever its number of clues: that is as wide as the interval can be.
+
+    Args:
+        accuracy: of the run, NaN without items.
+        questions: that it answered.
+        chance: of being right by choosing at random; None where the choices are not known.
+
+    >>> accuracy_note(0.01, 500, None)
+    'almost never right: its calibration says little'
+    >>> accuracy_note(0.0, 20, None)  # 20 questions do not show it
+    >>> accuracy_note(0.3, 900, 1 / 2)
+    'right less often than chance: its calibration says little'
+    """
+    _, high = wilson_interval(np.asarray(accuracy), np.asarray(float(questions)))
+    if high < HARDLY_RIGHT:
+        return ALMOST_NEVER_RIGHT
+    return BELOW_CHANCE if chance is not None and high < chance else None
+
+
+def _chance(snapshot: Snapshot, dataset: str) -> float | None:
+    """Chance of being right by choosing a class at random, None where a dataset has no classes."""
+    ((classes,),) = snapshot.rows("select len(classes) from datasets where dataset = $d", {"d": dataset})
+    return 1 / classes if classes else None

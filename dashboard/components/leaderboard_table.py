@@ -56,7 +56,13 @@ def board_table(
         html.Tr(
             [
                 html.Th(
-                    [swatch(shades.get(row.run)), html.Span(row.model, className="name")], scope="row", title=f"run {row.run}"
+                    [
+                        swatch(shades.get(row.run)),
+                        html.Span(row.model, className="name"),
+                        row.note and html.Span(row.note, className="row-note"),
+                    ],
+                    scope="row",
+                    title=f"run {row.run}",
                 ),
                 html.Td(row.elicitation),
                 html.Td(
@@ -101,7 +107,7 @@ def _about(metric: Metric, conventions: Conventions) -> str:
 
 
 def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
-    """A heading that sorts: once best first, again the other way round, a third time as imported."""
+    """A heading that sorts: once best first, again the other way round, a third time in the usual order."""
     following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)
     button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))

@@ -27,16 +27,17 @@ from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, register
 from queries.agreement import rank_correlations
 from queries.engine.ranking import RunRow
-from queries.leaderboard import Leaderboard, leaderboard
+from queries.leaderboard import Leaderboard, leaderboard, leading_metric
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import Choice, Kind, MetricList, allowed
 from queries.published import published as published_values
 from queries.selection import Facets
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
+# What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
 USUAL = (
-    "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "calscore", "accuracy", "mean_confidence", "overconfidence",
-    "hard_easy_slope", "pct_rounded",
+    "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
+    "overconfidence", "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
 NAMED = {metric.key: metric.name for metric in METRICS}
 TABLES = tuple(table.key for table in published_values().tables)
@@ -54,11 +55,21 @@ class RowOrder(Kind[str]):
         )
         return texts[0]
 
+    def default(self, facets: Facets) -> str:
+        """See ``Kind``."""
+        return leading_metric(facets.human_teams > 0).key
+
 
 class LeaderboardPage(PageParameters, frozen=True):
     """Columns, order, and figures of papers beside them."""
 
-    sort: Annotated[str, RowOrder("a metric or `model` or `elicitation`, `-` in front for the other way round")] = ""
+    sort: Annotated[
+        str,
+        RowOrder(
+            "a metric or `model` or `elicitation`, `-` in front for the other way round; by default `calscore` or, where nobody "
+            "played, `net_score`"
+        ),
+    ] = ""
     published: Annotated[
         str,
         Choice(
@@ -76,13 +87,15 @@ class LeaderboardPage(PageParameters, frozen=True):
 def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """The table, what is missing from it and why, ranks across metrics, their agreement, confidence against accuracy."""
     chosen, sort = request.parameters.metrics, request.parameters.sort
-    asked = tuple(dict.fromkeys((*chosen, *ALWAYS)))
-    board = service().ask(leaderboard, request.selection, asked, True)
+    lead = leading_metric(request.facets.human_teams > 0)
+    metrics = tuple(dict.fromkeys((*chosen, *ALWAYS, lead)))
+    sort = sort or lead.key
+    board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers")]
     shown = [metric for metric in chosen if any(each.metrics[metric.key].value is not None for each in board.rows)]
     shades = colours(request.facets, request.selection)
-    board.rows = _sorted(board.rows, sort, chosen)
+    board.rows = _sorted(board.rows, sort, metrics)
     names = run_names(board.rows)
     reference = request.parameters.published
     ranked = [metric for metric in shown if metric.direction != "none"]
@@ -134,8 +147,6 @@ def _named(request: PageRequest[LeaderboardPage]) -> list[str]:
 def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[RunRow]:
     """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last."""
     key, turned = sort.removeprefix("-"), sort.startswith("-")
-    if not key:
-        return rows
     if key in NAMES:
         return sorted(rows, key=lambda each: getattr(each, key).casefold(), reverse=turned)
     if key not in {metric.key for metric in columns}:  # a column that was taken away

@@ -42,7 +42,10 @@ class MetricCell(msgspec.Struct):
 
 
 class RunRow(msgspec.Struct):
-    """One run. ``failed`` calls are among its items only where the selection counts them."""
+    """One run. ``failed`` calls are among its items only where the selection counts them.
+
+    ``note`` is a warning about all of its values; only the leaderboard gives one.
+    """
 
     run: str
     model: str
@@ -51,6 +54,7 @@ class RunRow(msgspec.Struct):
     items: int
     failed: int
     metrics: dict[str, MetricCell]
+    note: str | None = None
 
 
 def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False) -> list[RunRow]:

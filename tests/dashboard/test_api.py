@@ -42,8 +42,11 @@ DATASETS = {
 }  # fmt: skip
 CELL = {name: MAYBE_NUMBER for name in ("value", "low", "high", "rank", "rank_low", "rank_high")} | {"missing": MAYBE_TEXT}
 LEADERBOARD = {
-    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT,
-    "rows": [{"run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "items": COUNT, "metrics": Each(CELL)}],
+    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "lead": TEXT,
+    "rows": [{
+        "run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "items": COUNT, "note": MAYBE_TEXT,
+        "metrics": Each(CELL),
+    }],
 }  # fmt: skip
 QUESTIONS = {
     "questions": [{

@@ -1,0 +1,86 @@
+"""The default order of the leaderboard: what charges for bad guesses leads, and nobody leads by gaming a proper score."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import data.sample
+from dashboard.view import VIEWS, read_page
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+
+SAMPLE = Path(data.sample.__file__).parent
+GAMED = {
+    "lifeeval": ("questions.csv", "119", "0", "brier"),  # never right, and sure of it
+    "pyramid": ("clues.csv", "Frankenstein", "0.25", "brier"),  # the same answer to every clue
+}
+
+
+def drawn(app, query):
+    with app.test_request_context("/"):
+        content = list(VIEWS["leaderboard"].draw(read_page(VIEWS["leaderboard"], list(query.items()))))
+        return json.dumps(
+            [part.to_plotly_json() for part in content if part is not None], default=lambda part: part.to_plotly_json()
+        )
+
+
+def order(app, query):
+    """Runs in the order of the rows of the page."""
+    return re.findall(r'"data-run": "([0-9a-f]+)"', drawn(app, query))
+
+
+@pytest.fixture
+def gamed(fresh, tmp_path):
+    """The run of a guesser that is always the same, imported into a bundled dataset."""
+
+    def put(dataset):
+        source, guess, confidence, _ = GAMED[dataset]
+        with (SAMPLE / dataset / source).open(encoding="utf-8") as lines:
+            rows = [(row["question_id"], row.get("clue", 0), guess, confidence) for row in csv.DictReader(lines)]
+        path = tmp_path / "constant.csv"
+        with path.open("w", encoding="utf-8", newline="") as lines:
+            csv.writer(lines).writerows([("question_id", "clue", "guess", "confidence"), *rows])
+        options = ImportOptions(dataset=dataset, model="Constant", elicitation="verbalized")
+        (run,) = import_paths(open_store(fresh.store), [path], options).runs
+        return run
+
+    return put
+
+
+@pytest.mark.parametrize("dataset", GAMED)
+def test_a_constant_answer_does_not_lead(fresh, gamed, dataset):
+    run = gamed(dataset)
+    board = fresh.client.get(f"/api/v1/leaderboard?dataset={dataset}").get_json()
+    ranks = {row["run"]: row["metrics"][board["lead"]]["rank"] for row in board["rows"]}
+    assert order(fresh.app, {"dataset": dataset}) == sorted(ranks, key=ranks.get)
+    assert ranks[run] > 1
+    by_brier = {row["run"]: row["metrics"]["brier"]["rank"] for row in board["rows"]}
+    assert by_brier[run] == 1, "it leads by the Brier score, which charges nothing for a bad guess"
+
+
+def test_what_is_almost_never_right_has_a_note(fresh, gamed):
+    run = gamed("lifeeval")
+    rows = fresh.client.get("/api/v1/leaderboard?dataset=lifeeval&metrics=brier").get_json()["rows"]
+    notes = {row["run"]: row["note"] for row in rows}
+    assert notes.pop(run) == "almost never right: its calibration says little"
+    assert set(notes.values()) == {None}
+    assert "almost never right" in drawn(fresh.app, {"dataset": "lifeeval"})
+
+
+@pytest.mark.parametrize(("dataset", "lead"), [("pyramid", "calscore"), ("lifeeval", "net_score"), ("tone", "net_score")])
+def test_the_lead_depends_on_whether_people_played(app, client, dataset, lead):
+    assert client.get(f"/api/v1/leaderboard?dataset={dataset}&metrics=ece").get_json()["lead"] == lead
+    by_lead = order(app, {"dataset": dataset})
+    assert by_lead == order(app, {"dataset": dataset, "sort": lead}) == order(app, {"dataset": dataset, "metrics": "ece"})
+    assert len(by_lead) > 3 and by_lead[::-1] == order(app, {"dataset": dataset, "sort": f"-{lead}"})
+
+
+def test_accuracy_stands_beside_calibration(client, app):
+    text = drawn(app, {"dataset": "pyramid"})
+    columns = re.findall(r'"data-metric": "(\w+)"', text)
+    first = columns[: columns.index(columns[0], 1)]
+    assert first[0] == "calscore" and {"accuracy", "net_score", "ece", "brier"} <= set(first)

@@ -18,6 +18,7 @@ STUDIES = (
     (simulation.letters, 5, "Errors: at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
     (simulation.slices, 2, "Errors: at most nominal. Parts of the questions mean nothing."),
     (simulation.jackknife_intervals, 5, "Coverage."),
+    (simulation.slice_intervals, 2, "Coverage. Slices of few questions; the percentiles in brackets are not used."),
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that hold items."),
 )  # fmt: skip

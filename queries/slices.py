@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine.bootstrap import percentile_interval
+from queries.engine import inference
+from queries.engine.bootstrap import DIGITS
 from queries.engine.evidence import Evidence, gather
 from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
@@ -28,9 +30,9 @@ class Slice(msgspec.Struct):
     """A run on one part of the selection.
 
     ``filters`` are the keys and values that select the part. ``difference`` is how much worse the run is there than the
-    ``reference`` (above 0: worse, whatever the metric's direction), with its 95 % interval. ``p_value`` is two-sided, of this
-    slice by itself; ``p_adjusted`` holds for all slices tested, by the distribution of the largest statistic. Where 0 is best,
-    ``value`` and ``reference`` are distances from it.
+    ``reference`` (above 0: worse, whatever the metric's direction). Where 0 is best, as of overconfidence, it is how much higher
+    the value is there. ``low`` and ``high`` are its 95 % interval, by the jackknife over questions. ``p_value`` is two-sided, of
+    this slice by itself; ``p_adjusted`` holds for all slices tested, by the distribution of the largest statistic.
     """
 
     run: str
@@ -73,46 +75,90 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     runs = [run.run for run in evidence.runs]
     if against is not None and against not in runs:
         raise BadRequest("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
-    whole, whole_replicates = metric.loss(evidence.values(metric)), metric.loss(evidence.replicates(metric))
-    turn = -1.0 if metric.direction == "higher" else 1.0  # from loss back to the metric
     parts = [*_parts(snapshot, selection)]
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
-    inside = np.stack([mask for _, mask in parts])
-    answered, *metrics_in_parts = evidence.in_parts(metric, inside)
-    worth, spread = (metric.loss(values) for values in metrics_in_parts)
-    if against is None:
-        reference, beside = np.broadcast_to(whole, worth.shape), whole_replicates[None]
-        testable = (answered >= FEWEST_QUESTIONS) & (evidence.ends - evidence.starts - answered >= FEWEST_QUESTIONS)
-    else:
-        reference_run = runs.index(against)
-        reference, beside = np.broadcast_to(worth[:, [reference_run]], worth.shape), spread[:, :, [reference_run]]
-        testable = answered >= FEWEST_QUESTIONS
-        testable[:, reference_run] = False
-    differences = spread - beside
-    testable &= np.isfinite(worth) & np.isfinite(reference) & np.isfinite(differences).any(axis=1)
-    at = np.argwhere(testable)
-    lows, highs, _ = percentile_interval(differences[at[:, 0], :, at[:, 1]].T)
-    raw, adjusted = _tests(evidence, metric, inside, testable, None if against is None else runs.index(against))
+    reference_run = None if against is None else runs.index(against)
+    measured = _measure(evidence, metric, [mask for _, mask in parts], reference_run)
+    raw, adjusted = _tests(evidence, metric, np.stack([mask for _, mask in parts]), measured.testable, reference_run)
     results = [
         Slice(
             run=evidence.runs[run].run,
             model=evidence.runs[run].model,
             elicitation=evidence.runs[run].elicitation,
             filters=parts[part][0],
-            questions=int(answered[part, run]),
-            value=float(turn * worth[part, run]),
-            reference=float(turn * reference[part, run]),
-            difference=float(worth[part, run] - reference[part, run]),
-            low=float(low),
-            high=float(high),
             p_value=float(raw[part, run]),
             p_adjusted=float(adjusted[part, run]),
+            questions=int(measured.questions[part, run]),
+            value=float(measured.values[part, run]),
+            reference=float(measured.references[part, run]),
+            difference=float(measured.differences[part, run]),
+            low=float(measured.low[part, run]),
+            high=float(measured.high[part, run]),
         )
-        for (part, run), low, high in zip(at.tolist(), lows, highs, strict=True)
+        for part, run in np.argwhere(measured.testable).tolist()
     ]
     results.sort(key=lambda slice_: (slice_.p_value, -abs(slice_.difference)))
     return Slices(snapshot.version, selection_keys(selection), metric.key, against, len(results), results)
+
+
+class _Measured(NamedTuple):
+    """What is measured of each run in each part, each of shape (parts, runs).
+
+    Attributes:
+        testable: whether there are enough questions, and the metric is defined.
+        questions: that the run answered.
+        values: of the metric in the part.
+        references: of the run itself over the whole selection, or of the reference run in the part.
+        differences: value less reference, turned so that more is worse where the metric calls values better.
+        low, high: 95 % interval of the difference.
+    """
+
+    testable: NDArray[np.bool_]
+    questions: NDArray[np.int64]
+    values: Floats
+    references: Floats
+    differences: Floats
+    low: Floats
+    high: Floats
+
+
+def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]], reference_run: int | None) -> _Measured:
+    shape = (len(masks), len(evidence.runs))
+    values, references, low, high = np.full((4, *shape), np.nan)
+    questions = np.zeros(shape, dtype=np.int64)
+    whole, whole_scores = evidence.values(metric), evidence.pseudo_values(metric)
+    whole_influence = inference.influences(whole, whole_scores)
+    index_of = {run: index for index, run in enumerate(evidence.runs)}
+    turn = -1.0 if metric.direction == "higher" else 1.0
+    for part, mask in enumerate(masks):
+        inside = evidence.select_rows(mask[evidence.places])
+        if not inside.runs:
+            continue
+        columns = [index_of[run] for run in inside.runs]
+        questions[part, columns] = inside.ends - inside.starts
+        values[part, columns] = inside.values(metric)
+        scores = np.full_like(whole_scores, np.nan)
+        scores[:, columns] = inside.pseudo_values(metric)
+        influence = inference.influences(values[part], scores)
+        if reference_run is None:
+            references[part], influence = whole, influence - whole_influence
+            in_part = np.isfinite(scores)
+            groups = [in_part, np.isfinite(whole_scores) & ~in_part]
+        else:
+            references[part], influence = values[part, reference_run], influence - influence[:, [reference_run]]
+            groups = [np.isfinite(scores) | np.isfinite(scores[:, [reference_run]])]
+        differences = turn * (values[part] - references[part])
+        low[part], high[part] = inference.influence_interval(differences, turn * influence, groups)
+    testable = questions >= FEWEST_QUESTIONS
+    if reference_run is None:
+        testable &= evidence.ends - evidence.starts - questions >= FEWEST_QUESTIONS
+    else:
+        testable[:, reference_run] = False
+    differences = turn * (values - references)
+    testable &= np.isfinite(differences) & np.isfinite(low)
+    low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    return _Measured(testable, questions, values, references, differences, low, high)
 
 
 def _tests(

@@ -10,7 +10,7 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import known_run
 from dashboard.service import service
-from queries.metrics import METRICS, Metric
+from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import MetricChoice, Parameters
 from queries.selection import Request
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
@@ -21,7 +21,7 @@ RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
 class SlicesParameters(Parameters, frozen=True):
     """By which metric, and against whom."""
 
-    metric: Annotated[Metric, MetricChoice(f"by which metric; `{RANKED[0].key}` by default", RANKED)] = RANKED[0]
+    metric: Annotated[Metric, MetricChoice("by which metric; `overconfidence` by default", RANKED)] = CATALOGUE["overconfidence"]
     against: Annotated[str | None, known_run("the run that others are compared with; each with itself by default")] = None
 
 
@@ -32,7 +32,7 @@ def _slices(query: Request[SlicesParameters]) -> Slices:
 @get_selected("/api/v1/slices", SlicesParameters)
 def get_slices(query: Request[SlicesParameters]) -> Response:
     """Where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
-    whole or another run there, with Holm's adjustment.
+    whole or another run there, with p-values adjusted for all of these.
     """
     return json_response(_slices(query))
 

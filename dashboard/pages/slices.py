@@ -15,17 +15,19 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count, p_said, short
 from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
-from dashboard.parameters import known_run, usual_metric
+from dashboard.parameters import known_run
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, register
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS, Metric
+from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 
 PATH = "/slices"
-MOST = 200  # rows of the table
+MOST = 200  # significant rows of a table
+LARGEST = 10  # rows of a table that has fewer significant ones
+USUAL = "overconfidence"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
@@ -35,26 +37,25 @@ class SlicesPage(PageParameters, frozen=True):
     metric: Annotated[
         Metric,
         MetricChoice(
-            "by which parts of the selection are compared", RANKED, "Parts cannot be compared by {value!r}.", usual=usual_metric
+            "by which parts of the selection are compared; `overconfidence` by default",
+            RANKED,
+            "Parts cannot be compared by {value!r}.",
         ),
-    ] = RANKED[0]
+    ] = CATALOGUE[USUAL]
     against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
 
 
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
-    """Parts where a run is significantly worse, and those where it is better."""
+    """Parts where a run is worse, and those where it is better: all that are significant, and the largest of the others."""
     metric, runs = request.parameters.metric, _runs(request)
     if not runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
     shades = colours(request.facets, request.selection)
-    certain = [one for one in result.slices if one.p_adjusted < SIGNIFICANCE]
-    worse = [one for one in certain if one.difference > 0]
-    better = [one for one in certain if one.difference < 0]
-    standard = usual_metric(request.facets)
-    metrics = {"" if each.key == standard else each.key: each.name for each in RANKED}
+    metrics = {"" if each.key == USUAL else each.key: each.name for each in RANKED}
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
+    more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     return [
         html.Div(
             [
@@ -67,17 +68,17 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         ),
         html.Div(
             [
-                menu("metric", "Metric", metrics, "" if metric.key == standard else metric.key),
+                menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
                 menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
             ],
             className="controls",
         ),
-        _section(f"Worse {beside}", worse, metric, request, runs, shades),
-        _section(f"Better {beside}", better, metric, request, runs, shades),
+        _section(f"{more} {beside}", [one for one in result.slices if one.difference > 0], metric, request, runs, shades),
+        _section(f"{less} {beside}", [one for one in result.slices if one.difference <= 0], metric, request, runs, shades),
         html.P(
             f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
-            f"questions. Shown is what remains significant (p < {SIGNIFICANCE}) after adjustment for all that were "
-            "tested; the address /api/v1/slices has the others.",
+            f"questions. Significant are those with p < {SIGNIFICANCE} after adjustment for all that were tested; the others are "
+            "the largest differences, which chance alone may have made. The address /api/v1/slices has all.",
             className="note",
         ),
     ]
@@ -91,8 +92,8 @@ def _section(
     names: dict[str, str],
     shades: dict[str, str],
 ) -> html.Section:
-    if not result:
-        return html.Section([html.H2(title), html.P("None that is significant.", className="note")], className="section")
+    significant = [one for one in result if one.p_adjusted < SIGNIFICANCE][:MOST]
+    others = sorted((one for one in result if one.p_adjusted >= SIGNIFICANCE), key=lambda one: -abs(one.difference))
     rows = [
         html.Tr(
             [
@@ -102,13 +103,17 @@ def _section(
                 html.Td(short(one.reference), className="number"),
                 html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
                 html.Td(f"{one.questions:,}", className="number"),
+                html.Td(p_said(one.p_value), className="number"),
                 html.Td(p_said(one.p_adjusted), className="number"),
             ]
         )
-        for one in result[:MOST]
+        for one in [*significant, *others[: max(LARGEST - len(significant), 0)]]
     ]
-    head = ["Run", "Part", metric.label, "Compared with", "Worse by, 95 % interval", "Questions", "p, Holm"]
-    return html.Section([html.H2(f"{title}: {len(result)}"), table(head, rows, title)], className="section")
+    difference = "Difference" if metric.direction == "zero" else "Worse by"
+    head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
+    summary = f"{len(significant)} of {count(len(result), 'part')} significant" if result else "No part."
+    body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
+    return html.Section(body, className="section")
 
 
 def _said(one: Slice) -> str:

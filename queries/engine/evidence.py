@@ -35,7 +35,7 @@ from queries.metrics.metric import NET_REWARD, unchanged_sums
 from queries.selection import Selection
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
-NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of replicates of parts or of totals without each question
+NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
 
 
 @dataclass(frozen=True)
@@ -270,69 +270,6 @@ class Evidence:
         cell[order] = bins
         return count, cell
 
-    def in_parts(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """The metric of each run in parts of the selection, and its replicates: as of what ``keep`` leaves, but at once.
-
-        Args:
-            metric: any that it was gathered for.
-            parts: which questions of the selection are in each part, shape (parts, selected).
-
-        Returns:
-            how many of its questions each run answered and the metric of these, shape (parts, runs), and its replicates, shape
-            (parts, REPLICATES, runs); NaN where a run has no row.
-        """
-        # Questions that are in the same parts are added up first: parts overlap, and there are fewer such cells than questions.
-        inside, cell = _cells(parts)
-        place = self.run_of_rows * len(inside) + cell[self.places]
-
-        def of_parts(column: Floats) -> Floats:
-            """Totals of parts from those of cells: shape (k, runs * cells, ...) becomes (k, parts, runs, ...)."""
-            laid_out = column.reshape(len(column), -1, len(inside), *column.shape[2:])
-            return np.moveaxis(np.moveaxis(laid_out, 2, -1) @ inside, -1, 1)
-
-        answered = of_parts(np.bincount(place, minlength=len(self.runs) * len(inside))[None].astype(float))[0]
-        if not self.adds_up(metric) or (metric.cross_fitted and self.conventions.mass_bins):
-            values, replicates = self._one_by_one(metric, parts)
-        else:
-            values, replicates = self._by_cells(metric, place, of_parts, *inside.shape)
-        values[answered == 0] = np.nan
-        replicates[np.broadcast_to(answered[:, None, :] == 0, replicates.shape)] = np.nan
-        return answered.astype(np.int64), values, replicates
-
-    def _one_by_one(self, metric: Metric, parts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Values and replicates of ``in_parts`` of what is no sum."""
-        values = np.full((len(parts), len(self.runs)), np.nan)
-        replicates = np.full((len(parts), REPLICATES, len(self.runs)), np.nan)
-        place = {run: index for index, run in enumerate(self.runs)}
-        for index, inside in enumerate(parts):
-            part = self.select_rows(inside[self.places])
-            if part.runs:
-                runs = [place[run] for run in part.runs]
-                values[index, runs] = part.values(metric)
-                replicates[index][:, runs] = part.replicates(metric)
-        return values, replicates
-
-    def _by_cells(
-        self, metric: Metric, place: NDArray[np.int64], of_parts: Callable[[Floats], Floats], cells: int, parts: int
-    ) -> tuple[Floats, Floats]:
-        """Values and replicates of ``in_parts`` from totals of cells; ``place`` is run * cells + cell of each row."""
-        contributions = self._contributions(metric)
-        totals = {name: sum_by_place(column, place, len(self.runs) * cells)[None] for name, column in contributions.items()}
-        values = metric.value({name: of_parts(total) for name, total in totals.items()}, self.conventions)[0]
-        width = sum(math.prod(total.shape[2:]) for total in totals.values())
-        at_once = max(1, NUMBERS_AT_ONCE // (REPLICATES * max(cells, parts) * max(1, width)))
-        replicates = np.empty((parts, REPLICATES, len(self.runs)))
-        for first in range(0, len(self.runs), at_once):
-            runs = slice(first, min(first + at_once, len(self.runs)))
-            rows = slice(self.starts[first], self.ends[runs.stop - 1])
-            cluster, at, places = self._clusters[rows], place[rows] - first * cells, (runs.stop - first) * cells
-            drawn = {
-                name: of_parts(resample(cluster, at, places, self._drawn_from, column[rows]))
-                for name, column in contributions.items()
-            }
-            replicates[:, :, runs] = np.moveaxis(metric.value(drawn, self.conventions), 0, 1)
-        return values, replicates
-
     def items_of(self, run: int) -> tuple[Floats, Floats]:
         """Confidence and correctness of each item of one run, in the order of questions and clues, shape (items,) each."""
         confidence, correct = self._pairs()
@@ -521,22 +458,6 @@ def gather(
         item_arrays=rows.pairs,
         conventions=selection.conventions,
     )
-
-
-def _cells(parts: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
-    """Kinds of questions by the parts that they are in: 1 where a kind is in a part, shape (kinds, parts), and each question's.
-
-    Args:
-        parts: which questions are in each part, shape (parts, questions).
-    """
-    kind = np.zeros(parts.shape[1], dtype=np.int64)
-    for first in range(0, len(parts), 32):
-        block = parts[first : first + 32]
-        bits = (block * (np.int64(1) << np.arange(len(block)))[:, None]).sum(axis=0)
-        kind = np.unique((kind << 32) | bits, return_inverse=True)[1]
-    kinds, example = np.unique(kind, return_index=True)
-    assert len(kinds) == kind.max(initial=-1) + 1
-    return parts[:, example].T.astype(float), kind
 
 
 def _right_closed(rows: select.StatisticRows) -> Bins:

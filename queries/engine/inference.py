@@ -85,14 +85,50 @@ def t_test(estimate: Floats, error: Floats, questions: Floats) -> Floats:
     return np.where((questions > 1) & np.isfinite(estimate), np.minimum(p_value, 1.0), np.nan)
 
 
-def jackknife_t_test(estimate: Floats, pseudo_values: Floats) -> Floats:
-    """``t_test`` with the jackknife's standard error.
+def influences(estimate: Floats, pseudo_values: Floats) -> Floats:
+    """How far each question moves an estimate: the error of the estimate is about the sum over the questions.
 
     Args:
-        estimate: over all questions, shape (...,).
-        pseudo_values: as of ``standard_error``, shape (questions, ...).
+        estimate: over all questions, shape (runs,).
+        pseudo_values: as of ``standard_error``, shape (questions, runs).
+
+    Returns:
+        Shape (questions, runs), 0 where there is no pseudo-value.
     """
-    return t_test(estimate, standard_error(pseudo_values), _count(pseudo_values))
+    return np.nan_to_num(pseudo_values - estimate) / np.maximum(_count(pseudo_values), 1)
+
+
+def influence_interval(
+    estimate: Floats, influence: Floats, groups: Sequence[Bools], level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """Interval of what several groups of questions make together, such as the difference of a part and the whole.
+
+    The variance is the sum over the groups of that within each, and Student's t has Welch's degrees of freedom. So a part of few
+    questions within a large whole has the width that its few questions call for.
+
+    Args:
+        estimate: shape (runs,).
+        influence: of each question on the estimate, shape (questions, runs); see ``influences``.
+        groups: which questions of each run are in each group, shape (questions, runs) each.
+        level: nominal coverage, in (0, 1).
+
+    Returns:
+        Both ends, each of shape (runs,); NaN where a run has no group of two questions.
+
+    Source:
+        Welch 1947; Efron & Tibshirani 1993, ch. 11.
+    """
+    variance, weight = np.zeros_like(estimate), np.zeros_like(estimate)
+    for group in groups:
+        count = group.sum(axis=0).astype(float)
+        mean = np.where(group, influence, 0.0).sum(axis=0) / np.maximum(count, 1)
+        squares = np.where(group, (influence - mean) ** 2, 0.0).sum(axis=0)
+        part = np.where(count > 1, squares * count / np.maximum(count - 1, 1), 0.0)
+        variance, weight = variance + part, weight + part**2 / np.maximum(count - 1, 1)
+    freedom = np.where(weight > 0, variance**2 / np.where(weight > 0, weight, 1.0), 1.0)
+    reach = t.ppf((1 + level) / 2, np.maximum(freedom, 1.0)) * np.sqrt(variance)
+    reach = np.where(np.max([group.sum(axis=0) for group in groups], axis=0) > 1, reach, np.nan)
+    return estimate - reach, estimate + reach
 
 
 def _count(pseudo_values: Floats) -> Floats:

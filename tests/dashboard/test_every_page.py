@@ -192,6 +192,14 @@ def test_a_slice_links_to_what_it_is_about(app, snapshot):
     assert f"run={certain.run}" in text and f"{key}={value}" in text
 
 
+@pytest.mark.parametrize("query", ["dataset=tone", "dataset=pyramid", "dataset=lifeeval", "dataset=pyramid&metric=brier"])
+def test_slices_always_list_the_largest_differences(app, query):
+    text = words(drawn(app, "slices", query))
+    assert " significant" in text and "p, adjusted" in text
+    assert ("Better" in text) == ("metric=brier" in query)
+    assert json.dumps(plain(drawn(app, "slices", query))).count("Show this part") > 5
+
+
 def test_people_are_missing_where_there_are_no_votes(app):
     assert "no human votes" in words(drawn(app, "people", "dataset=pyramid"))
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
-from queries.engine import distributions, evidence
+from queries.engine import distributions
 from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.strategies import selections
@@ -190,42 +191,9 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*stored.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty"}
+    assert {*stored.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty", NET_REWARD}
     for name, values in stored.sums.items():
         assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
     assert {*stored.bins.values} == {*BIN_COLUMNS}
     for name, column in stored.bins.dense().items():
         assert column == pytest.approx(computed.bins.dense()[name], abs=1e-12), name
-
-
-def test_kinds_of_questions_are_told_apart_by_all_their_parts():
-    parts = np.random.default_rng(2).random((70, 40)) < 0.5
-    parts[:, 30:] = parts[:, :10]
-    parts[69, 39] = ~parts[69, 9]  # by the very last one alone
-    inside, kind = evidence._cells(parts)
-    assert len(inside) == 31 and (parts == inside[kind].T).all()
-
-
-@pytest.mark.parametrize("at_once", [1, evidence.NUMBERS_AT_ONCE])
-@pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
-@pytest.mark.parametrize("named", ["lifeeval brier", "lifeeval ece", "lifeeval r_over", "pyramid calscore", "pyramid ks"])
-def test_parts_at_once_are_the_parts_one_by_one(bundled, monkeypatch, named, binning, at_once):
-    dataset, key = named.split()
-    monkeypatch.setattr(evidence, "NUMBERS_AT_ONCE", at_once)
-    metric = CATALOGUE[key]
-    whole = evidence.gather(bundled, Selection(dataset, conventions=Conventions(binning=binning)), [metric])
-    chance = np.random.default_rng(6)
-    parts = np.stack([chance.random(whole.selected) < share for share in (0.3, 0.9, 0.02, 0)])
-    whole = whole.select_rows(
-        ~parts[0, whole.places] | (np.arange(len(whole.places)) >= whole.ends[0])
-    )  # nothing of the first run
-    ends = list(zip(whole.starts, whole.ends, strict=True))
-    answered, values, replicates = whole.in_parts(metric, parts)
-    assert answered.tolist() == [[int(part[whole.places[a:b]].sum()) for a, b in ends] for part in parts]
-    assert np.isnan(values[3]).all() and np.isnan(replicates[3]).all() and np.isnan(values[0, 0])
-    for part, value, drawn in zip(parts[:3], values, replicates, strict=False):
-        alone = whole.select_rows(part[whole.places])
-        there = [run in alone.runs for run in whole.runs]
-        np.testing.assert_allclose(value[there], alone.values(metric), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(drawn[:, there], alone.replicates(metric), rtol=0, atol=1e-12)
-        assert np.isnan(value[~np.array(there)]).all() and np.isnan(drawn[:, ~np.array(there)]).all()

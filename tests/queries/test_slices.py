@@ -1,7 +1,10 @@
 """Slices against the leaderboard of the same filters, and their adjustment against all that were tested."""
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_ind, ttest_rel
 
+from queries.engine.evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameters import BadRequest, read_range
@@ -36,6 +39,36 @@ def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
         worse = one.value - one.reference if metric.direction == "lower" else one.reference - one.value
         assert one.difference == pytest.approx(worse, abs=1e-12)
         assert one.low <= one.high
+
+
+def test_too_sure_in_a_part_is_never_called_better(bundled):
+    """Where 0 is best, a part is higher or lower than the whole, in the metric's own sign."""
+    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["overconfidence"])
+    whole = {
+        row.run: row.metrics["overconfidence"].value
+        for row in leaderboard(bundled, SELECTION["lifeeval"], [CATALOGUE["overconfidence"]]).rows
+    }
+    assert any(one.value > 0.1 and one.difference < 0 for one in found.slices)
+    for one in found.slices:
+        assert one.reference == pytest.approx(whole[one.run], abs=1e-12)
+        assert one.difference == pytest.approx(one.value - one.reference, abs=1e-12)
+
+
+@pytest.mark.parametrize("against", [None, 1])
+def test_the_interval_of_a_mean_is_welchs(bundled, against):
+    evidence = gather(bundled, SELECTION["lifeeval"], [CATALOGUE["brier"]])
+    scores = np.stack(np.split(evidence.per_question(CATALOGUE["brier"]), evidence.starts[1:]))
+    other = None if against is None else evidence.runs[against].run
+    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], other)
+    radius = dict(bundled.rows("select position, radius from questions where dataset = 'lifeeval' order by position"))
+    inside = np.array([radius[position] == 1 for position in sorted(radius)])
+    (one,) = [each for each in found.slices if each.filters == {"radius": "1"} and each.run == evidence.runs[0].run]
+    if against is None:
+        welch = ttest_ind(scores[0, inside], scores[0, ~inside], equal_var=False).confidence_interval(0.95)
+        expected = [(~inside).mean() * end for end in welch]
+    else:
+        expected = list(ttest_rel(scores[0, inside], scores[against, inside]).confidence_interval(0.95))
+    assert [one.low, one.high] == pytest.approx(expected, abs=1e-10)
 
 
 def test_all_that_were_tested_are_adjusted_for(bundled):

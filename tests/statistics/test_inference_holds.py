@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from queries.engine.inference import jackknife_t_test
 from tests.helpers import simulation
+from tests.helpers.simulation import jackknife_t_test
 
 SEED = 11
 
@@ -27,6 +27,14 @@ def test_p_values_of_equal_runs():
 
 def test_jackknife_intervals_cover():
     check_coverage(simulation.jackknife_intervals(300, SEED, sizes=(30, 60)))
+
+
+def test_intervals_of_slices_cover():
+    measurements = list(simulation.slice_intervals(300, SEED))
+    check_coverage(one for one in measurements if one.study == "interval of a slice")
+    # The bootstrap's percentiles, which the jackknife replaced, do not.
+    replaced = [one.measured for one in measurements if one.study != "interval of a slice" and " 8 questions" in one.setting]
+    assert np.mean(replaced) < 0.93
 
 
 def test_intervals_of_distances_from_calibration_cover():

@@ -95,9 +95,24 @@ order by c.question_id, c.clue
 """
 
 
+# A room is a question and match with the human teams that heard it.
+ROOMS = """
+select e.question_id, e.match_id, count(*) as teams, count(*) filter (b.correct) as teams_right,
+    bool_or(e.ended_by is not null) as ended
+from exposures e left join buzzes b using (dataset, question_id, match_id, team)
+where e.dataset = $dataset and e.team_kind = 'human' group by all
+"""
+# Whether teams played head to head: most rooms have several teams, a correct answer ended a question for others, and no room has
+# two teams that were right. The share of teams that were right is then at most 1/2 in a room of two.
+HEAD_TO_HEAD = f"""
+select coalesce(count(*) filter (teams > 1) > count(*) / 2 and bool_or(ended) and max(teams_right) <= 1, false) from ({ROOMS})
+"""
+
+
 def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Compute the human curves of a dataset again and store them."""
+    """Compute the human curves of a dataset again and store them, and whether its teams played head to head."""
     connection.execute("delete from curves where dataset = $dataset", {"dataset": dataset})
+    connection.execute(f"update datasets set head_to_head = ({HEAD_TO_HEAD}) where dataset = $dataset", {"dataset": dataset})
     counts = frame(connection, COUNTS, {"dataset": dataset})
     if counts.is_empty():
         return

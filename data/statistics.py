@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from data.arrays import Floats, Ints, entries_of
-from data.human_curves import CURVES, TEAM_CURVES
+from data.human_curves import CURVES, ROOMS, TEAM_CURVES
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it
@@ -307,11 +307,21 @@ def pooled(confidence: ArrayLike, correct: ArrayLike, closed: Closed = "left") -
 def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     """Set each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
 
-    Where the dataset has human data, it is 1 - the share of human teams that answered correctly. Without any, it is 1 - the
-    mean accuracy over the runs that are not withdrawn.
+    Where teams played head to head, it is 1 - the share of rooms in which the question was answered correctly: the share of teams
+    would stop at 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly. Without
+    any, it is 1 - the mean accuracy over the runs that are not withdrawn.
     """
-    people = connection.execute("select count(*) from curves where dataset = $d", {"d": dataset}).fetchone()
-    if people and people[0]:
+    people, rooms = connection.execute(
+        """select (select count(*) from curves where dataset = $d),
+            (select coalesce(bool_or(head_to_head), false) from datasets where dataset = $d)""",
+        {"d": dataset},
+    ).fetchall()[0]
+    if people and rooms:
+        source, ease = (
+            "rooms",
+            f"select question_id, avg(teams_right) as ease from ({ROOMS.replace('$dataset', '$d')}) group by 1",
+        )
+    elif people:
         source, ease = (
             "human",
             "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",

@@ -54,8 +54,8 @@ class LinePoint(msgspec.Struct):
 class HardEasyFit(msgspec.Struct):
     """One run: the slope with its 95 % interval, the line over the difficulties there are, and its questions.
 
-    ``points`` are all of its questions or, where these are more than 1,000 (of more than five runs: 5,000 among all of them, but
-    100 at least), every n-th of them in order of difficulty.
+    ``questions`` are those that the slope uses: answered, and with a difficulty. ``points`` are all of them or, where these are
+    more than 1,000 (of more than five runs: 5,000 among all of them, but 100 at least), every n-th in order of difficulty.
     """
 
     run: str
@@ -71,19 +71,29 @@ class HardEasyFit(msgspec.Struct):
 
 
 class Difficulty(msgspec.Struct):
-    """Answer of ``/api/v1/difficulty``; ``without`` questions of the selection have no difficulty."""
+    """Answer of ``/api/v1/difficulty``; ``without`` questions of the selection have no difficulty.
+
+    ``sources`` says where that of the others comes from, and of how many: ``given``, ``rooms`` (1 - the share of rooms in which
+    the question was answered), ``human`` (1 - the share of human teams that were right) or ``runs`` (1 - mean accuracy).
+    """
 
     data_version: str
     selection: dict[str, list[str]]
     without: int
+    sources: dict[str, int]
     runs: list[HardEasyFit]
 
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     """Overconfidence against difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
     evidence = gather(snapshot, selection, [HARD_EASY])
+    used = evidence.questions_with(HARD_EASY)
     condition, parameters = selection.question_filter()
-    ((without,),) = snapshot.rows(f"select count(*) from questions q where {condition} and q.difficulty is null", parameters)
+    counts: dict[str | None, int] = dict(
+        snapshot.rows(
+            f"select q.difficulty_source, count(*) from questions q where {condition} group by 1 order by 1", parameters
+        )
+    )
     values, heights = evidence.values(HARD_EASY), evidence.values(LINE)
     shape = (2, *heights.shape)
     ends, slope_ends = np.full(shape, np.nan), np.full((2, len(values)), np.nan)
@@ -95,13 +105,14 @@ def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     return Difficulty(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        without=without,
+        without=counts.get(None, 0),
+        sources={source: count for source, count in counts.items() if source is not None},
         runs=[
             HardEasyFit(
                 run=run.run,
                 model=run.model,
                 elicitation=run.elicitation,
-                questions=int(evidence.ends[index] - evidence.starts[index]),
+                questions=int(used[index]),
                 slope=number(values[index]),
                 low=number(slope_ends[0, index]),
                 high=number(slope_ends[1, index]),

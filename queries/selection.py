@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic
 
 import msgspec
@@ -48,6 +48,7 @@ class Facets(msgspec.Struct, frozen=True):
     runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
     withdrawn: tuple[str, ...]
     failed: int = 0  # failed calls of all runs
+    head_to_head: bool = False  # at most one team of a room can be right
 
     @property
     def all_runs(self) -> tuple[str, ...]:
@@ -214,8 +215,8 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     if name not in known:
         raise BadRequest("unknown_value", f"There is no dataset {name!r}.", "dataset", known)
     parameters = {"d": name}
-    title, kind, simulated, note = snapshot.rows(
-        "select title, kind, simulated, note from datasets where dataset = $d", parameters
+    title, kind, simulated, note, head_to_head = snapshot.rows(
+        "select title, kind, simulated, note, coalesce(head_to_head, false) from datasets where dataset = $d", parameters
     )[0]
     counts = snapshot.rows(
         """select count(*), max(clues), min(difficulty), max(difficulty), any_value(difficulty_source)
@@ -254,7 +255,14 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),
+        head_to_head=head_to_head,
     )
+
+
+def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
+    """The conventions of a selection with what the dataset says of its teams, whoever made the selection."""
+    rows = snapshot.rows("select coalesce(head_to_head, false) from datasets where dataset = $d", {"d": selection.dataset})
+    return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
 
 
 @dataclass(frozen=True)
@@ -304,6 +312,8 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
+    if facets.head_to_head:
+        selection = selection.replace(conventions=replace(selection.conventions, head_to_head=True))
     return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))
 
 

@@ -12,9 +12,11 @@ from queries.buzzing import Buzz, BuzzParameters, buzz
 from queries.buzzing.results import ThresholdOutcome
 from queries.selection import Request
 
+INTERVALS = ("expected_wins", "score", "win", "loss")
 COLUMNS = (
     *("run", "model", "elicitation", "questions", "heard", "items", "unscored", "scale", "curve", "human_curve"),
     *ThresholdOutcome.__struct_fields__,
+    *(f"{name}_{end}" for name in INTERVALS for end in ("low", "high")),
     *("optimum", "optimum_until", "optimum_expected_wins"),
     *("given_correct", "given_incorrect", "buzz_rate", "survey_score", "missing"),
 )
@@ -42,6 +44,7 @@ def get_buzz_csv(query: Request[BuzzParameters]) -> Response:
         rows.append(
             [run.run, run.model, run.elicitation, run.questions, run.heard, run.items, run.unscored]
             + [part.scale, part.curve, part.human_curve, *msgspec.structs.astuple(run.outcome)]
+            + [getattr(run.intervals.get(name), end, None) for name in INTERVALS for end in ("low", "high")]
             + ([best.threshold, best.until, best.expected_wins] if best else [None] * 3)
             + [habit.given_correct, habit.given_incorrect, habit.buzz_rate, habit.survey_score, reasons or None]
         )

@@ -9,6 +9,12 @@ CURVE_NAMES = {
     "team_share": "share of human teams that have answered correctly so far",
     "survival": "Aalen-Johansen incidence of a correct human buzz",
 }
+DIFFICULTY_SOURCES = {
+    "given": "given with the dataset",
+    "rooms": "1 − share of rooms in which the question was answered correctly: at most one team of a room can be right",
+    "human": "1 − share of human teams that were right",
+    "runs": "1 − mean accuracy of the runs",
+}
 
 
 def short(value: float | None, digits: int = 3) -> str:

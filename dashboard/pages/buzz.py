@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -25,7 +25,7 @@ from dashboard.figures.thresholds import outcomes_figure, wins_figure
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, question_path, register
 from queries.buzzing import Buzz, BuzzCurves, BuzzRates, Rules, ThresholdExplorer, buzz
-from queries.buzzing.results import RunThresholds, ThresholdOutcome
+from queries.buzzing.results import RunThresholds
 from queries.buzzing.rules import CURVES, RULES, SCALES
 
 PATH = "/buzz"
@@ -34,7 +34,7 @@ LISTED = 12  # steps of a run's curve in its table
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 SCALE_NAMES = {"confidence": "Confidence", "logprob": "Token log-probability"}
 RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
-ROOM_COLUMNS = ("Run", "Wins", "of which not sure", "Neither", "People win", "Questions")
+ROOM_COLUMNS = ("Run", "Wins", "95 % interval", "of which not sure", "Neither", "People win", "95 % interval", "Questions")
 Names = Mapping[str, str]
 
 
@@ -183,7 +183,10 @@ def _outcomes(explorer: ThresholdExplorer, names: Names, shades: dict[str, str])
     for run in explorer.runs:
         cells: list[Component] = [_who(names[run.run], shades.get(run.run))]
         for key, _, meaning in COLUMNS:
-            cells.append(html.Td(_cell(run, key), className="number", title=_why(run, key) or meaning, **data(key=key)))
+            title = _why(run, key) or meaning
+            if key in run.intervals:
+                title += f"; 95 % interval {_ends(run, key, short)}"
+            cells.append(html.Td(_cell(run, key), className="number", title=title, **data(key=key)))
         rows.append(html.Tr(cells, **data(run=run.run)))
     head = [html.Th(label, scope="col", title=meaning, className="number") for _, label, meaning in COLUMNS]
     return _table([html.Th("Run", scope="col"), *head], rows, "What comes of each threshold", "outcomes")
@@ -251,7 +254,8 @@ def _rooms(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) ->
         return html.Section([title, said], className="rooms")
     note = (
         "One question against one human team drawn evenly from those that heard it, which does what it did in its own match. "
-        "A run wins by answering correctly first, and loses where the team answers correctly and the run has not."
+        "A run wins by answering correctly first, and loses where the team answers correctly and the run has not. "
+        "Intervals are over questions, at the threshold as it is."
     )
     if any(run.outcome.unsure for run in played):
         note += (
@@ -262,7 +266,7 @@ def _rooms(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) ->
         html.Tr(
             [
                 _who(names[run.run], shades.get(run.run)),
-                *(html.Td(_share(value), className="number") for value in _room_of(run.outcome)),
+                *(html.Td(text, className="number") for text in _room_of(run)),
                 html.Td(f"{run.heard:,}", className="number"),
             ]
         )
@@ -284,16 +288,25 @@ def _rooms(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) ->
     )
 
 
-def _room_of(outcome: ThresholdOutcome) -> tuple[float | None, ...]:
+def _room_of(run: RunThresholds) -> tuple[str, ...]:
+    outcome = run.outcome
     assert outcome.win is not None and outcome.loss is not None
-    return outcome.win, outcome.unsure, 1 - outcome.win - outcome.loss, outcome.loss
+    neither = 1 - outcome.win - outcome.loss
+    win, loss = (_ends(run, name, _share) for name in ("win", "loss"))
+    return _share(outcome.win), win, _share(outcome.unsure), _share(neither), _share(outcome.loss), loss
+
+
+def _ends(run: RunThresholds, name: str, written: Callable[[float], str]) -> str:
+    """An interval in words; a dash where there is none."""
+    ends = run.intervals.get(name)
+    return DASH if ends is None else f"{written(ends.low)} to {written(ends.high)}"
 
 
 def _curves(curves: BuzzCurves, names: Names, shades: dict[str, str]) -> html.Section:
     """Cumulative buzzes along the question."""
     drawn = [curve for curve in curves.curves if curve.correct is not None]
     parts: list[Component | None] = [html.H2("Buzzes along the question")]
-    if any(curve.kind == "human" for curve in drawn):
+    if any(curve.name == "Q1" for curve in drawn):
         note = (
             "People in quartiles of teams by their correct buzzes on these questions, each pooled over the questions that its "
             "teams heard; runs at their thresholds in use."

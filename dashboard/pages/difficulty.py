@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import DASH, count, short
+from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure, parts_figure, revealed_figure
@@ -64,7 +64,7 @@ def _hard_easy(
     ]
     missing = count(result.without, "question") if result.without else None
     link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
-    thinned = max((round((run.questions - result.without) / len(run.points)) for run in result.runs if run.points), default=1)
+    thinned = max((round(run.questions / len(run.points)) for run in result.runs if run.points), default=1)
     return [
         figure(
             "hard-easy",
@@ -73,9 +73,18 @@ def _hard_easy(
             "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question"
             + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
         ),
+        html.P(_sources(result.sources), className="note"),
         html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
-        table(["Run", "Slope", "95 % interval", "Questions"], slopes, "Hard-easy slopes"),
+        table(["Run", "Slope", "95 % interval", "Questions used"], slopes, "Hard-easy slopes"),
     ]
+
+
+def _sources(sources: dict[str, int]) -> str:
+    """Where difficulty comes from, and of how many questions where these differ."""
+    named = [(DIFFICULTY_SOURCES[source], count(questions, "question")) for source, questions in sources.items()]
+    if len(named) == 1:
+        return f"Difficulty: {named[0][0]}."
+    return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."
 
 
 def _by(

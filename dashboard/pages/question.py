@@ -18,7 +18,7 @@ from dashboard.components.controls import menu, threshold_box
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import CURVE_NAMES, DASH, count, short
+from dashboard.components.numbers import CURVE_NAMES, DASH, DIFFICULTY_SOURCES, count, short
 from dashboard.components.run_names import colours, legend, named, run_names
 from dashboard.components.table import row, table
 from dashboard.components.thresholds import PATTERNS
@@ -36,11 +36,6 @@ from queries.question import Question, RunResponses
 from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS
 
-SOURCES = {
-    "given": "given with the dataset",
-    "human": "1 − share of human teams that were right",
-    "runs": "1 − mean accuracy of the runs",
-}
 SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in the table of answers
 
 
@@ -112,7 +107,9 @@ def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div
     facts: list[str | Component | None] = [question.category, question.subcategory]
     if question.difficulty is not None:
         facts.append(
-            html.Span(f"difficulty {short(question.difficulty, 2)}", title=SOURCES.get(question.difficulty_source or "", ""))
+            html.Span(
+                f"difficulty {short(question.difficulty, 2)}", title=DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
+            )
         )
     if question.human:
         facts.append(f"heard by {count(question.human.teams, 'human team')}")

@@ -38,7 +38,8 @@ create table questions (
     clues             integer not null,  -- T, at least 1
     given_difficulty  double,            -- as the dataset states it (LifeEval: 1 - MAS), in [0, 1]
     difficulty        double,            -- the one in use
-    difficulty_source varchar            -- given, human (1 - share of human teams right) or runs (1 - mean accuracy)
+    difficulty_source varchar            -- given, rooms (1 - share of rooms that answered it), human (1 - share of human teams
+                                         -- right) or runs (1 - mean accuracy)
 );
 
 -- A clue is a prefix of its question: `text` is what it adds, `word_end` the words revealed at its end.

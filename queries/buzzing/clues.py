@@ -13,10 +13,9 @@ from data.store import Snapshot
 from queries.engine.select import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.opponents import Opponents, meet_opponents
-from queries.selection import Selection
+from queries.selection import Selection, dataset_conventions
 
 Ints = NDArray[np.int64]
-PEOPLE_CURVE = "team_share"  # the share of teams that have not answered is what pi stands for
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,15 @@ class ClueTable:
         return (clue + 1) / self.clues[question]
 
 
+def people_curve(snapshot: Snapshot, selection: Selection) -> str:
+    """The human curve by which a buzz is valued: one of teams, since pi is the share of those that have not answered."""
+    return selection.conventions.human or dataset_conventions(snapshot, selection).team_curve
+
+
 def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable, Ints]:
     """The board, and the position in the dataset of each of its questions."""
     with_clauses, parameters = selection_clauses(selection)
-    human = selection.conventions.human or PEOPLE_CURVE
+    human = people_curve(snapshot, selection)
     clues = snapshot.frame(
         f"""{with_clauses}
         select q.position, c.clue, c.word_end, c.revealed, h.{human} as human

@@ -10,11 +10,13 @@ from queries.buzzing.clues import ClueTable
 from queries.buzzing.results import BuzzCurve, BuzzCurves
 from queries.buzzing.rules import Rules
 from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
+from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.opponents import cumulative_weight, quartiles
-from queries.selection import Selection
+from queries.metrics.kernels.opponents import cumulative_weight, equal_teams_test, quartiles
+from queries.selection import Selection, number
 
 GRID = np.arange(51) / 50  # fractions of the question
+ALIKE = "the teams cannot be told apart by how often they are right: {p}"
 
 
 def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzCurves:
@@ -22,7 +24,8 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
 
     A team's buzz at word w comes when w + 1 words have been heard, one after the end when all have; a run's comes at the end of
     its clue. A group of teams is pooled: its buzzes over the questions that its teams heard. Quartiles are cut at the
-    percentiles of the teams' correct buzzes on the questions of the selection.
+    percentiles of the teams' correct buzzes on the questions of the selection. They are missing where a test does not show
+    that teams differ (``equal_teams_test``): quartiles of chance would fan out all the same.
     """
     return curves_of(read_buzzing(snapshot, selection, rules))
 
@@ -30,21 +33,27 @@ def buzz_curves(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzC
 def curves_of(data: BuzzingData) -> BuzzCurves:
     """The same, of what is read already."""
     if data.missing:
-        return BuzzCurves(data.missing, GRID.tolist(), [])
-    curves = [*_people(data.clue_table), *_model_teams(data.clue_table), *(_run(player) for player in data.runs)]
-    return BuzzCurves(None, GRID.tolist(), curves)
+        return BuzzCurves(data.missing, None, GRID.tolist(), [])
+    people = data.clue_table.teams.filter(team_kind="human")
+    right = people["correct"].fill_null(False).to_numpy()
+    teams_p = equal_teams_test(people["question"].to_numpy(), people["team"].rank("dense").to_numpy() - 1, right)
+    curves = [*_people(data.clue_table, teams_p), *_model_teams(data.clue_table), *(_run(player) for player in data.runs)]
+    return BuzzCurves(None, number(teams_p), GRID.tolist(), curves)
 
 
-def _people(clue_table: ClueTable) -> list[BuzzCurve]:
+def _people(clue_table: ClueTable, teams_p: float) -> list[BuzzCurve]:
     teams = clue_table.teams.filter(team_kind="human")
+    everybody = _teams(clue_table, "people", "human", teams, NO_PEOPLE)
     total = teams.group_by("team").agg(pl.col("correct").cast(pl.Int64).sum()).sort("team")
     group = total.with_columns(pl.Series("quartile", quartiles(total["correct"].to_numpy())))
     quartile = teams.join(group.select("team", "quartile"), on="team", how="left", maintain_order="left")["quartile"]
-    parts = [(f"Q{number}", teams.filter(quartile == number)) for number in (1, 2, 3, 4)]
-    return [
-        _teams(clue_table, name, "human", part, NO_PEOPLE if teams.is_empty() else "no team is in this quartile")
-        for name, part in [("people", teams), *parts]
-    ]
+    parts = {f"Q{part}": teams.filter(quartile == part) for part in (1, 2, 3, 4)}
+    if teams.is_empty() or teams_p < SIGNIFICANCE:
+        why = NO_PEOPLE if teams.is_empty() else "no team is in this quartile"
+        return [everybody, *(_teams(clue_table, name, "human", part, why) for name, part in parts.items())]
+    why = ALIKE.format(p=f"p = {teams_p:.2f}" if np.isfinite(teams_p) else "too little is known of them")
+    empty = (BuzzCurve(name, "human", part["team"].n_unique(), len(part), None, None, why) for name, part in parts.items())
+    return [everybody, *empty]
 
 
 def _model_teams(clue_table: ClueTable) -> list[BuzzCurve]:

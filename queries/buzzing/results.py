@@ -37,6 +37,13 @@ class ThresholdOutcome(msgspec.Struct):
     unsure: float | None = None
 
 
+class OutcomeInterval(msgspec.Struct):
+    """A 95 % interval over questions, at the threshold as it is: that it may have been chosen on these questions is not in it."""
+
+    low: float
+    high: float
+
+
 class Optimum(msgspec.Struct):
     """Where expected wins are greatest: at every tau with ``threshold`` <= tau < ``until``, and it may be elsewhere too.
 
@@ -66,7 +73,8 @@ class ThresholdCurve(msgspec.Struct):
 class RunThresholds(msgspec.Struct):
     """The threshold explorer of a run.
 
-    ``heard``: of its questions, those that a human team heard; ``unscored``: answers without a score on the scale.
+    ``heard``: of its questions, those that a human team heard; ``unscored``: answers without a score on the scale; ``intervals``:
+    of ``expected_wins``, ``score``, ``win`` and ``loss``, none from a single question.
     """
 
     run: str
@@ -77,6 +85,7 @@ class RunThresholds(msgspec.Struct):
     items: int
     unscored: int
     outcome: ThresholdOutcome
+    intervals: dict[str, OutcomeInterval]
     optimum: Optimum | None
     curve: ThresholdCurve | None
     missing: dict[str, str]
@@ -116,9 +125,14 @@ class BuzzCurve(msgspec.Struct):
 
 
 class BuzzCurves(msgspec.Struct):
-    """Cumulative buzzes over fractions of the question. GRACE fig. 4."""
+    """Cumulative buzzes over fractions of the question. GRACE fig. 4.
+
+    ``teams_p`` is the p-value of the test that all human teams are right as often as each other, None where it cannot be
+    computed. From 0.05 on, quartiles are missing.
+    """
 
     missing: str | None
+    teams_p: float | None
     revealed: list[float]
     curves: list[BuzzCurve]
 

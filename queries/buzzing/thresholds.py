@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from data.store import Snapshot
-from queries.buzzing.clues import PEOPLE_CURVE
-from queries.buzzing.results import Optimum, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
+from queries.buzzing.clues import people_curve
+from queries.buzzing.results import Optimum, OutcomeInterval, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
 from queries.buzzing.rules import Rules
 from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
+from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
+from queries.engine.inference import FEW, jackknife_t_interval
 from queries.engine.select import selected_responses, selection_clauses
-from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.opponents import expected_points
+from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from queries.metrics.kernels.opponents import NEG, TOSSUP, expected_points
 from queries.selection import Selection
 
 SCORE = {"confidence": "confidence", "logprob": "token_logprobs"}
@@ -22,15 +24,15 @@ def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -
     """Buzzpoints, expected wins over the threshold with their optimum, system score and win probability of each run.
 
     Expected wins are a mean over the questions that a run answered; where they depend on people, over those that a human team
-    heard, too. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, h being the share of teams
-    unless ``human`` says otherwise.
+    heard, too. Under ``curve=dataset``, pi is 1 - h at the clue of the buzz, h being the dataset's curve
+    of teams unless ``human`` says otherwise.
     """
     return explorer_of(snapshot, read_buzzing(snapshot, selection, rules), selection, rules)
 
 
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:
     """The same, of what is read already."""
-    human = selection.conventions.human or PEOPLE_CURVE
+    human = people_curve(snapshot, selection)
     return ThresholdExplorer(
         scale=rules.scale,
         scales=_scales(snapshot, selection) if data.runs else [],
@@ -77,6 +79,7 @@ def _run(player: RunBuzzing) -> RunThresholds:
         items=len(player.score),
         unscored=int(np.isnan(player.score).sum()),
         outcome=outcome,
+        intervals=_intervals(player),
         optimum=_optimum(player),
         curve=_curve(player, heard) if player.scored else None,
         missing=missing,
@@ -112,6 +115,57 @@ def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
         loss=loss / heard if heard else None,
         unsure=_mean(correct * opponents.unsure[at], heard),
     )
+
+
+def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
+    """Intervals of the means of ``_outcome`` by the bootstrap of questions or, of few questions, by the jackknife."""
+    if player.buzzes is None:
+        return {}
+    opponents, questions, rows = player.clue_table.opponents, player.questions, player.buzzes
+    at, correct = player.at[rows], player.correct[rows]
+    place = np.searchsorted(questions, player.question[rows])
+
+    def of_questions(worth: Floats, otherwise: Floats | float = 0.0) -> Floats:
+        """What comes of each question, shape (questions,), from what comes of each buzz."""
+        values = np.broadcast_to(otherwise, len(questions)).astype(float)
+        values[place] = worth
+        return values
+
+    known = opponents.people[player.clue_table.first[questions]]
+    loss = correct * (1 - opponents.first[at]) + (1 - correct) * known[place]
+    everything = np.ones(len(questions), dtype=bool)
+    means = {
+        "expected_wins": (
+            of_questions(player.wins[rows]), everything if player.rules.curve == "polynomial" else player.heard, 0.0, 1.0
+        ),
+        "score": (of_questions(expected_points(opponents, correct, at)), player.heard, float(NEG), float(TOSSUP)),
+        "win": (of_questions(correct * opponents.first[at]), player.heard, 0.0, 1.0),
+        "loss": (of_questions(loss, known), player.heard, 0.0, 1.0),
+    }  # fmt: skip
+    selected = len(player.clue_table.first)
+    return {
+        name: OutcomeInterval(*mean_interval(np.nan_to_num(values[counted]), questions[counted], selected, low, high))
+        for name, (values, counted, low, high) in means.items()
+        if counted.sum() > 1
+    }
+
+
+def mean_interval(values: Floats, places: Ints, selected: int, low: float, high: float) -> tuple[float, float]:
+    """95 % interval of a mean over questions, by the methods of ``queries.engine.intervals``.
+
+    Args:
+        values: of each question, shape (questions,), at least two.
+        places: place of each among the ``selected`` questions, which replicates draw from.
+        low, high: what the mean cannot pass.
+    """
+    if len(values) < FEW:
+        ends = jackknife_t_interval(np.asarray(values.mean()), values)
+        return max(float(ends[0]), low), min(float(ends[1]), high)
+    columns = np.stack([values, np.ones(len(values))], axis=-1)
+    cluster = question_clusters(selected)[places]
+    totals = resample(cluster, np.zeros(len(values), np.int64), 1, cluster_count(selected), columns)[:, 0]
+    (first,), (last,), _ = percentile_interval(ratio(totals[:, :1], totals[:, 1:]))
+    return float(first), float(last)
 
 
 def _mean(values: Floats, count: int) -> float | None:

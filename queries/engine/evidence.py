@@ -32,7 +32,7 @@ from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
 from queries.metrics.kernels.items import net_reward
 from queries.metrics.metric import NET_REWARD, unchanged_sums
-from queries.selection import Selection
+from queries.selection import Selection, dataset_conventions
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
 NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
@@ -421,6 +421,7 @@ def gather(
         metrics: what will be asked of the evidence.
         responses: by run, what to use in place of the stored responses; a run that is not there has none.
     """
+    selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
     with_clauses, parameters = select.selection_clauses(selection)
     selected_questions = snapshot.frame(

@@ -33,12 +33,15 @@ class Conventions:
         human: estimator of the human curve; None for each metric's own default.
         beta: weight of R_U against R_O in HMR, above 0.
         t: confidence above which an answer is given, in the net score; in [0, 1).
+        head_to_head: whether the dataset's teams played head to head, so that ``survival`` is the curve of teams unless another
+            one is chosen. Known from the dataset, no choice.
     """
 
     binning: str = "width10"
     human: str | None = None
     beta: float = 1.0
     t: float = 0.5
+    head_to_head: bool = False
 
     @property
     def mass_bins(self) -> int | None:
@@ -49,6 +52,13 @@ class Conventions:
     def closed(self) -> Closed:
         """Which end of a bin of equal width belongs to it. The store has bins that are closed on the left."""
         return "right" if self.binning == "width10r" else "left"
+
+    @property
+    def team_curve(self) -> str:
+        """The human curve of teams in use: the one chosen, if it is of teams, else that of the dataset."""
+        if self.human in TEAM_CURVES:
+            return self.human
+        return "survival" if self.head_to_head else "team_share"
 
     @property
     def early_curve(self) -> str:
@@ -166,7 +176,7 @@ class Metric(MetricFacts):
         pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
             confidence. ``value`` is then not called.
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
-        of_teams: needs a human curve of teams (``TEAM_CURVES``), and keeps its own under a curve of buzzes.
+        of_teams: needs a human curve of teams: ``Conventions.team_curve``, also under a curve of buzzes.
         single: whether a single question can have it; False for what compares questions.
         distance: what kind of distance from calibration it is, None if it is none. Its interval needs care near 0.
         gaps: of a distance that is made of bins: their sums of c - y, shape (..., bins), from the totals.
@@ -202,9 +212,9 @@ class Metric(MetricFacts):
 
     def human_curve(self, conventions: Conventions) -> str | None:
         """The human curve in use, None where none enters."""
-        if self.human is None or conventions.human is None or (self.of_teams and conventions.human not in TEAM_CURVES):
-            return self.human
-        return conventions.human
+        if self.of_teams:
+            return conventions.team_curve
+        return self.human and (conventions.human or self.human)
 
     def of_pairs(self, confidence: Floats, correct: Floats) -> float:
         """Its value over items in the order of questions and clues, shape (n,) each, for a metric of pairs."""

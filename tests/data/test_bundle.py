@@ -358,7 +358,7 @@ def test_people_may_come_later(store, folder):
     assert rows(store, "select run from runs") == run
     assert "dataset toy: 2 questions, already there" in report.lines
     assert rows(store, "select * exclude (dataset, question_id) from curves where question_id = 'q1' order by clue") == [
-        (0, 2, 0.0, 0.0, 0.0), (1, 2, 1.0, 0.5, 0.5), (2, 2, 1.0, 0.5, 0.5),
+        (0, 2, 0.0, 0.0, 0.0, 0.0), (1, 2, 1.0, 0.5, 0.5, 1.0), (2, 2, 1.0, 0.5, 0.5, 1.0),
     ]  # fmt: skip
     assert rows(store, "select question_id, difficulty, difficulty_source from questions order by 1") == [
         ("q1", 0.5, "human"),

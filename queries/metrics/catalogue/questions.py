@@ -28,7 +28,7 @@ def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
 
 def _calscore2_column(conventions: Conventions) -> str:
     """Eq. 2 takes increments of the curve as probabilities, which those of curves of buzzes are not."""
-    return "survival_reward" if conventions.human == "survival" else "team_share_reward"
+    return f"{conventions.team_curve}_reward"
 
 
 def _points(sums: Sums) -> tuple[Floats, Floats, Floats]:
@@ -121,7 +121,8 @@ QUESTIONS = (
         human="team_share",
         of_teams=True,
         undefined="no human team heard any of these questions",
-        caveat="Needs a human curve of teams: under a share of buzzes it stays with the share of teams. The paper's text calls "
+        caveat="Needs a human curve of teams: under a share of buzzes it stays with the dataset's own, which is survival "
+        "where teams play head to head and the share of teams elsewhere. The paper's text calls "
         "the increments of h cumulative and prints another reward than its numbers give.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),

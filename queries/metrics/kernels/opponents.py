@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.stats import chi2
 
 from queries.metrics.kernels.arrays import Floats, ratio
 
@@ -111,6 +113,57 @@ def quartiles(total: ArrayLike) -> Ints:
     totals = np.asarray(total, float)
     cuts = np.percentile(totals, [25, 50, 75]) if len(totals) else np.zeros(3)
     return np.searchsorted(cuts, totals) + 1
+
+
+def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
+    """Whether teams differ in how often they are right: p-value of the generalised Cochran-Mantel-Haenszel test.
+
+    Under its hypothesis, those that are right on a question are drawn by lot from the teams that heard it. The teams' totals
+    then have known means and covariances, and their distance from the means is a chi-squared.
+
+    Args:
+        question, team: of each team and question heard, numbered from 0, shape (n,).
+        right: whether the team was right, shape (n,).
+
+    Returns:
+        In [0, 1]; NaN where no question tells teams apart, such as with a single team.
+
+    Source:
+        Landis, Heyman & Koch 1978; Agresti, Categorical Data Analysis, sec. 8.4.
+
+    Two teams, of which the first alone is right on each of ten questions:
+
+    >>> teams, questions = np.tile([0, 1], 10), np.repeat(np.arange(10), 2)
+    >>> round(equal_teams_test(questions, teams, teams == 0), 4)
+    0.0016
+    """
+    right = np.asarray(right, float)
+    if not len(team):
+        return float("nan")
+    heard, total = np.bincount(question).astype(float), np.bincount(question, right)
+    share = np.divide(total, heard, out=np.zeros_like(total), where=heard > 0)
+    spread = np.divide(share * (1 - share) * heard, heard - 1, out=np.zeros_like(total), where=heard > 1)
+    telling = spread[question] > 0  # on other questions all teams were right, or none
+    if not telling.any():
+        return float("nan")
+    question, row = np.unique(question[telling], return_inverse=True)
+    teams, column = np.unique(team[telling], return_inverse=True)
+    spread, heard = spread[question], heard[question]
+    seats = sparse.csr_array((np.ones(len(row)), (row, column)), shape=(len(question), len(teams)))
+    excess = np.bincount(column, right[telling] - share[question][row])
+    own = seats.T @ spread
+
+    def covariance(x: Floats) -> Floats:
+        values: Floats = own * x - seats.T @ (spread / heard * (seats @ x))
+        return values
+
+    # The covariance has one direction without spread for each group of teams that no question joins to another.
+    size = len(question) + len(teams)
+    edges = sparse.coo_array((np.ones(len(row)), (row, column + len(question))), shape=(size, size))
+    groups = sparse.csgraph.connected_components(edges, directed=False, return_labels=False)
+    operator = sparse.linalg.LinearOperator((len(teams), len(teams)), matvec=covariance, dtype=float)
+    solution, _ = sparse.linalg.minres(operator, excess, rtol=1e-12)
+    return float(chi2.sf(excess @ solution, len(teams) - groups))
 
 
 def upper_half(score: ArrayLike) -> NDArray[np.bool_]:

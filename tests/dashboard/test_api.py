@@ -284,6 +284,8 @@ BAD_VALUES = [
     ("binning", "mass101", "unknown_value", None),
     ("human", "everyone", "unknown_value", ["buzz_share", "release_share", "team_share", "survival"]),
     ("failed", "yes", "unknown_value", ["0", "1"]),
+    ("t", "1", "bad_value", []),
+    ("t", "half", "bad_value", []),
     ("beta", "0", "bad_value", []),
     ("beta", "-1", "bad_value", []),
     ("beta", "1e999", "bad_value", []),

@@ -1,6 +1,7 @@
 """Responses say whether the call failed, and runs count their failed calls.
 
-Of what a store has, guesses of ERROR become failed calls: no guess, confidence 0, correctness 0.
+Of what a store has, guesses of ERROR become failed calls: no guess, confidence 0, correctness 0. They are ``graded`` as failed,
+or by the file where it stated their correctness.
 """
 
 import duckdb

@@ -142,6 +142,15 @@ NOTES = (
         metrics=("accuracy",),
     ),
     Note(
+        key="head-to-head",
+        title="Rooms in which at most one team can be right",
+        source="GRACE sec. 4.3, quizbowl's rules",
+        text="Where two teams of a room play for the same question, the share of teams that were right cannot pass 1/2, however "
+        "easy the question is. Here: survival is the curve of teams for such datasets, unless another one is chosen, and "
+        "difficulty is 1 - the share of rooms in which the question was answered correctly.",
+        metrics=("calscore2", "hard_easy_slope"),
+    ),
+    Note(
         key="failed-calls",
         title="Calls that got no answer",
         source="GRACE's challenge files, LifeEval's answers",

@@ -216,7 +216,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         raise BadRequest("unknown_value", f"There is no dataset {name!r}.", "dataset", known)
     parameters = {"d": name}
     title, kind, simulated, note, head_to_head = snapshot.rows(
-        "select title, kind, simulated, note, coalesce(head_to_head, false) from datasets where dataset = $d", parameters
+        "select title, kind, simulated, note, head_to_head from datasets where dataset = $d", parameters
     )[0]
     counts = snapshot.rows(
         """select count(*), max(clues), min(difficulty), max(difficulty), any_value(difficulty_source)
@@ -261,7 +261,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
     """The conventions of a selection with what the dataset says of its teams, whoever made the selection."""
-    rows = snapshot.rows("select coalesce(head_to_head, false) from datasets where dataset = $d", {"d": selection.dataset})
+    rows = snapshot.rows("select head_to_head from datasets where dataset = $d", {"d": selection.dataset})
     return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
 
 

@@ -17,7 +17,7 @@ from queries.difficulty import difficulty
 from queries.engine.evidence import gather
 from queries.items import items
 from queries.leaderboard import leaderboard
-from queries.metrics import METRICS
+from queries.metrics import CATALOGUE, METRICS
 from queries.people import people
 from queries.question import question
 from queries.questions import question_table
@@ -25,6 +25,7 @@ from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.runs import run, runs, unanswered_questions
 from queries.selection import Selection, facets, read_selection
+from queries.slices import slices
 from queries.sparklines import sparklines
 from tests.helpers import reference_metrics as slow
 from tests.helpers.reference_metrics import Rows
@@ -137,6 +138,7 @@ def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
         lambda s, _: items(crashed, s, limit=1000),
         lambda s, _: sparklines(crashed, s, ("r03", "r10", "r11")),
         lambda s, runs: compare(crashed, s, *runs, METRICS),
+        lambda s, _: slices(crashed, s, CATALOGUE["brier"]),
         lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, METRICS)[0].to_dicts()],
     ):
         assert plain(query(here, twin[0]), ids) == plain(query(there, twin[1]), ids)

@@ -166,7 +166,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             """insert into new_datasets by name select dataset, coalesce(
                 (select position from store.datasets o where o.dataset = s.dataset),
                 (select count(*) from store.datasets) + (select count(*) from new_datasets))::integer as position,
-                title, kind, licence, source, simulated, note, classes, $content as content
+                title, kind, licence, source, simulated, note, classes, $content as content, false as head_to_head
             from (select distinct on (dataset) * from datasets_read where dataset = $d) s""",
             d | {"content": content},
         )

@@ -9,7 +9,7 @@ import argparse
 from datetime import date
 from pathlib import Path
 
-from tests.helpers import simulation
+from tests.helpers import buzz_simulation, simulation
 
 OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
@@ -21,6 +21,8 @@ STUDIES = (
     (simulation.slice_intervals, 2, "Coverage. Slices of few questions; the percentiles in brackets are not used."),
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that hold items."),
+    (buzz_simulation.equal_teams, 5, "Errors: at most nominal. Teams of a tournament are equally good."),
+    (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),
 )  # fmt: skip
 
 

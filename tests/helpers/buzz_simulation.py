@@ -1,0 +1,53 @@
+"""Tournaments and outcomes of buzzing where the truth is known, and how often what is said of them holds."""
+
+import numpy as np
+
+from queries.buzzing.thresholds import mean_interval
+from queries.engine.bootstrap import LEVEL, SIGNIFICANCE
+from queries.metrics.kernels.opponents import equal_teams_test
+from tests.helpers.simulation import Measurement
+
+
+def tournament(random, teams, questions, skill):
+    """In each round, teams are paired by lot and hear the same question; of a room, at most one team is right.
+
+    Args:
+        random: a generator.
+        teams: how many, an even number.
+        questions: how many.
+        skill: added to the chance that a team knows an answer, shape (teams,).
+
+    Returns:
+        Question, team and whether it was right, each of shape (questions * teams,).
+    """
+    question, team, right = [], [], []
+    for number in range(questions):
+        order = random.permutation(teams).reshape(-1, 2)
+        knows = random.random(order.shape) < np.clip(random.beta(2, 2) + skill[order], 0, 1)
+        first = np.where(knows.all(axis=1), random.integers(0, 2, len(order)), knows.argmax(axis=1))
+        won = np.zeros(order.shape)
+        won[np.arange(len(order)), first] = knows.any(axis=1)
+        question += [number] * teams
+        team += order.ravel().tolist()
+        right += won.ravel().tolist()
+    return np.array(question), np.array(team), np.array(right)
+
+
+def equal_teams(boards, seed, sizes=((4, 30), (12, 20), (16, 60))):
+    """How often teams that are equally good are told apart."""
+    for teams, questions in sizes:
+        random = np.random.default_rng((seed, teams, questions))
+        p_values = np.array([equal_teams_test(*tournament(random, teams, questions, np.zeros(teams))) for _ in range(boards)])
+        setting = f"{teams} teams in rooms of two, {questions} questions"
+        yield Measurement("equal teams: p < .05", setting, SIGNIFICANCE, float((p_values < SIGNIFICANCE).mean()), boards)
+
+
+def outcome_intervals(boards, seed, sizes=(30, 60, 200)):
+    """How often the interval of a run's wins holds its true share. Four questions in ten are never won, the others mostly."""
+    for questions in sizes:
+        random, covered = np.random.default_rng((seed, questions)), 0
+        for _ in range(boards):
+            values = np.where(random.random(questions) < 0.4, 0.0, random.beta(2, 1, questions))
+            low, high = mean_interval(values, np.arange(questions), questions, 0.0, 1.0)
+            covered += low <= 0.6 * 2 / 3 <= high
+        yield Measurement("interval of wins against people", f"{questions} questions", LEVEL, covered / boards, boards)

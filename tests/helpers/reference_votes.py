@@ -153,23 +153,22 @@ def drawn(item):
 
 
 def histograms(asked):
-    """Items by their error in 20 bins: of the reference, and of the run."""
-    reference, run = [0] * 20, [0] * 20
+    """Items by their error in 30 bins: of the reference, and of the run."""
+    reference, run = [0] * 30, [0] * 30
     for item in voted(asked):
         votes = drawn(item)
         if votes:
             far = sum(abs(Fraction(votes[name], 20) - item.people[name]) for name in votes) / 2
-            reference[max(k for k in range(20) if far >= Fraction(k, 20))] += 1
-            run[place(round(tvd(item.shares, item.people), 12), 20, 19)] += 1
+            reference[max(k for k in range(30) if far >= Fraction(k, 30))] += 1
+            run[min(math.floor(round(30 * tvd(item.shares, item.people), 12)), 29)] += 1
     return reference, run
 
 
 def kl_ref(asked, conventions):
     reference, run = histograms(asked)
-    if not any(reference):
-        return NAN
-    p, q = ([(count + 1) / (sum(bins) + 20) for count in bins] for bins in (reference, run))
-    return math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+    p, q = ([count / (sum(bins) or 1) for count in bins] for bins in (reference, run))
+    both = [(a, b) for a, b in zip(p, q, strict=True) if a and b]
+    return math.fsum(a * math.log(a / b) for a, b in both) if both else NAN
 
 
 def tvd_ref(asked, conventions):

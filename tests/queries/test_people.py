@@ -97,7 +97,7 @@ def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
 
 def test_the_edges(polled):
     answer = people(polled, POLLS)
-    assert answer.distance_edges == pytest.approx([k / 20 for k in range(21)])
+    assert answer.distance_edges == pytest.approx([k / 30 for k in range(31)])
     assert answer.entropy_edges[20] == 0
     assert (answer.entropy_edges[0], answer.entropy_edges[-1]) == pytest.approx((-math.log(3), math.log(3)))
     assert (answer.classes, answer.reference_votes, answer.missing) == (["yes", "no", "maybe"], 20, None)

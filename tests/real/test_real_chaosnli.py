@@ -110,11 +110,11 @@ def test_the_oracle_is_what_people_said(board):
     assert [found[key] for key in ("dist_ce", "ent_ce", "ent_ce_abs")] == pytest.approx([0, 0, 0], abs=1e-15)
 
 
-# How far a figure of the paper is from ours where it is by more than rounding. The divergences of the paper are of seed 0 alone,
-# over 30 bins without smoothing, and hang on the draw: see ``test_table_2_is_of_seed_0_at_t_2``.
+# How far a figure of the paper is from ours where it is by more than rounding. The divergences of the paper are of seed 0 alone
+# and hang on the draw of the reference: see ``test_table_2_is_of_seed_0_at_t_2``.
 APART = {
-    ("RoBERTa", "kl_ref"): 0.09, ("RoBERTa", "tvd_ref"): 0.031, ("RoBERTa-TS", "kl_ref"): 0.09, ("RoBERTa-TS", "tvd_ref"): 0.027,
-    ("RoBERTa-TS", "classwise_ece"): 0.032, ("Oracle", "classwise_ece"): 0.011, ("H2", "kl_ref"): 0.002, ("H2", "tvd_ref"): 0.005,
+    ("RoBERTa", "kl_ref"): 0.018, ("RoBERTa", "tvd_ref"): 0.013, ("RoBERTa-TS", "kl_ref"): 0.01, ("RoBERTa-TS", "tvd_ref"): 0.003,
+    ("H2", "kl_ref"): 0.001, ("H2", "tvd_ref"): 0.012, ("RoBERTa-TS", "classwise_ece"): 0.032, ("Oracle", "classwise_ece"): 0.011,
 }  # fmt: skip
 KEYS = {"ent_ce_abs_mean": "ent_ce_abs", "dist_ce_mean": "dist_ce"}
 
@@ -128,7 +128,8 @@ def test_published_figures(board, shared):
     assert len(published) == 24
     for row in published:
         key, model = KEYS.get(row["metric"], row["metric"]), row["model"]
-        names = [f"{model}-{seed}" for seed in SEEDS] if model.startswith("RoBERTa") else [model]
+        seeds = SEEDS[:1] if key in ("kl_ref", "tvd_ref") else SEEDS
+        names = [f"{model}-{seed}" for seed in seeds] if model.startswith("RoBERTa") else [model]
         found = np.mean([board[name].metrics[key].value for name in names])
         rounding = 0.51 * 10.0 ** -len(row["value"].partition(".")[2])
         assert found == pytest.approx(float(row["value"]), abs=APART.get((model, key), rounding)), (model, key)
@@ -231,7 +232,7 @@ def test_figures_that_t_2_does_not_give(seed_0, votes):
 
 
 def test_table_2_is_of_seed_0_at_t_2(shared, seed_0, votes):
-    """30 bins, no smoothing, bins that the run leaves empty taken out: the printed values lie among those of other draws."""
+    """The printed values are those of draws of the reference, within 0.002, as the product computes them."""
     with (shared("../published") / "published_metrics.csv").open(encoding="utf-8", newline="") as lines:
         printed = {
             (row["model"], row["metric"]): float(row["value"])
@@ -241,18 +242,18 @@ def test_table_2_is_of_seed_0_at_t_2(shared, seed_0, votes):
     pi = distributions.vote_shares(votes)
 
     def histogram(distance):
-        return np.histogram(distance, bins=30, range=(0, 1))[0] / ITEMS
+        return np.bincount(distributions.error_bin(distance), minlength=30).astype(float)
 
     runs = {name: histogram(distributions.total_variation(seed_0[t], pi)) for name, t in (("RoBERTa", 1.0), ("RoBERTa-TS", 2.0))}
     values = {key: [] for key in printed}
-    for seed in range(30):
+    for seed in range(400):
         chance = np.random.default_rng(seed)
         drawn = np.array([chance.multivariate_hypergeometric(row, 20) for row in votes]) / 20
         reference = histogram(np.abs(drawn - pi).sum(axis=1) / 2)
         for name, run in runs.items():
-            kept = (reference > 0) & (run > 0)
-            values[name, "kl_ref"].append((reference[kept] * np.log(reference[kept] / run[kept])).sum())
-            values[name, "tvd_ref"].append(np.abs(reference - run).sum() / 2)
+            values[name, "kl_ref"].append(distributions.kl_divergence(reference, run))
+            values[name, "tvd_ref"].append(distributions.histogram_distance(reference, run))
     assert len(printed) == 4
     for key, figure in printed.items():
         assert min(values[key]) <= figure <= max(values[key]), key
+        assert np.abs(np.array(values[key]) - figure).min() < 0.002, key

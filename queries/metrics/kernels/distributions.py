@@ -11,11 +11,10 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from data.statistics import bin_of
 from queries.metrics.kernels.arrays import Floats, ratio
 
 Counts = NDArray[np.int64]
-ERROR_BINS = 20  # of a histogram of distances on [0, 1], the last one closed
+ERROR_BINS = 30  # of a histogram of distances on [0, 1], the last one closed
 REFERENCE_VOTES = 20  # from which the human reference classifier estimates the vote shares
 DIGITS = 12  # after which a distance is rounding: 0.15 must fall into the bin that begins there
 
@@ -134,15 +133,16 @@ def quadratic_score(shares: Floats, gold: Counts) -> Floats:
 
 
 def error_bin(distance: Floats) -> Counts:
-    """Bin of each distance among [k/20, (k+1)/20), the last one closed.
+    """Bin of each distance among [k/30, (k+1)/30), the last one closed.
 
     Args:
         distance: in [0, 1], shape (...,).
 
     Returns:
-        From 0 to 19, shape (...,).
+        From 0 to 29, shape (...,).
     """
-    return np.minimum(bin_of(np.round(distance, DIGITS), ERROR_BINS), ERROR_BINS - 1)
+    # Rounded, so that 0.1, the edge of the fourth bin, lies in it however it was computed.
+    return np.minimum(np.floor(np.round(distance * ERROR_BINS, DIGITS)).astype(np.int64), ERROR_BINS - 1)
 
 
 def draw_key(dataset: str, question: str) -> int:
@@ -188,19 +188,27 @@ def reference_distance(drawn: Counts, votes: Counts) -> Floats:
 
 
 def kl_divergence(reference: Floats, run: Floats) -> Floats:
-    """Kullback-Leibler divergence sum p ln (p / q) in nats, with one added to each bin. Baan et al. 2022, table 2.
+    """Kullback-Leibler divergence sum p ln (p / q) in nats over the bins that both histograms fill.
+
+    Without the bins that one of them leaves empty, as the code of Baan et al. 2022 has it, it can be a little below 0.
 
     Args:
         reference: histogram p, shape (..., bins).
         run: histogram q, shape (..., bins).
 
     Returns:
-        At least 0, shape (...,); NaN where the reference is empty.
+        At least -1/e, shape (...,); NaN where no bin is filled by both.
+
+    Source:
+        Baan et al. 2022, table 2.
+
+    >>> float(kl_divergence(np.array([3.0, 1.0, 0.0]), np.array([1.0, 1.0, 2.0])).round(4))  # 3/4 ln 3 + 1/4 ln 1
+    0.824
     """
-    p = (reference + 1) / (reference + 1).sum(axis=-1, keepdims=True)
-    q = (run + 1) / (run + 1).sum(axis=-1, keepdims=True)
-    # abs: rounding may carry the divergence of equal histograms below 0.
-    return np.where(reference.sum(axis=-1) > 0, np.abs((p * np.log(p / q)).sum(axis=-1)), np.nan)
+    p, q = (ratio(counts, counts.sum(axis=-1, keepdims=True)) for counts in (reference, run))
+    both = (p > 0) & (q > 0)
+    terms = np.where(both, p * np.log(np.where(both, p, 1.0) / np.where(both, q, 1.0)), 0.0)
+    return np.where(both.any(axis=-1), terms.sum(axis=-1), np.nan)
 
 
 def histogram_distance(reference: Floats, run: Floats) -> Floats:

@@ -16,13 +16,15 @@ from queries.selection import Facets, Selection
 def question_order(selection: Selection, sort: str) -> QuestionOrder:
     """The questions of a selection in order.
 
-    The order is cached once for all choices of runs, which do not change it.
+    The order is cached once for all choices of runs, which change it only where the common questions of runs are asked for.
 
     Args:
         selection: which questions.
         sort: a sort key of the question list; blank for the order of the dataset.
     """
-    return service().ask(ordered_questions, selection.replace(run=(), model=(), elicitation=()), sort or "position")
+    if not selection.common:
+        selection = selection.replace(run=(), model=(), elicitation=())
+    return service().ask(ordered_questions, selection, sort or "position")
 
 
 def question_list(

@@ -13,6 +13,7 @@ from dash import ALL, ClientsideFunction, Input, Output, State, callback, client
 from dash.development.base_component import Component
 
 from dashboard.components.controls import control
+from dashboard.components.coverage import coverage_notice, nothing_in_common
 from dashboard.components.filters import filter_bar
 from dashboard.components.markup import content_markup, markup
 from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
@@ -21,6 +22,7 @@ from dashboard.drawing import as_json, divide
 from dashboard.service import service
 from dashboard.view import PageRequest, Pairs, View, find_view, navigation, read_page
 from data.store import StoreError
+from queries.engine.coverage import coverage
 from queries.parameters import BadRequest
 from queries.runs import run
 
@@ -84,7 +86,15 @@ def draw(request: dict[str, Any]) -> str:
 def _content(view: View[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
     """What a view draws, below what must be said of withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
-    return [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored), *view.draw(request)]
+    above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
+    common = view.common if request.selection.common is None else request.selection.common
+    if common is None:
+        return [*above, *view.draw(request)]
+    counts = service().ask(coverage, request.selection)
+    where = (counts, request.facets, view.path, pairs)
+    if common and counts.differs and not counts.common:
+        return [*above, nothing_in_common(*where)]
+    return [*above, coverage_notice(*where, restricted=common), *view.draw(request)]
 
 
 CONTROL = control(ALL, ALL, ALL, ALL)  # type: ignore[arg-type]

@@ -60,6 +60,8 @@ class View(Generic[P]):
         draw: its components; raises ``BadRequest`` where the store has nothing of the name that the address gives.
         check: raises the same without drawing anything, for what cannot be known from the address and the facets alone.
         place: among the pages of the navigation, ascending; None for a page that is not in it.
+        common: whether runs are measured on their common questions where the address does not say; None where that needs no
+            word, since the page does not set runs side by side or says it itself.
     """
 
     name: str
@@ -70,6 +72,7 @@ class View(Generic[P]):
     parameters: type[P]
     check: Callable[[PageRequest[P]], object] = lambda request: None
     place: int | None = None
+    common: bool | None = None
 
 
 VIEWS: dict[str, View[Any]] = {}

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.ranking import ranks
 from queries.metrics import Metric
@@ -44,7 +45,7 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
 
     1: they order the runs alike; -1: the other way round. Kendall 1945.
     """
-    evidence = gather(snapshot, selection, metrics)
+    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
     ranked = [metric for metric in metrics if metric.direction != "none"]
     return Agreement(
         data_version=snapshot.version,

@@ -10,6 +10,7 @@ import polars as pl
 
 from data.statistics import bin_of
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.select import failed_calls
@@ -43,12 +44,13 @@ class Breakdown(msgspec.Struct):
 
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
     """Metrics of every run within each part of a selection; ``by`` is one of ``BREAKDOWN_FIELDS``."""
-    condition, parameters = selection.question_filter()
+    counted, _ = restrict(snapshot, selection, by_default=True)
+    condition, parameters = counted.question_filter()
     facts = snapshot.frame(
         f"select q.question_id, q.{by} as value from questions q where {condition} order by q.position", parameters
     )
     facts = facts.with_row_index("place")
-    evidence, failed = gather(snapshot, selection, metrics), failed_calls(snapshot, selection)
+    evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted)
     if by == "difficulty":
         steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))

@@ -11,6 +11,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.bootstrap import TIED, holm
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_runs, pair_runs
@@ -79,7 +80,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = known_runs(snapshot, selection, a=a, b=b)
-    pair = pair_runs(measure_runs(snapshot, selection, (a, b), metrics), a, b)
+    pair = pair_runs(measure_runs(snapshot, restrict(snapshot, selection)[0], (a, b), metrics), a, b)
     return DetailedComparison(
         **msgspec.structs.asdict(_comparison(runs[a], runs[b], pair, metrics)),
         data_version=snapshot.version,
@@ -95,7 +96,7 @@ def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = known_runs(snapshot, selection, a=a, b=b)
-    pair = pair_runs(measure_runs(snapshot, selection, (a, b), metrics), a, b)
+    pair = pair_runs(measure_runs(snapshot, restrict(snapshot, selection)[0], (a, b), metrics), a, b)
     return _comparison(runs[a], runs[b], pair, metrics)
 
 
@@ -106,11 +107,12 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
         BadRequest: there is no such run in the dataset.
     """
     names = known_runs(snapshot, selection, a=a)
-    selected = [run.run for run in gather(snapshot, selection, []).runs]
+    counted, _ = restrict(snapshot, selection)
+    selected = [run.run for run in gather(snapshot, counted, []).runs]
     pairs = [*combinations(selected, 2)] if a is None else [(a, run) for run in selected if run != a]
     # Run a is measured even if the selection's filters on runs leave it out.
     compared = dict.fromkeys(run for pair in pairs for run in pair)
-    measured = measure_runs(snapshot, selection, tuple(compared), metrics)
+    measured = measure_runs(snapshot, counted, tuple(compared), metrics)
     results = [_comparison(names[first], names[second], pair_runs(measured, first, second), metrics) for first, second in pairs]
     for metric in metrics:
         _adjust([result.metrics[metric.key] for result in results])

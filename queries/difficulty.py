@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
+from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence, gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
@@ -86,9 +87,10 @@ class Difficulty(msgspec.Struct):
 
 def difficulty(snapshot: Snapshot, selection: Selection) -> Difficulty:
     """Overconfidence against difficulty for every run of a selection. LifeEval sec. 4; Lichtenstein & Fischhoff 1977."""
-    evidence = gather(snapshot, selection, [HARD_EASY])
+    counted, _ = restrict(snapshot, selection, by_default=True)
+    evidence = gather(snapshot, counted, [HARD_EASY])
     used = evidence.questions_with(HARD_EASY)
-    condition, parameters = selection.question_filter()
+    condition, parameters = counted.question_filter()
     counts: dict[str | None, int] = dict(
         snapshot.rows(
             f"select q.difficulty_source, count(*) from questions q where {condition} group by 1 order by 1", parameters

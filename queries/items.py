@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.select import selected_responses, selection_clauses
 from queries.parameters import Range
 from queries.selection import Selection
@@ -34,7 +35,9 @@ class Items(msgspec.Struct):
     items: list[Item]
 
 
-def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100) -> Items:
+def items(
+    snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
+) -> Items:
     """The items of a selection whose confidence lies in a range, both ends included, furthest off first.
 
     Args:
@@ -42,9 +45,11 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
         selection: whose runs, which questions and clues.
         confidence: the range, None for all.
         limit: how many to give, at most 1000.
+        run: whose items to give; None for all runs of the selection.
     """
-    with_clauses, parameters = selection_clauses(selection)
-    responses = selected_responses(selection, parameters)
+    counted, _ = restrict(snapshot, selection)
+    with_clauses, parameters = selection_clauses(counted)
+    responses = selected_responses(counted, parameters)
     low, high = confidence or (0.0, 1.0)
     rows = snapshot.frame(
         f"""{with_clauses}
@@ -52,9 +57,9 @@ def items(snapshot: Snapshot, selection: Selection, confidence: Range | None = N
             abs(p.confidence - p.correct) as off, p.failed, count(*) over () as total
         from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
         join questions w on w.dataset = $dataset and w.question_id = p.question_id
-        where p.confidence between $i_low and $i_high
+        where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)
         order by off desc, q.position, p.clue, r.position limit $i_limit""",
-        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS)},
+        parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS), "i_run": run},
     )
     total = int(rows["total"][0]) if len(rows) else 0
     return Items(total, [Item(**row) for row in rows.drop("total").to_dicts()])

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
+from queries.engine.coverage import coverage, restrict
 from queries.engine.evidence import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.ranking import RunRow, run_rows
@@ -21,33 +22,78 @@ ALMOST_NEVER_RIGHT = "almost never right: its calibration says little"
 BELOW_CHANCE = "right less often than chance: its calibration says little"
 
 
+class LeaderboardRow(RunRow):
+    """One run.
+
+    Attributes:
+        answered: questions of the selection that it answered; ``questions`` are those that its metrics are computed from.
+        ranked: false where it answered too few to be measured beside the others. Then its metrics are of all that it answered,
+            without ranks and intervals.
+        note: a warning about a run that is hardly ever right; see ``accuracy_note``.
+    """
+
+    answered: int
+    ranked: bool
+    note: str | None
+
+
 class Leaderboard(msgspec.Struct):
     """Answer of ``/api/v1/leaderboard``; rows in order of import.
 
-    ``lead`` is the metric that the page sorts by unless told otherwise. It charges for bad guesses, which proper scores such as
-    Brier's do not: a guess that is surely wrong, at confidence 0, has the best Brier score there is.
+    Attributes:
+        questions: of the selection, answered or not.
+        common: of them, those that every ranked run answered, where metrics are computed from these alone; else None.
+        lead: the metric that the page sorts by unless told otherwise. It charges for bad guesses, which proper scores such as
+            Brier's do not: a guess that is surely wrong, at confidence 0, has the best Brier score there is.
     """
 
     data_version: str
     selection: dict[str, list[str]]
-    questions: int  # of the selection, answered or not
+    questions: int
+    common: int | None
     lead: str
-    rows: list[RunRow]
+    rows: list[LeaderboardRow]
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
-    """Metrics of every run of a selection that answered any of its questions, with intervals if asked for."""
-    evidence = gather(snapshot, selection, (*metrics, ACCURACY))
-    rows = run_rows(evidence, metrics, failed_calls(snapshot, selection), intervals)
-    chance = _chance(snapshot, selection.dataset)
-    for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True):
-        row.note = accuracy_note(float(accuracy), row.questions, chance)
+    """Metrics of every run of a selection that answered any of its questions.
+
+    Args:
+        snapshot: of the store.
+        selection: whose ``common`` is 1 by default.
+        metrics: to compute.
+        intervals: whether to give intervals and letters.
+    """
+    counted, restricted = restrict(snapshot, selection, by_default=True)
+    counts = restricted or coverage(snapshot, selection)
+    failed, chance = failed_calls(snapshot, selection), _chance(snapshot, selection.dataset)
+
+    def rows_of(runs: Selection, ranked: bool) -> dict[str, LeaderboardRow]:
+        evidence = gather(snapshot, runs, (*metrics, ACCURACY))
+        rows = run_rows(evidence, metrics, failed, intervals and ranked)
+        notes = [
+            accuracy_note(float(accuracy), row.questions, chance)
+            for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True)
+        ]
+        return {
+            row.run: LeaderboardRow(**msgspec.structs.asdict(row), answered=counts.answered[row.run], ranked=ranked, note=note)
+            for row, note in zip(rows, notes, strict=True)
+        }
+
+    rows = rows_of(counted, ranked=True)
+    if restricted and restricted.apart:
+        unranked = rows_of(selection.replace(run=tuple(restricted.apart), model=(), elicitation=()), ranked=False)
+        for row in unranked.values():
+            for cell in row.metrics.values():
+                cell.rank = None
+        rows |= unranked
     return Leaderboard(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        questions=evidence.selected,
+        questions=counts.questions,
+        common=restricted.common if restricted and restricted.differs else None,
         lead=leading_metric(has_people(snapshot, selection.dataset)).key,
-        rows=rows,
+        rows=[rows[run] for run in counts.answered if run in rows],
     )
 
 
@@ -87,5 +133,5 @@ def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str 
 
 def _chance(snapshot: Snapshot, dataset: str) -> float | None:
     """Chance of being right by choosing a class at random, None where a dataset has no classes."""
-    ((classes,),) = snapshot.rows("select len(classes) from datasets where dataset = $d", {"d": dataset})
+    ((classes,),) = snapshot.rows("select max(len(classes)) from datasets where dataset = $d", {"d": dataset})
     return 1 / classes if classes else None

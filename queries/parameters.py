@@ -283,7 +283,7 @@ class Parameters(msgspec.Struct, frozen=True):
         for field in msgspec.structs.fields(self):
             part, value = annotations.get(field.name), getattr(self, field.name)
             if isinstance(part, Kind):
-                pairs += [(field.name, text) for text in part.write(value) if value != field.default]
+                pairs += [(field.name, text) for text in part.write(value)] if value != field.default else []
             elif part is not None:
                 usual = part.split(part.build())
                 values = part.split(value).items()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine import distributions
+from queries.engine.coverage import restrict
 from queries.engine.distributions import DistributionItems, Distributions
 from queries.engine.evidence import gather
 from queries.engine.select import selected_responses, selection_clauses
@@ -78,9 +79,10 @@ class People(msgspec.Struct):
 
 def people(snapshot: Snapshot, selection: Selection) -> People:
     """Histograms of DistCE, EntCE and ranks of each run of a selection, and its classes' reliability."""
-    runs = gather(snapshot, selection, ()).runs
-    clauses, parameters = selection_clauses(selection)
-    source = distributions.Source(clauses, selected_responses(selection, parameters), parameters)
+    counted, _ = restrict(snapshot, selection)
+    runs = gather(snapshot, counted, ()).runs
+    clauses, parameters = selection_clauses(counted)
+    source = distributions.Source(clauses, selected_responses(counted, parameters), parameters)
     data = distributions.read_distributions(snapshot, selection.dataset, source)
     polled = snapshot.rows("select count(*) from votes where dataset = $d and votes > 0", {"d": selection.dataset})[0][0]
     sizes = [group.shares.shape[1] for group in data.groups] or [len(data.classes)]

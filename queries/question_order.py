@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -92,7 +93,7 @@ ALLOWED = [
 
 
 def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "position") -> QuestionOrder:
-    """The questions of a selection in order; its filters on runs are no matter. Ties are in the dataset's order.
+    """The questions of a selection in order, ties in the dataset's. Its filters on runs matter only to what is common to them.
 
     Raises:
         BadRequest: ``sort`` names what there is not.
@@ -101,7 +102,8 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
         run for (run,) in snapshot.rows("select run from runs where dataset = $d order by position", {"d": selection.dataset})
     ]
     parsed = read_sort(sort, runs, selection.dataset)
-    condition, parameters = selection.question_filter()
+    counted, _ = restrict(snapshot, selection)
+    condition, parameters = counted.question_filter()
     if parsed.by == "fact":
         value = {"people": f"(select last(h.team_share order by h.clue) {_of_question('h')})"}.get(parsed.key, f"q.{parsed.key}")
     else:
@@ -110,7 +112,7 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
         f"select q.question_id, q.position, {value} as value from questions q where {condition} order by q.position", parameters
     )
     if parsed.by != "fact":
-        values = _values(snapshot, selection, parsed).with_columns(pl.col("value").fill_nan(None))
+        values = _values(snapshot, counted, parsed).with_columns(pl.col("value").fill_nan(None))
         facts = facts.drop("value").join(values, on="question_id", how="left", maintain_order="left")
     ordered = facts.sort("value", "position", descending=[parsed.descending, False], nulls_last=True)
     return QuestionOrder(ordered["question_id"].to_list(), None if parsed.by == "fact" else ordered["value"].to_list())

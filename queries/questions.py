@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.metrics import Metric
 from queries.parameters import BadRequest
@@ -75,7 +76,7 @@ def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
     """What is listed of some questions, in the order of ``ids``, with the values of the selection's runs."""
-    selected = selection.replace(questions=ids)
+    selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selected, metrics) if metrics and ids else {}
     return QuestionDetails([QuestionRow(**facts[name], runs=values.get(name, {})) for name in ids])
@@ -105,6 +106,7 @@ def question_table(
     if limit is not None and limit < 1:
         raise BadRequest("bad_value", "limit must be at least 1.", "limit")
     order = ordered_questions(snapshot, selection, sort)
+    selection, _ = restrict(snapshot, selection)
     last = len(order.questions) if limit is None else start + limit
     page = pl.DataFrame({"question_id": order.questions[start:last]}, schema={"question_id": pl.String})
     if limit is not None and limit <= LONGEST_PAGE:  # many names cost more than reading every question

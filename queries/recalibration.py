@@ -10,6 +10,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
+from queries.engine.coverage import restrict
 from queries.engine.evidence import Run, gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.select import Responses, selected_responses, selection_clauses
@@ -92,8 +93,9 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         metrics: what to measure.
     """
     assert method in METHODS
-    before = gather(snapshot, selection, metrics)
-    items = _items(snapshot, selection)
+    counted, _ = restrict(snapshot, selection, by_default=True)
+    before = gather(snapshot, counted, metrics)
+    items = _items(snapshot, counted)
     fold = _folds(before.selected)[items["place"].to_numpy()]
     parts = items.with_columns(fold=fold).partition_by("run", as_dict=True)
     mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
@@ -101,7 +103,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     values_before = {metric.key: before.values(metric) for metric in metrics}
     index_after, values_after, drawn = {}, {}, {}
     if recalibrated:
-        after = gather(snapshot, selection, [*metrics, *DIAGRAM_METRICS], recalibrated)
+        after = gather(snapshot, counted, [*metrics, *DIAGRAM_METRICS], recalibrated)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
         drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, uncertain=False)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, selection_keys
@@ -21,7 +22,7 @@ class Reliability(msgspec.Struct):
 
 def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
     """The reliability diagram of every run of a selection, under its binning."""
-    evidence = gather(snapshot, selection, DIAGRAM_METRICS)
+    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),

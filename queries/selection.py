@@ -28,7 +28,7 @@ from queries.filters import (
     ThresholdConvention,
 )
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameters import BadRequest, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
+from queries.parameters import BadRequest, Flag, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
 
 
 class Facets(msgspec.Struct, frozen=True):
@@ -164,12 +164,26 @@ class Selection(Parameters, frozen=True):
             lambda facets: facets.failed > 0,
         ),
     ] = False
-    questions: tuple[str, ...] | None = None  # only these; set by queries, never by an address
+    common: Annotated[
+        bool | None,
+        Flag(
+            "`1`: only questions that every run answered, where runs that answered less than half take no part; `0`: each run on "
+            "its own questions. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, breakdown, "
+            "reliability, recalibration, difficulty, slices), else `0`"
+        ),
+    ] = None
+    # Set by queries, never by an address:
+    questions: tuple[str, ...] | None = None  # only these
+    kept: str | None = None  # only these: 1 or 0 for the question at each position of the dataset
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
         """The filters by key."""
         return {key: kind for key, kind in cls.kinds().items() if isinstance(kind, Filter)}
+
+    def on_common_questions(self) -> Selection:
+        """The same, of the common questions unless it says otherwise."""
+        return self.replace(common=True) if self.common is None else self
 
     def value(self, key: str) -> Any:
         """The value of a key, those of the conventions among them."""
@@ -185,6 +199,9 @@ class Selection(Parameters, frozen=True):
         if self.questions is not None:
             condition += f" and list_contains($question_ids::varchar[], {table}.question_id)"
             parameters["question_ids"] = list(self.questions)
+        if self.kept is not None:  # a list of ids would take seconds where they are many
+            condition += f" and get_bit($kept::bitstring, {table}.position::integer) = 1"
+            parameters["kept"] = self.kept
         return condition, parameters
 
     def run_filter(self, table: str = "r") -> Condition:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
+from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence, gather
 from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
@@ -71,11 +72,15 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
     Raises:
         BadRequest: there is no run ``against`` among those of the selection.
     """
-    evidence = gather(snapshot, selection, [metric])
+    counted, coverage = restrict(snapshot, selection, by_default=True)
+    evidence = gather(snapshot, counted, [metric])
     runs = [run.run for run in evidence.runs]
     if against is not None and against not in runs:
-        raise BadRequest("unknown_value", f"There is no run {against!r} in this selection.", "against", runs)
-    parts = [*_parts(snapshot, selection)]
+        message = f"There is no run {against!r} in this selection."
+        if coverage is not None and against in coverage.apart:
+            message = f"Run {against!r} answered less than half of this selection. common=0 compares it all the same."
+        raise BadRequest("unknown_value", message, "against", runs)
+    parts = [*_parts(snapshot, counted)]
     if not parts or not runs:
         return Slices(snapshot.version, selection_keys(selection), metric.key, against, 0, [])
     reference_run = None if against is None else runs.index(against)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.select import selected_responses, selection_clauses
 from queries.selection import Selection
 
@@ -44,7 +45,7 @@ class Sparklines(msgspec.Struct):
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
     """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
-    selection = selection.replace(questions=ids)
+    selection = restrict(snapshot, selection)[0].replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
     rows = snapshot.rows(
         f"""{with_clauses}

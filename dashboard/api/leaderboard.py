@@ -21,7 +21,9 @@ def _leaderboard(query: Request[IntervalsParameters]) -> Leaderboard:
 
 @get_selected("/api/v1/leaderboard", IntervalsParameters)
 def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
-    """Metrics of each run with their ranks; with intervals, also those of the ranks, and groups of runs that do not differ."""
+    """Metrics of each run with their ranks; with intervals, also those of the ranks, and letters:
+    runs that share one are not shown to differ.
+    """
     return json_response(_leaderboard(query))
 
 
@@ -29,10 +31,10 @@ def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
 def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     """The same as CSV: a row per run; per metric its value and its rank."""
     metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
-    header = ["run", "model", "elicitation", "questions", "items", "failed"]
+    header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "ranked"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
-        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed]
+        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, int(row.ranked)]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in _leaderboard(query).rows
     ]

@@ -8,12 +8,13 @@ from typing import Any
 from dash import html
 
 from dashboard.components.attributes import aria, data
+from dashboard.components.coverage import answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
-from queries.leaderboard import Leaderboard
+from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
@@ -25,6 +26,7 @@ FAILED = {
 
 def board_table(
     board: Leaderboard,
+    unranked: Sequence[LeaderboardRow],
     shown: Sequence[Metric],
     selection: Selection,
     sort: str,
@@ -34,7 +36,8 @@ def board_table(
     """The leaderboard as a table: a row per run, a column per metric that sorts.
 
     Args:
-        board: with its rows in the order to show.
+        board: with its ranked rows in the order to show.
+        unranked: the rows of runs that answered too few questions to be ranked, shown below a line.
         shown: the columns.
         selection: what is looked at.
         sort: the key by which it is sorted.
@@ -45,40 +48,43 @@ def board_table(
         _head("Model", "model", sort, "The model"),
         _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
     ]
-    head.append(
-        html.Th("Items", scope="col", className="number", title="Questions times clues that the run answered in this selection")
-    )
-    failures = any(row.failed for row in board.rows)
+    head.append(html.Th("Answered", scope="col", className="number", title="Questions of this selection that the run answered"))
+    failures = any(row.failed for row in (*board.rows, *unranked))
     if failures:
         head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
     head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
-    body = [
-        html.Tr(
-            [
-                html.Th(
-                    [
-                        swatch(shades.get(row.run)),
-                        html.Span(row.model, className="name"),
-                        row.note and html.Span(row.note, className="row-note"),
-                    ],
-                    scope="row",
-                    title=f"run {row.run}",
-                ),
-                html.Td(row.elicitation),
-                html.Td(
-                    f"{row.items:,}",
-                    className="number",
-                    title=f"{count(row.items, 'item')} of {count(row.questions, 'question')}",
-                ),
-                *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
-                *(_cell(row.metrics[metric.key], metric, selection.conventions) for metric in shown),
-            ],
-            **data(run=row.run),
-        )
-        for row in board.rows
-    ]
+
+    def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
+        return [
+            html.Tr(
+                [
+                    html.Th(
+                        [
+                            swatch(shades.get(row.run)),
+                            html.Span(row.model, className="name"),
+                            row.note and html.Span(row.note, className="row-note"),
+                        ],
+                        scope="row",
+                        title=f"run {row.run}",
+                    ),
+                    html.Td(row.elicitation),
+                    html.Td(
+                        answered(row.answered, board.questions),
+                        className="number",
+                        title=f"Measured on {count(row.items, 'item')} of {count(row.questions, 'question')}",
+                    ),
+                    *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
+                    *(_cell(row.metrics[metric.key], metric, selection.conventions) for metric in shown),
+                ],
+                **data(run=row.run),
+            )
+            for row in rows
+        ]
+
+    line = html.Th("Not ranked: answered less than half. Each on its own questions", colSpan=len(head), scope="rowgroup")
+    apart = html.Tbody([html.Tr(line), *body(unranked)], className="unranked") if unranked else None
     return html.Div(
-        html.Table([html.Thead(html.Tr(head)), html.Tbody(body), below], className="board"),
+        html.Table([html.Thead(html.Tr(head)), html.Tbody(body(board.rows)), apart, below], className="board"),
         className="scroll",
         tabIndex="0",
         role="region",

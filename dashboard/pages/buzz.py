@@ -435,6 +435,6 @@ def _table(head: Sequence[str | html.Th], rows: Sequence[html.Tr], label: str, n
 VIEW = register(
     View(
         name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage,
-        filters=("run", *filter_keys(), "human", "failed"),
+        filters=("run", *filter_keys(), "human", "failed"), common=False,
     )
 )  # fmt: skip

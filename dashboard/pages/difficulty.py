@@ -114,7 +114,7 @@ def _by(
 
 
 def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shades: dict[str, str]) -> Component | None:
-    result: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection)
+    result: FractionAccuracy = service().ask(accuracy_by_fraction, request.selection.on_common_questions())
     if result.missing or not result.runs:
         return None
     marks = [at.revealed for at in result.runs[0].fractions]
@@ -139,6 +139,6 @@ def _revealed(request: PageRequest[PageParameters], names: dict[str, str], shade
 VIEW = register(
     View(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
-        filters=(*filter_keys(), "failed"),
+        filters=(*filter_keys(), "failed"), common=True,
     )
 )  # fmt: skip

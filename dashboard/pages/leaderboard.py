@@ -26,8 +26,7 @@ from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, address, register
 from queries.agreement import rank_correlations
-from queries.engine.ranking import RunRow
-from queries.leaderboard import Leaderboard, leaderboard, leading_metric
+from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard, leading_metric
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import Choice, Kind, MetricList, allowed
 from queries.published import published as published_values
@@ -95,8 +94,10 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         return [nothing_selected("/", request.selection, "answers")]
     shown = [metric for metric in chosen if any(each.metrics[metric.key].value is not None for each in board.rows)]
     shades = colours(request.facets, request.selection)
-    board.rows = _sorted(board.rows, sort, metrics)
     names = run_names(board.rows)
+    any_failed = any(row.failed for row in board.rows)
+    unranked = _sorted([row for row in board.rows if not row.ranked], sort, metrics)
+    board.rows = _sorted([row for row in board.rows if row.ranked], sort, metrics)
     reference = request.parameters.published
     ranked = [metric for metric in shown if metric.direction != "none"]
     return [
@@ -104,7 +105,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.H1("Leaderboard"),
                 html.P(
-                    f"{request.facets.title}: {count(len(board.rows), 'run')} over {count(board.questions, 'question')}",
+                    f"{request.facets.title}: {count(len(board.rows), 'run')} over "
+                    + count(board.questions if board.common is None else board.common, "question"),
                     className="lead",
                 ),
                 several("metrics", "Columns", NAMED, _named(request), "The usual ones"),
@@ -113,8 +115,8 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             className="heading",
         ),
         board_table(
-            board, shown, request.selection, sort, shades,
-            published.reference(reference, shown, len(NAMES) + 2 + any(each.failed for each in board.rows) + len(shown)),
+            board, unranked, shown, request.selection, sort, shades,
+            published.reference(reference, shown, len(NAMES) + 2 + any_failed + len(shown)),
         ),
         html.Div(
             [
@@ -144,7 +146,7 @@ def _named(request: PageRequest[LeaderboardPage]) -> list[str]:
     return [metric.key for metric in request.parameters.metrics] if request.texts.get("metrics") else []
 
 
-def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[RunRow]:
+def _sorted(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
     """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last."""
     key, turned = sort.removeprefix("-"), sort.startswith("-")
     if key in NAMES:
@@ -152,7 +154,7 @@ def _sorted(rows: list[RunRow], sort: str, columns: Sequence[Metric]) -> list[Ru
     if key not in {metric.key for metric in columns}:  # a column that was taken away
         return rows
 
-    def place(each: RunRow) -> float:
+    def place(each: LeaderboardRow) -> float:
         cell = each.metrics[key]
         if cell.value is None:
             return math.inf
@@ -215,6 +217,6 @@ def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]
 VIEW = register(
     View(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "human", "binning", "t", "failed"),
+        filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
     )
 )  # fmt: skip

@@ -41,7 +41,7 @@ class PeoplePage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Metrics against votes, then the histograms behind them with the human reference drawn in."""
-    result: People = service().ask(people, request.selection)
+    result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers")]
     heading = html.Div(
@@ -113,9 +113,10 @@ def _without(result: People) -> html.Section:
 
 
 def _metrics(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
-    shown = [metric for metric in METRICS if any(each.metrics[metric.key].value is not None for each in board.rows)]
+    ranked = [run for run in board.rows if run.ranked]
+    shown = [metric for metric in METRICS if any(run.metrics[metric.key].value is not None for run in ranked)]
     rows = []
-    for each in board.rows:
+    for each in ranked:
         cells = []
         for metric in shown:
             cell = each.metrics[metric.key]
@@ -159,6 +160,6 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
 VIEW = register(
     View(
         name="people", path=PATH, title="People", place=70, draw=draw, parameters=PeoplePage,
-        filters=(*filter_keys("runs", "questions"), "q", "binning"),
+        filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
     )
 )  # fmt: skip

@@ -126,7 +126,7 @@ def _bins_table(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> Co
 def _split(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
     """How far each run is off, and on which side."""
     rows = []
-    for each in board.rows:
+    for each in (row for row in board.rows if row.ranked):
         cells = [each.metrics[metric.key] for metric in SPLIT]
         said = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
         rows.append(html.Tr([html.Th(named(shades.get(each.run), names[each.run]), scope="row"), *said]))
@@ -167,8 +167,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     """The items of one run in a range of confidence, furthest off first."""
     focus = _focus(request, [run.run for run in runs])
     chosen = request.parameters.confidence
-    only = request.selection.replace(run=(focus,), model=(), elicitation=())
-    result: Items = service().ask(items, only, chosen, ITEMS_SHOWN)
+    result: Items = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
     low, high = chosen or (0.0, 1.0)
 
     def link(said: Item) -> html.A:
@@ -212,6 +211,6 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
 VIEW = register(
     View(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage,
-        filters=(*filter_keys(), "binning", "failed"),
+        filters=(*filter_keys(), "binning", "failed"), common=True,
     )
 )  # fmt: skip

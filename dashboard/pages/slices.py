@@ -128,7 +128,7 @@ def _link(one: Slice, request: PageRequest[SlicesPage]) -> str:
 
 
 def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:
-    return run_names(service().ask(leaderboard, request.selection, ()).rows)
+    return run_names(row for row in service().ask(leaderboard, request.selection, ()).rows if row.ranked)
 
 
 def _against(request: PageRequest[SlicesPage]) -> str | None:
@@ -142,6 +142,6 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 VIEW = register(
     View(
         name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
-        filters=(*filter_keys(), "human", "binning", "t", "failed"),
+        filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
     )
 )  # fmt: skip

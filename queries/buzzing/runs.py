@@ -13,6 +13,7 @@ from data.store import Snapshot
 from queries.buzzing.clues import ClueTable, Ints, read_clue_table
 from queries.buzzing.rules import Rules
 from queries.engine import run_columns
+from queries.engine.coverage import restrict
 from queries.engine.evidence import Run
 from queries.engine.select import rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats
@@ -133,6 +134,7 @@ class BuzzingData:
 
 def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzingData:
     """Read it."""
+    selection, _ = restrict(snapshot, selection)
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
     kinds = snapshot.rows(

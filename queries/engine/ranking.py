@@ -42,10 +42,7 @@ class MetricCell(msgspec.Struct):
 
 
 class RunRow(msgspec.Struct):
-    """One run. ``failed`` calls are among its items only where the selection counts them.
-
-    ``note`` is a warning about all of its values; only the leaderboard gives one.
-    """
+    """One run. ``failed`` calls are among its items only where the selection counts them."""
 
     run: str
     model: str
@@ -54,7 +51,6 @@ class RunRow(msgspec.Struct):
     items: int
     failed: int
     metrics: dict[str, MetricCell]
-    note: str | None = None
 
 
 def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False) -> list[RunRow]:

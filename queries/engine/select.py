@@ -187,6 +187,28 @@ def _responses(
             yield index, Responses(place[revealed_items], clue[revealed_items], items.confidence[entries], items.correct[entries])
 
 
+def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
+    """Ids of the runs of a selection in order of import, and positions of its questions in the dataset, ascending."""
+    clauses, parameters = selection_clauses(selection)
+    runs = snapshot.rows(f"{clauses} select run from chosen_runs order by place", parameters)
+    questions = snapshot.frame(f"{clauses} select position from chosen_questions order by place", parameters)
+    return [run for (run,) in runs], questions["position"].cast(pl.Int64).to_numpy()
+
+
+def answered_places(snapshot: Snapshot, selection: Selection, runs: Sequence[str], positions: Ints) -> list[Ints]:
+    """Places among the chosen questions of those that each run answered, ascending: an array of shape (answered,) per run.
+
+    Args:
+        snapshot: of the store.
+        selection: whose filter on clues counts: a question is answered if any of the clues that it keeps is.
+        runs, positions: what is chosen; see ``chosen``.
+    """
+    if not (selection.revealed or selection.failed):
+        return rows_about(run_columns.row_orders(snapshot, selection.dataset, runs), positions)[1]
+    responses = _responses(snapshot, selection, runs, positions, run_columns.clues(snapshot, selection.dataset))
+    return [np.unique(answers.place) for _, answers in responses]
+
+
 def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
     """``with`` clauses for the runs and questions of a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()

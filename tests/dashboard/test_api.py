@@ -41,12 +41,12 @@ DATASETS = {
     }]
 }  # fmt: skip
 CELL = {name: MAYBE_NUMBER for name in ("value", "low", "high", "rank", "rank_low", "rank_high")} | {"missing": MAYBE_TEXT}
+RUN_ROW = {
+    "run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "items": COUNT, "failed": COUNT, "metrics": Each(CELL),
+}  # fmt: skip
 LEADERBOARD = {
-    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "lead": TEXT,
-    "rows": [{
-        "run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "items": COUNT, "note": MAYBE_TEXT,
-        "metrics": Each(CELL),
-    }],
+    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "common": MAYBE_NUMBER, "lead": TEXT,
+    "rows": [RUN_ROW | {"answered": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
 }  # fmt: skip
 QUESTIONS = {
     "questions": [{
@@ -205,7 +205,13 @@ def test_metrics_are_chosen(client):
     assert [list(row["metrics"]) for row in said["rows"]] == [["ece", "brier", "calscore"]] * 5
     everything = get(client, "/api/v1/leaderboard")
     assert said["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
-    assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == ["failed", "ece", "ece_rank"]
+    assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == [
+        "failed",
+        "answered",
+        "ranked",
+        "ece",
+        "ece_rank",
+    ]
 
 
 def test_questions(client, snapshot):
@@ -290,6 +296,9 @@ BAD_VALUES = [
     ("beta", "-1", "bad_value", []),
     ("beta", "1e999", "bad_value", []),
     ("beta", "two", "bad_value", []),
+    ("common", "2", "unknown_value", ["0", "1"]),
+    ("t", "1", "bad_value", []),
+    ("t", "half", "bad_value", []),
 ]
 ADDRESSES = ("/api/v1/leaderboard", "/api/v1/leaderboard.csv", "/api/v1/questions", "/api/v1/questions/pyramid/lit-01")
 

@@ -1,6 +1,7 @@
 """Reads and drives the pages, as a visitor does."""
 
 import json
+import math
 import time
 import urllib.error
 import urllib.request
@@ -11,7 +12,7 @@ BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")
     run: row.dataset.run,
     model: row.querySelector("th").innerText,
     elicitation: row.querySelectorAll("td")[0].innerText,
-    items: row.querySelectorAll("td")[1].innerText,
+    answered: row.querySelectorAll("td")[1].innerText,
     metrics: Object.fromEntries([...row.querySelectorAll("td[data-metric]")].map(
         (cell) => [cell.dataset.metric, cell.querySelector(".value").innerText])),
 }))"""
@@ -28,8 +29,8 @@ CURSOR = """() => {
 }"""
 # The columns that the leaderboard shows unasked; the API has every metric.
 SHOWN = (
-    "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "calscore", "accuracy", "mean_confidence", "overconfidence",
-    "hard_easy_slope", "pct_rounded",
+    "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
+    "overconfidence", "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
 
 TRACES = """(within) => {
@@ -113,16 +114,18 @@ def api(page, address, query=(), **more):
 
 
 def said_by_api(page, query):
-    """The leaderboard of a query string as the page has to show it."""
+    """The leaderboard of a query string as the page has to show it, best first by the metric that leads."""
+    answer = api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])
+    by_lead = sorted(answer["rows"], key=lambda row: row["metrics"][answer["lead"]]["rank"] or math.inf)
     return [
         {
             "run": row["run"],
             "model": row["model"],
             "elicitation": row["elicitation"],
-            "items": f"{row['items']:,}",
+            "answered": f"{row['answered']:,}",
             "metrics": {key: written(cell["value"]) for key, cell in row["metrics"].items() if cell["value"] is not None},
         }
-        for row in api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])["rows"]
+        for row in by_lead
     ]
 
 

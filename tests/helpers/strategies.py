@@ -16,7 +16,7 @@ def some(values):
 
 
 def selections(facets):
-    """Selections of the dataset that offers these facets."""
+    """Selections of the dataset that offers these facets, each run on its own questions."""
     runs = [run for run, _, _ in facets.runs]
     return st.builds(
         Selection,
@@ -31,6 +31,7 @@ def selections(facets):
         revealed=st.none() | RANGES,
         q=TEXTS,
         failed=st.booleans(),
+        common=st.just(False),
         conventions=st.builds(
             Conventions,
             binning=st.sampled_from([*CONVENTIONS.keys["binning"].names, "mass2", "mass3", "mass100"]),

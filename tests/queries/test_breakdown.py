@@ -18,7 +18,7 @@ from tests.helpers import reference_metrics as slow
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections
 
-RELAY = Selection("relay")
+RELAY = Selection("relay", common=False)  # each run on its own questions
 
 
 def part_of(by, question):
@@ -73,7 +73,7 @@ def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, d
     [
         (RELAY, "category", "category"),
         (RELAY.replace(conventions=Conventions("mass3"), revealed=(0.2, 0.9)), "category", "category"),
-        (Selection("spans"), "radius", "radius"),
+        (Selection("spans", common=False), "radius", "radius"),
     ],
 )
 def test_a_part_is_the_leaderboard_under_its_filter(snapshot, selection, by, key):
@@ -109,7 +109,7 @@ def stated(tmp_path_factory):
 
 def test_steps_of_difficulty(stated):
     """Half-open but for the last: 0.3 is in [0.3, 0.4), 1 in [0.9, 1], the number before 0.9 in [0.8, 0.9)."""
-    steps = Selection("steps")
+    steps = Selection("steps", common=False)
     found = breakdown(stated, steps, "difficulty", METRICS).parts
     assert [(part.value, part.questions) for part in found] == [
         ("0..0.1", 1), ("0.1..0.2", 1), ("0.3..0.4", 2), ("0.7..0.8", 1), ("0.8..0.9", 1), ("0.9..1", 3), (None, 1),

@@ -13,7 +13,7 @@ from queries.selection import Selection
 from tests.helpers import reference_votes
 from tests.helpers.strategies import selections
 
-POLLS = Selection("polls")
+POLLS = Selection("polls", common=False)
 
 
 def place(value, edges):

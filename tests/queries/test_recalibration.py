@@ -19,7 +19,7 @@ from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.strategies import selections
 
-RELAY = Selection("relay")
+RELAY = Selection("relay", common=False)  # each run on its own questions
 ANY = pytest.mark.parametrize("method", METHODS)
 GRID = np.linspace(0, 1, 201)
 

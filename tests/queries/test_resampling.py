@@ -30,7 +30,7 @@ from tests.helpers.simulated import evidence_of, repeated, simulated
 from tests.helpers.small_store import write_relay
 
 ROOT = Path(__file__).parents[2]
-RELAY = Selection("relay")
+RELAY = Selection("relay", common=False)  # each run on its own questions
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 # Simulated evidence has no distributions over options.
 OF_ITEMS = [metric for metric in METRICS if "whole distribution" not in metric.needs]
@@ -125,7 +125,7 @@ CONVENTIONS = [
     Conventions("mass15", "buzz_share", 0.5),
     Conventions("mass100"),
 ]
-FEW = {"whole": RELAY, "revealed": RELAY.replace(revealed=(0.3, 0.8)), "spans": Selection("spans")}
+FEW = {"whole": RELAY, "revealed": RELAY.replace(revealed=(0.3, 0.8)), "spans": Selection("spans", common=False)}
 SOME = (0, 1, 7, 500, 999)
 
 

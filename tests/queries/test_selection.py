@@ -97,7 +97,9 @@ def test_addresses(pairs, expected):
             [("dataset", "relay"), ("run", "a1"), ("radius", "1"), ("radius", "5"), ("binning", "width10+1"), ("beta", "0.5")],
         ),
         (Selection("relay", difficulty=(0.25, 1.0), q="a b"), [("dataset", "relay"), ("difficulty", "0.25..1"), ("q", "a b")]),
-        (Selection("relay", questions=("r1",)), [("dataset", "relay")]),  # a query's own affair
+        (Selection("relay", common=True), [("dataset", "relay"), ("common", "1")]),
+        (Selection("relay", common=False), [("dataset", "relay"), ("common", "0")]),
+        (Selection("relay", questions=("r1",), kept="01"), [("dataset", "relay")]),  # a query's own affair
     ],
     ids=str,
 )  # fmt: skip
@@ -236,7 +238,7 @@ def test_nor_does_what_names_a_question_a_sort_order_or_a_page(snapshot, text):
 def test_category_with_quote_and_semicolon(snapshot, rows):
     selection = read_selection([("category", ODD)], lambda dataset: facets(snapshot, dataset))
     assert ordered_questions(snapshot, selection).questions == ["r02", "r06", "r10"]
-    assert leaderboard(snapshot, selection, []).rows[0].questions == 3
+    assert leaderboard(snapshot, selection, []).rows[0].answered == 3
 
 
 # -- what filters mean -------------------------------------------------------------------------------------------------

@@ -1,0 +1,91 @@
+"""What a page shows where runs answered different questions: which ones count, and the address of the other choice."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from dash import html
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import count
+from queries.engine.coverage import Coverage
+from queries.selection import Facets
+
+Pairs = list[tuple[str, str]]
+MOST_NAMES, MOST_LISTED = 3, 24  # runs named in a notice, and in a list
+
+
+def answered(number: int, questions: int) -> str:
+    """How many of some questions were answered, such as "81 of 808"; the number alone where it is all."""
+    return f"{number:,}" if number == questions else f"{number:,} of {questions:,}"
+
+
+def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
+    """Which questions count where runs answered different ones; None where all answered the same.
+
+    Args:
+        coverage: of the selection.
+        facets: of its dataset.
+        path, pairs: of the page's address.
+        restricted: whether only the common questions count.
+    """
+    if not coverage.differs:
+        return None
+    some = count(coverage.common, "question")
+    fewest, most = min(coverage.answered.values()), max(coverage.answered.values())
+    if not restricted:
+        return _notice(
+            [
+                f"Runs answered different questions: from {fewest:,} to {most:,} of {coverage.questions:,}. Each is shown on its "
+                "own, so that a run that skips hard questions looks better than it is. ",
+                page_link(f"Count only the {some} that all answered", href=_address(path, pairs, "1")),
+            ]
+        )
+    taking_part = coverage.taking_part
+    those = f"the {coverage.common:,} of {coverage.questions:,} questions" if coverage.common != 1 else "the one question"
+    parts: list[str | html.A] = [f"Runs are measured on {those} that {_all(len(taking_part))} answered. "]
+    if coverage.apart:
+        parts.append(f"Not ranked, since less than half is answered: {_names(coverage.apart, coverage, facets)}. ")
+    least = min((coverage.answered[run] for run in taking_part), default=0)
+    if any(coverage.answered[run] > least for run in taking_part):
+        shortest = [run for run in taking_part if coverage.answered[run] == least]
+        parts.append(f"Fewest answers{' of the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
+    return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
+
+
+def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
+    """What stands in the place of a page's content where no question was answered by all runs."""
+    runs = [html.Li(f"{_name(run, facets)}: {answered(number, coverage.questions)}") for run, number in coverage.answered.items()]
+    return html.Section(
+        [
+            html.H2(f"No question was answered by {_all(len(coverage.taking_part) or len(coverage.answered))}"),
+            html.P("Runs are measured on the questions that all of them answered. Choose fewer runs, or"),
+            html.P(page_link("show each run on its own questions", href=_address(path, pairs, "0"))),
+            html.P("Questions answered:"),
+            html.Ul(runs[:MOST_LISTED]),
+            html.P(f"and {len(runs) - MOST_LISTED} more") if len(runs) > MOST_LISTED else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _notice(parts: list[str | html.A]) -> html.P:
+    return html.P(parts, className="note coverage", role="note")
+
+
+def _all(runs: int) -> str:
+    return {1: "the run", 2: "both runs"}.get(runs, f"all {runs} runs")
+
+
+def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
+    named = [f"{_name(run, facets)} ({answered(coverage.answered[run], coverage.questions)})" for run in runs[:MOST_NAMES]]
+    return ", ".join([*named, f"{len(runs) - MOST_NAMES} more"] if len(runs) > MOST_NAMES else named)
+
+
+def _name(run: str, facets: Facets) -> str:
+    names = {known: f"{model} · {elicitation}" for known, model, elicitation in facets.runs}
+    return names.get(run, run)
+
+
+def _address(path: str, pairs: Pairs, common: str) -> str:
+    return f"{path}?{urlencode([*((key, value) for key, value in pairs if key != 'common'), ('common', common)])}"

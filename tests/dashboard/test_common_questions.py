@@ -1,0 +1,180 @@
+"""``common``: runs are measured on the questions that all of them answered, at every address alike."""
+
+import csv
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from dashboard.api.blueprint import ROUTES
+from dashboard.app import create_app
+from dashboard.router import draw
+from dashboard.settings import Settings
+from dashboard.view import VIEWS
+from data.importing.ingest import import_paths
+from data.importing.seed import seed
+from data.importing.staging import ImportOptions
+from data.store import open_store
+
+BY_DEFAULT = [
+    "leaderboard",
+    "agreement",
+    "breakdown?by=category",
+    "difficulty",
+    "recalibration?method=platt",
+    "reliability",
+    "slices",
+]
+WHERE_NAMED = ["buzz", "compare?a={a}&b={b}", "items?limit=1000", "pairs", "questions?limit=1000&metrics=brier", "people"]
+
+
+@pytest.fixture(scope="module")
+def partial(seeded, tmp_path_factory):
+    """The bundled data, with runs of the pyramid that answered some categories alone, all others, and few questions."""
+    folder = tmp_path_factory.mktemp("partial")
+    app = create_app(Settings(store=str(seeded), workers=1))
+    client = app.test_client()
+    runs = [row["run"] for row in client.get("/api/v1/leaderboard?dataset=pyramid").json["rows"]]
+    questions = client.get("/api/v1/questions?dataset=pyramid&limit=1000").json["questions"]
+    categories = sorted({question["category"] for question in questions})
+    kept = categories[: len(categories) // 2 + 1]
+    ids = [question["question_id"] for question in questions if question["category"] in kept]
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/api/v1/runs/{runs[0]}/responses.csv").text)))
+    store = open_store(folder / "store")
+    seed(store)
+    rest = [question["question_id"] for question in questions if question["question_id"] not in ids]
+    for model, answered in (("partial", ids), ("few", ids[:5]), ("rest", rest)):
+        path = folder / f"{model}.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["question_id", "clue", "guess", "confidence"], extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(row for row in rows if row["question_id"] in answered)
+        import_paths(store, [path], ImportOptions(dataset="pyramid", model=model, elicitation="logit"))
+    app = create_app(Settings(store=str(folder / "store"), workers=1))
+    names = {row["model"]: row["run"] for row in app.test_client().get("/api/v1/runs?dataset=pyramid").json["runs"]}
+    assert len(ids) > len(rest)
+    return SimpleNamespace(
+        app=app, client=app.test_client(), runs=[*runs, names["partial"]], partial=names["partial"], few=names["few"],
+        rest=names["rest"], ids=ids, categories=kept, others=categories[len(kept) :], all=len(questions),
+    )  # fmt: skip
+
+
+def answer_of(partial, address, keys):
+    """The answer of a JSON address, without what repeats its selection."""
+    address = address.format(a=partial.runs[0], b=partial.partial)
+    response = partial.client.get(f"/api/v1/{address}{'&' if '?' in address else '?'}dataset=pyramid{keys}")
+    assert response.status_code == 200, response.json
+    answer = response.json
+    answer.pop("selection", None)
+    if address == "leaderboard":
+        answer = {"rows": [row for row in answer["rows"] if row["ranked"]]}
+        for row in answer["rows"]:
+            del row["answered"]
+    return answer
+
+
+def category_keys(partial):
+    """The selection that ``common=1`` must come to."""
+    return "".join([*(f"&category={name}" for name in partial.categories), *(f"&run={run}" for run in partial.runs)])
+
+
+@pytest.mark.parametrize("address", [*BY_DEFAULT, *WHERE_NAMED])
+def test_common_is_the_selection_of_common_questions(partial, address):
+    assert answer_of(partial, address, "&common=1") == answer_of(partial, address, f"{category_keys(partial)}&common=0")
+
+
+@pytest.mark.parametrize("address", BY_DEFAULT)
+def test_rankings_take_common_questions_by_default(partial, address):
+    assert answer_of(partial, address, "") == answer_of(partial, address, "&common=1")
+    assert answer_of(partial, address, "") != answer_of(partial, address, "&common=0")
+
+
+@pytest.mark.parametrize("address", WHERE_NAMED)
+def test_elsewhere_each_run_has_its_own_questions(partial, address):
+    assert answer_of(partial, address, "") == answer_of(partial, address, "&common=0")
+
+
+def test_every_selection_address_is_compared():
+    other = {"questions/<dataset>/<path:question_id>", "datasets/<dataset>/prompts"}  # of one question, and of no run
+    paths = {route.address.removeprefix("GET /api/v1/").rsplit(".", 1)[0] for route in ROUTES if route.selection}
+    assert paths - other == {address.partition("?")[0] for address in (*BY_DEFAULT, *WHERE_NAMED)}
+
+
+def test_a_run_that_answered_few_is_not_ranked(partial):
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&intervals=1&metrics=accuracy,brier").json
+    rows = {row["run"]: row for row in board["rows"]}
+    assert (board["questions"], board["common"]) == (partial.all, len(partial.ids))
+    assert rows[partial.partial]["answered"] == len(partial.ids) and rows[partial.partial]["ranked"]
+    assert {row["questions"] for row in rows.values() if row["ranked"]} == {len(partial.ids)}
+    few = rows[partial.few]
+    assert (few["answered"], few["questions"], few["ranked"]) == (5, 5, False)
+    assert all(cell["rank"] is None and cell["low"] is None and cell["letters"] is None for cell in few["metrics"].values())
+    own = partial.client.get("/api/v1/leaderboard?dataset=pyramid&common=0&metrics=accuracy,brier").json
+    own_rows = {row["run"]: row for row in own["rows"]}
+    assert own["common"] is None and all(row["ranked"] for row in own["rows"])
+    for key, cell in few["metrics"].items():
+        assert cell["value"] == own_rows[partial.few]["metrics"][key]["value"]
+
+
+def test_a_run_that_takes_no_part_is_not_compared_in_slices(partial):
+    refused = partial.client.get(f"/api/v1/slices?dataset=pyramid&against={partial.few}")
+    assert refused.status_code == 400 and "less than half" in refused.json["error"]["message"]
+    assert partial.client.get(f"/api/v1/slices?dataset=pyramid&common=0&against={partial.few}").status_code == 200
+
+
+def test_the_table_as_csv_says_who_answered_what(partial):
+    text = partial.client.get("/api/v1/leaderboard.csv?dataset=pyramid&metrics=brier").text
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert (rows["few"]["answered"], rows["few"]["ranked"], rows["few"]["brier_rank"]) == ("5", "0", "")
+    assert (rows["partial"]["answered"], rows["partial"]["ranked"]) == (str(len(partial.ids)), "1")
+
+
+@pytest.mark.parametrize("value", ["", "2", "yes"])
+def test_common_is_0_or_1(partial, value):
+    refused = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid&common={value}")
+    assert refused.status_code == 400 and refused.json["error"]["allowed"] == ["0", "1"]
+
+
+def drawn(partial, path, query):
+    """The HTML of a page's fragments."""
+    with partial.app.test_request_context():
+        return " ".join(json.loads(draw({"path": path, "query": f"dataset=pyramid{query}", "page": False}))["fragments"].values())
+
+
+def test_a_notice_says_what_counts_and_leads_to_the_other_view(partial):
+    text = drawn(partial, "/", "&sort=brier")
+    assert f"measured on the {len(partial.ids)} of {partial.all} questions that all {len(partial.runs)} runs answered" in text
+    assert f"few · logit (5 of {partial.all})" in text and f"partial · logit ({len(partial.ids)} of {partial.all})" in text
+    assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=0"' in text
+    assert "Not ranked: answered less than half" in text and f">5 of {partial.all}<" in text
+    own = drawn(partial, "/", "&common=0&sort=brier")
+    assert f"from 5 to {partial.all} of {partial.all}" in own and "Not ranked: answered" not in own
+    assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=1"' in own
+
+
+def test_the_notice_of_a_page_tells_what_it_does(partial):
+    words = {True: "Runs are measured on", False: "Runs answered different questions"}
+    defaults = {}
+    for view in VIEWS.values():
+        if view.name in ("question", "nowhere"):  # of one question, and of none
+            continue
+        text = drawn(partial, view.path, "")
+        assert [shown for shown, line in words.items() if line in text] == ([] if view.common is None else [view.common])
+        defaults[view.name] = view.common
+    assert {name for name, common in defaults.items() if common} == {
+        "leaderboard",
+        "reliability",
+        "difficulty",
+        "slices",
+        "people",
+    }
+
+
+def test_runs_with_nothing_in_common_are_told_so(partial):
+    query = f"&category={partial.categories[0]}&category={partial.others[0]}&run={partial.partial}&run={partial.rest}"
+    text = drawn(partial, "/reliability", query)
+    assert "No question was answered by both runs" in text and "common=0" in text
+    board = partial.client.get(f"/api/v1/leaderboard?dataset=pyramid{query}").json
+    assert (board["common"], board["rows"]) == (0, [])
+    assert "No question was answered" not in drawn(partial, "/reliability", f"{query}&common=0")

@@ -20,6 +20,7 @@ STUDIES = (
     (simulation.jackknife_intervals, 5, "Coverage."),
     (simulation.slice_intervals, 2, "Coverage. Slices of few questions; the percentiles in brackets are not used."),
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
+    (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),
     (simulation.reliability_bins, 1, "Coverage, over all bins that hold items."),
     (buzz_simulation.equal_teams, 5, "Errors: at most nominal. Teams of a tournament are equally good."),
     (buzz_simulation.outcome_intervals, 5, "Coverage, of a run against the human teams."),

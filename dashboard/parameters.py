@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from queries.engine.reliability_diagrams import BANDS
 from queries.metrics import METRICS, Metric
 from queries.parameters import Choice, Flag, Fractions, Kind, MetricList, Parameters, Range
 from queries.question_order import FACTS, read_sort
@@ -26,6 +27,9 @@ class QuestionOrder(Kind[str]):
 def usual_metric(facets: Facets) -> str:
     """Key of the metric that pages show of single questions unless told otherwise."""
     return "calscore" if facets.human_teams else "brier"
+
+
+BAND = Choice("consistency band: `pointwise`, the default, or `simultaneous`", BANDS, "There is no band {value!r}.", blank=True)
 
 
 def known_run(about: str, blank: bool = False) -> Choice:

@@ -106,7 +106,7 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
         after = gather(snapshot, counted, [*metrics, *DIAGRAM_METRICS], recalibrated)
         index_after = {run.run: index for index, run in enumerate(after.runs)}
         values_after = {metric.key: after.values(metric) for metric in metrics}
-        drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, uncertain=False)}
+        drawn = {diagram.run: diagram for diagram in reliability_diagrams(after, band=None)}
     results = []
     for index, run in enumerate(before.runs):
         part, changes = mapped[run.run], {}

@@ -7,7 +7,7 @@ import msgspec
 from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
-from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
+from queries.engine.reliability_diagrams import DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, selection_keys
 
 
@@ -20,12 +20,12 @@ class Reliability(msgspec.Struct):
     runs: list[ReliabilityDiagram]
 
 
-def reliability(snapshot: Snapshot, selection: Selection) -> Reliability:
-    """The reliability diagram of every run of a selection, under its binning."""
+def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = "pointwise") -> Reliability:
+    """The reliability diagram of every run of a selection, under its binning, with a kind of consistency band."""
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,
         selection=selection_keys(selection),
         binning=selection.conventions.binning,
-        runs=reliability_diagrams(evidence),
+        runs=reliability_diagrams(evidence, band),
     )

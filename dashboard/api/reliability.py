@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import BAND
 from dashboard.service import service
-from queries.engine.reliability_diagrams import ReliabilityBin
-from queries.parameters import NoParameters
+from queries.engine.reliability_diagrams import BandKind, ReliabilityBin
+from queries.parameters import Parameters
 from queries.reliability import Reliability, reliability
 from queries.selection import Request
 
 
-def _reliability(query: Request[NoParameters]) -> Reliability:
-    return service().ask(reliability, query.selection)
+class ReliabilityParameters(Parameters, frozen=True):
+    """Which band."""
+
+    band: Annotated[BandKind, BAND] = "pointwise"
 
 
-@get_selected("/api/v1/reliability", NoParameters)
-def get_reliability(query: Request[NoParameters]) -> Response:
+def _reliability(query: Request[ReliabilityParameters]) -> Reliability:
+    return service().ask(reliability, query.selection, query.parameters.band or "pointwise")
+
+
+@get_selected("/api/v1/reliability", ReliabilityParameters)
+def get_reliability(query: Request[ReliabilityParameters]) -> Response:
     """Reliability diagrams: bins with the interval of their accuracy, the CORP curve with its consistency band, how often each
     confidence was stated.
     """
     return json_response(_reliability(query))
 
 
-@get_selected("/api/v1/reliability.csv", NoParameters)
-def get_reliability_csv(query: Request[NoParameters]) -> Response:
+@get_selected("/api/v1/reliability.csv", ReliabilityParameters)
+def get_reliability_csv(query: Request[ReliabilityParameters]) -> Response:
     """The bins as CSV, a row per run and bin."""
     fields = ReliabilityBin.__struct_fields__
     rows = [

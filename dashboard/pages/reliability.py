@@ -18,10 +18,10 @@ from dashboard.components.run_names import colours, named, run_names
 from dashboard.components.table import table
 from dashboard.figures.recalibration import changes_figure
 from dashboard.figures.reliability import reliability_figure
-from dashboard.parameters import Confidence
+from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, question_path, register
-from queries.engine.reliability_diagrams import ReliabilityDiagram
+from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, Items, items
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE
@@ -33,6 +33,11 @@ from queries.reliability import reliability
 PATH = "/reliability"
 ITEMS_SHOWN = 40
 METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
+BAND_NAMES = {"": "Pointwise", "simultaneous": "Simultaneous"}
+BAND_WORDS: dict[BandKind, str] = {
+    "pointwise": "pointwise: 90 % of simulated curves at each confidence by itself",
+    "simultaneous": "simultaneous: 90 % of simulated curves throughout",
+}
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
 MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
 
@@ -43,6 +48,7 @@ class ReliabilityPage(PageParameters, frozen=True):
     method: Annotated[
         str, Choice("how confidences are recalibrated", (*METHODS,), "There is no recalibration {value!r}.", blank=True)
     ] = ""
+    band: Annotated[BandKind, BAND] = "pointwise"
     focus: Annotated[
         str,
         Choice(
@@ -57,7 +63,8 @@ class ReliabilityPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     """Diagrams, the split into over- and underconfidence, what-if recalibration, and the items of a range of confidence."""
-    result = service().ask(reliability, request.selection)
+    band = request.parameters.band or "pointwise"
+    result = service().ask(reliability, request.selection, band)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
     shades = colours(request.facets, request.selection)
@@ -72,6 +79,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
                 html.P(
                     f"{request.facets.title}: accuracy against confidence, {count(len(result.runs), 'run')}", className="lead"
                 ),
+                menu("band", "Grey band", BAND_NAMES, "" if band == "pointwise" else band),
                 menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
             ],
             className="heading",
@@ -80,8 +88,8 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             "reliability",
             reliability_figure(result.runs, names, shades, after, request.parameters.confidence),
             "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-            "run were calibrated. Below: how often each confidence was stated, multiples of 5 % darker. Drag sideways over a "
-            "diagram to list the items of a range of confidence",
+            f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker. "
+            "Drag sideways over a diagram to list the items of a range of confidence",
             _bins_table(result.runs, names),
         ),
         _split(service().ask(leaderboard, request.selection, SPLIT, False), names, shades),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -79,6 +79,12 @@ class Evidence:
     def ends(self) -> NDArray[np.int64]:
         """Index past each run's last row, shape (runs,)."""
         return np.append(self.starts, len(self.places))[1:]
+
+    def run_facts(self, run: int) -> dict[str, Any]:
+        """Name of a run by its index, and how many questions and items it has here, as results state them."""
+        rows = slice(self.starts[run], self.ends[run])
+        questions, items = rows.stop - rows.start, int(self.sums["items"][rows].sum())
+        return asdict(self.runs[run]) | {"questions": int(questions), "items": items}
 
     def places_of_runs(self) -> list[NDArray[np.int64]]:
         """Places of the questions that each run answered, ascending."""

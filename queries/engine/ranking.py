@@ -64,14 +64,9 @@ def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame
     """
     failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
     cells = {metric.key: metric_cells(metric, evidence, intervals) for metric in metrics}
-    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
     return [
         RunRow(
-            run=run.run,
-            model=run.model,
-            elicitation=run.elicitation,
-            questions=int(answered["questions"][index]),
-            items=int(answered["items"][index]),
+            **evidence.run_facts(index),
             failed=failed_of.get(run.run, 0),
             metrics={metric.key: cells[metric.key][index] for metric in metrics},
         )

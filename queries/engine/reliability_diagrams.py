@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -21,6 +21,10 @@ from queries.selection import number
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
+
+
+BandKind = Literal["pointwise", "simultaneous"]
+BANDS: tuple[BandKind, ...] = get_args(BandKind)
 
 
 class ReliabilityBin(msgspec.Struct):
@@ -50,8 +54,13 @@ class IsotonicBlock(msgspec.Struct):
 
 
 class ConsistencyBand(msgspec.Struct):
-    """Where the isotonic curve of a calibrated run with the same confidences would lie: 5 % to 95 % of simulated ones."""
+    """Where the isotonic curve of a calibrated run with the same confidences would lie: 90 % of the simulated ones.
 
+    ``kind`` is pointwise, where these are within the band at each confidence by itself, or simultaneous, where they are within it
+    throughout.
+    """
+
+    kind: BandKind
     confidence: list[float]
     low: list[float]
     high: list[float]
@@ -79,35 +88,41 @@ class ReliabilityDiagram(msgspec.Struct):
 DIAGRAM_METRICS = (BIN_TOTALS, CATALOGUE["corp_mcb"])  # what evidence must have been gathered for
 
 
-def reliability_diagrams(evidence: Evidence, uncertain: bool = True) -> list[ReliabilityDiagram]:
-    """The reliability diagram of each run, with intervals and bands if ``uncertain``."""
-    answered = evidence.totals({"questions": np.ones(len(evidence.questions)), "items": evidence.sums["items"]})
+def reliability_diagrams(evidence: Evidence, band: BandKind | None = "pointwise") -> list[ReliabilityDiagram]:
+    """The reliability diagram of each run.
+
+    Args:
+        evidence: gathered for ``DIAGRAM_METRICS``.
+        band: the kind of consistency band; None for neither bands nor intervals.
+    """
+    uncertain = band is not None
     totals = evidence.values(BIN_TOTALS)
     ends = _intervals(evidence, totals, uncertain)
     return [
         ReliabilityDiagram(
-            run=run.run,
-            model=run.model,
-            elicitation=run.elicitation,
-            questions=int(answered["questions"][index]),
-            items=int(answered["items"][index]),
+            **evidence.run_facts(index),
             bins=_bins(totals[index], _edges(evidence, index), ends[:, index]),
-            **_curve(*evidence.items_of(index), uncertain),
+            **_curve(evidence, index, band),
         )
-        for index, run in enumerate(evidence.runs)
+        for index in range(len(evidence.runs))
     ]
 
 
-def _curve(confidence: Floats, correct: Floats, uncertain: bool) -> dict[str, Any]:
+def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> dict[str, Any]:
     """What of a diagram needs no bins."""
+    confidence, correct = evidence.items_of(run)
     stated, items, right = confidence_levels(confidence, correct)
     percent = np.round(stated * 100).astype(np.int64)
     rounded = np.abs(stated * 20 - np.round(stated * 20)) <= 20 * ROUNDING
     graded = bool(((correct == 0) | (correct == 1)).all())
-    band = consistency_band(stated, items, SEED) if uncertain and graded and len(stated) else None
+    band = None
+    if kind and graded and len(stated):
+        sizes = evidence.sums["items"][evidence.starts[run] : evidence.ends[run]].astype(np.int64)
+        ends = consistency_band(confidence, correct, sizes, SEED, simultaneous=kind == "simultaneous")
+        band = ConsistencyBand(kind, *(part.tolist() for part in ends))
     return {
         "corp": [IsotonicBlock(*block) for block in corp_curve(stated, items, right)],
-        "band": ConsistencyBand(*(part.tolist() for part in band)) if band else None,
+        "band": band,
         "histogram": np.bincount(percent, items, 101).astype(int).tolist(),
         "rounded": np.bincount(percent, items * rounded, 101).astype(int).tolist(),
     }

@@ -12,6 +12,7 @@ import numpy as np
 from queries.engine import inference
 from queries.engine.bootstrap import SIGNIFICANCE, holm
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
+from queries.metrics.kernels.pairs import confidence_levels, consistency_band, isotonic
 
 BINS = 10
 GRID = 101
@@ -306,6 +307,27 @@ def calibration_errors(boards, seed, shift, sizes=(30, 60, 200), clues=(1, 5)):
             items, confidence, correct = totals
             plain = ece(*totals.sum(axis=2))
             yield Estimates(questions, count, truth, totals, plain, ece_cross_fitted(confidence - correct, items.sum(axis=-1)))
+
+
+def bands(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):
+    """Calibrated runs: how often the isotonic curve is within its consistency band, at a confidence and throughout."""
+    for questions in sizes:
+        for count in clues:
+            random = np.random.default_rng((seed, questions, count))
+            at_a_point, throughout = [], []
+            for index in range(boards):
+                c, y = (part[0].ravel() for part in board(random, 1, questions, count))
+                stated, items, right = confidence_levels(c, y)
+                curve = dict(zip(stated.tolist(), isotonic(right, items).tolist(), strict=True))
+                for simultaneous, inside in ((False, at_a_point), (True, throughout)):
+                    sizes_of = np.full(questions, count)
+                    shown, low, high = consistency_band(c, y, sizes_of, index, simultaneous=simultaneous)
+                    values = np.array([curve[level] for level in shown.tolist()])
+                    within = (values >= low - 1e-9) & (values <= high + 1e-9)
+                    inside.append(within.all() if simultaneous else within.mean())
+            setting = f"{questions} questions, {count} clue{'s' * (count > 1)}"
+            yield Measurement("pointwise consistency band", setting, 0.9, np.mean(at_a_point), boards)
+            yield Measurement("simultaneous consistency band", setting, 0.9, np.mean(throughout), boards)
 
 
 def letters(boards, seed, sizes=(8, 30, 120), runs=8):

@@ -385,13 +385,37 @@ def test_isotonic(totals, weights, expected):
     assert of_pairs.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
+def test_items_that_hang_together_widen_the_band():
+    random = np.random.default_rng(3)
+    confidence, sizes = np.repeat(random.random(60), 5).round(2), np.full(60, 5)
+    alone = (random.random(300) < confidence).astype(float)
+    together = (np.repeat(random.random(60), 5) < confidence).astype(float)  # all clues of a question right, or none
+    assert of_pairs.question_correlation(confidence, alone, sizes) < 0.1
+    assert of_pairs.question_correlation(confidence, together, sizes) > 0.7
+    narrow, wide = (of_pairs.consistency_band(confidence, correct, sizes, 7) for correct in (alone, together))
+    assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
+
+
+def test_a_simultaneous_band_holds_the_pointwise_one():
+    random = np.random.default_rng(4)
+    confidence = random.random(200).round(1)
+    correct = (random.random(200) < confidence).astype(float)
+    bands = [of_pairs.consistency_band(confidence, correct, np.full(100, 2), 7, simultaneous=both) for both in (False, True)]
+    (where, low, high), (same, lower, higher) = bands
+    assert where.tolist() == same.tolist() and (lower <= low + 0.01).all() and (higher >= high - 0.01).all()
+    assert (higher - lower).mean() > 1.2 * (high - low).mean()
+    assert (np.diff(lower) >= 0).all() and (np.diff(higher) >= 0).all()
+
+
 @pytest.mark.parametrize(("items", "digits", "apart"), [(300, 4, 250), (2000, 1, 11), (6000, 4, 1001)])
 def test_consistency_band_covers_calibrated_runs(items, digits, apart):
     """Beside a simulation item by item: where most confidences are different, where few are, and where very many are."""
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
     assert len(np.unique(confidence)) >= apart or digits == 1
-    where, low, high = of_pairs.consistency_band(*np.unique(confidence, return_counts=True), 7)
+    where, low, high = of_pairs.consistency_band(
+        confidence, (random.random(items) < confidence).astype(float), np.ones(items, int), 7
+    )
     assert len(where) <= 201 and (np.diff(where) > 0).all() and (low <= high).all()
     assert (np.diff(low) >= 0).all() and (np.diff(high) >= 0).all()
     curves = [

@@ -65,6 +65,10 @@ def test_the_debiased_ece_finds_a_large_error():
     assert runs.debiased.mean() == pytest.approx(runs.truth, abs=0.005)
 
 
+def test_consistency_bands_cover():
+    check_coverage(simulation.bands(80, SEED, sizes=(30, 200)))
+
+
 def test_letters_of_equal_runs():
     check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
 

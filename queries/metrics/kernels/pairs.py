@@ -12,12 +12,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
+from scipy.special import ndtri
 
-from queries.metrics.kernels.arrays import FLAT, Floats, distinct, ratio
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100
-FEW = 8  # items of the same confidence
+CURVES = 300  # simulated for a consistency band, fewer where that takes more than so many normal draws:
+NORMALS = 20_000_000
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
 
@@ -156,35 +158,79 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
 
 
 def consistency_band(
-    stated: Floats, items: Floats, seed: int, replicates: int = 200, level: float = 0.9
+    confidence: Floats, correct: Floats, sizes: Ints, seed: int, simultaneous: bool = False, level: float = 0.9
 ) -> tuple[Floats, Floats, Floats]:
-    """Where the isotonic curve of a calibrated model with the same confidences would be, pointwise.
+    """Where the isotonic curve of a calibrated run with the same confidences would be.
 
-    Correctness is drawn with the stated confidences as chances, and fitted. Dimitriadis, Gneiting & Jordan 2021, consistency
-    bands. If more than 1,000 different confidences are stated, each is rounded to a percent.
+    Correctness is drawn question by question, with the stated confidences as chances, and fitted. The items of a question hang
+    together as those of the run do (``question_correlation``): a normal draw of the question and one of the item are added up,
+    and the item is right where the sum is below the quantile of its confidence. If more than 1,000 different confidences are
+    stated, each is rounded to a percent.
 
     Args:
-        stated, items: as ``confidence_levels`` returns them, shape (n,) each.
+        confidence, correct: in [0, 1], question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
         seed: of the draws.
-        replicates: number of curves.
-        level: share of the curves within the band.
+        simultaneous: whether the share ``level`` of the curves is within the band throughout; else at each confidence alone.
+        level: that share.
 
     Returns:
         At most 201 of the stated confidences, and the lower and upper end of the band there, in [0, 1], shape (k,) each.
+
+    Source:
+        Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (draws that hang together). The
+        simultaneous band is the mean of the curves and so many of their standard deviations that the largest is within it.
     """
-    if len(stated) > MANY:
-        stated, _, items = confidence_levels(np.rint(stated * FINE) / FINE, items)
-    count = items.astype(np.int64)
+    if len(np.unique(confidence)) > MANY:
+        confidence = np.rint(confidence * FINE) / FINE
+    stated, number = distinct(confidence)
+    count = np.bincount(number, minlength=len(stated))
     shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
-    if count.sum() <= FEW * len(stated):  # then item by item is faster
-        right = random.random((replicates, count.sum())) < np.repeat(stated, count)
-        drawn = np.add.reduceat(right, np.cumsum(count) - count, axis=1, dtype=float)
+    replicates = int(np.clip(NORMALS // max(len(confidence), 1), 100, CURVES))
+    shared = math.sin(math.pi / 2 * question_correlation(confidence, correct, sizes))
+    if shared > 0:
+        order = np.argsort(number, kind="stable")
+        question, quantile = np.repeat(np.arange(len(sizes)), sizes)[order], ndtri(confidence)[order]
+        drawn = np.empty((replicates, len(stated)))
+        for row in drawn:
+            normal = math.sqrt(shared) * random.normal(size=len(sizes))[question]
+            normal += math.sqrt(1 - shared) * random.normal(size=len(order))
+            row[:] = np.add.reduceat(normal < quantile, np.cumsum(count) - count, dtype=float)
     else:
         drawn = random.binomial(count, stated, size=(replicates, len(stated))).astype(float)
-    curves = isotonic(drawn, np.broadcast_to(items, drawn.shape))[:, shown]
-    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return stated[shown], low, high
+    curves = isotonic(drawn, np.broadcast_to(count.astype(float), drawn.shape))[:, shown]
+    if not simultaneous:
+        low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return stated[shown], low, high
+    mean, spread = curves.mean(axis=0), curves.std(axis=0)
+    largest = np.where(spread > FLAT, np.abs(curves - mean) / np.where(spread > FLAT, spread, 1.0), 0.0).max(axis=-1)
+    reach = np.quantile(largest, level) * spread
+    # No curve falls, so that what it passes at one confidence holds it at the next.
+    low, high = np.maximum.accumulate(mean - reach), np.minimum.accumulate((mean + reach)[::-1])[::-1]
+    return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
+    """How much the items of a question hang together: the correlation of two of their standardised residuals.
+
+    Residuals are less their mean, so that a run that is too confident throughout does not seem to have items that hang together.
+
+    Args:
+        confidence, correct: in [0, 1], question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
+
+    Returns:
+        In [0, 0.95]; 0 where no question has two items whose confidence is neither 0 nor 1.
+    """
+    open_ended = (confidence > 0) & (confidence < 1)
+    scale = np.sqrt(np.where(open_ended, confidence * (1 - confidence), 1.0))
+    residual = np.where(open_ended, (correct - confidence) / scale, 0.0)
+    residual = np.where(open_ended, residual - residual.sum() / max(open_ended.sum(), 1), 0.0)
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    total, squares, items = (np.bincount(question, values, len(sizes)) for values in (residual, residual**2, open_ended))
+    pairs, variance = (items * (items - 1)).sum(), squares.sum() / max(items.sum(), 1)
+    return float(np.clip((total**2 - squares).sum() / pairs / variance, 0.0, 0.95)) if pairs and variance > FLAT else 0.0
 
 
 def isotonic(totals: Floats, weights: Floats) -> Floats:

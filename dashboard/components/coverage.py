@@ -31,21 +31,21 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     """
     if not coverage.differs:
         return None
+    taking_part = coverage.taking_part
     some = count(coverage.common, "question")
     fewest, most = min(coverage.answered.values()), max(coverage.answered.values())
     if not restricted:
         return _notice(
             [
-                f"Runs answered different questions: from {fewest:,} to {most:,} of {coverage.questions:,}. Each is shown on its "
-                "own, so that a run that skips hard questions looks better than it is. ",
-                page_link(f"Count only the {some} that all answered", href=_address(path, pairs, "1")),
+                f"Runs answered different questions: from {fewest:,} to {most:,} of {coverage.questions:,}. Each is measured on "
+                "its own. A run that skips hard questions looks better than it is. ",
+                page_link(f"Count only the {some} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")),
             ]
         )
-    taking_part = coverage.taking_part
     those = f"the {coverage.common:,} of {coverage.questions:,} questions" if coverage.common != 1 else "the one question"
     parts: list[str | html.A] = [f"Runs are measured on {those} that {_all(len(taking_part))} answered. "]
     if coverage.apart:
-        parts.append(f"Not ranked, since less than half is answered: {_names(coverage.apart, coverage, facets)}. ")
+        parts.append(f"Answered less than half and not ranked: {_names(coverage.apart, coverage, facets)}. ")
     least = min((coverage.answered[run] for run in taking_part), default=0)
     if any(coverage.answered[run] > least for run in taking_part):
         shortest = [run for run in taking_part if coverage.answered[run] == least]

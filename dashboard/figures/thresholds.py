@@ -73,6 +73,12 @@ def wins_figure(
     }  # fmt: skip
 
 
+def _interval(run: RunThresholds, name: str) -> str:
+    """The interval of a share in brackets; blank where there is none."""
+    ends = run.intervals.get(name)
+    return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
+
+
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """Of each run, the share of questions that it wins against a human team (hatched: not sure), nobody wins, and it loses."""
     labels = [plain(names[run.run]) for run in runs]
@@ -88,8 +94,9 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
         "data": [
             {
                 **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
-                "marker": {"color": shades}, "customdata": won,
-                "hovertemplate": f"%{{y}}<br>wins %{{customdata:.1%}}, of which sure %{{x:.1%}}{said}",
+                "marker": {"color": shades},
+                "customdata": [[win, _interval(run, "win")] for win, run in zip(won, runs, strict=True)],
+                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of which sure %{{x:.1%}}{said}",
             },
             {
                 **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
@@ -104,7 +111,8 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
             },
             {
                 **bar, "name": "loses", "x": lost, "marker": {"color": INK},
-                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}{said}",
+                "customdata": [_interval(run, "loss") for run in runs],
+                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{said}",
             },
         ],
         "layout": layout(

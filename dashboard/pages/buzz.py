@@ -173,7 +173,8 @@ COLUMNS = (
     (
         "score",
         "Points",
-        "Points per question against a human team of it: 10 for a correct buzz that comes first, −5 for an incorrect one",
+        "Points per question against a human team of it, with a 95 % interval: 10 for a correct buzz that comes first, −5 for an "
+        "incorrect one",
     ),
 )
 
@@ -184,9 +185,12 @@ def _outcomes(explorer: ThresholdExplorer, names: Names, shades: dict[str, str])
         cells: list[Component] = [_who(names[run.run], shades.get(run.run))]
         for key, _, meaning in COLUMNS:
             title = _why(run, key) or meaning
+            content: list[Component | str] = [_cell(run, key)]
             if key in run.intervals:
                 title += f"; 95 % interval {_ends(run, key, short)}"
-            cells.append(html.Td(_cell(run, key), className="number", title=title, **data(key=key)))
+            if key == "score" and key in run.intervals:
+                content.append(html.Div(_ends(run, key, lambda end: short(end, 2)), className="by"))
+            cells.append(html.Td(content, className="number", title=title, **data(key=key)))
         rows.append(html.Tr(cells, **data(run=run.run)))
     head = [html.Th(label, scope="col", title=meaning, className="number") for _, label, meaning in COLUMNS]
     return _table([html.Th("Run", scope="col"), *head], rows, "What comes of each threshold", "outcomes")

@@ -43,8 +43,7 @@ def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset)
     ranks = {}
     for metric in RANKED:
         values = [slow.METRICS[metric.key](questions, selection.conventions) for questions in asked]
-        sign = {"lower": lambda x: x, "higher": lambda x: -x, "zero": abs}[metric.direction]
-        ranks[metric.key] = slow.ranks([None if math.isnan(value) else sign(value) for value in values])
+        ranks[metric.key] = slow.ranks([None if math.isnan(value) else _loss(metric, value) for value in values])
     assert [(tau.a, tau.b) for tau in found.pairs] == [*combinations([metric.key for metric in RANKED], 2)]
     for tau in found.pairs:
         both = [(x, y) for x, y in zip(ranks[tau.a], ranks[tau.b], strict=True) if x is not None and y is not None]
@@ -52,6 +51,11 @@ def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset)
         assert tau.runs == len(both)
         assert (tau.tau is None) == (expected is None) == (tau.missing is not None)
         assert tau.tau == (None if expected is None else pytest.approx(expected, abs=1e-12)), (tau.a, tau.b)
+
+
+def _loss(metric, value):
+    value = max(value, metric.floor)
+    return {"lower": value, "higher": -value, "zero": abs(value)}[metric.direction]
 
 
 def test_metrics_that_rank_nothing_are_named(snapshot):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dashboard.figures.style import INK, axis, layout, plain
+from dashboard.figures.style import INK, axis, downwards, layout, plain
 from queries.agreement import RankCorrelation
 from queries.metrics import Metric
 
@@ -36,7 +36,7 @@ def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[
         ],
         "layout": layout(
             max(260, SIDE * len(metrics) + 90),
-            xaxis=axis(showgrid=False, tickfont={"size": 11, "color": INK}, tickangle=-40),
-            yaxis=axis(showgrid=False, autorange="reversed", tickfont={"size": 11, "color": INK}),
+            xaxis=axis(showgrid=False, range=[-0.5, len(metrics) - 0.5], tickfont={"size": 11, "color": INK}, tickangle=-40),
+            yaxis=axis(showgrid=False, range=downwards(len(metrics), 0), tickfont={"size": 11, "color": INK}),
         ),
     }  # fmt: skip

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import INK, OTHERS, axis, layout, plain
+from dashboard.figures.style import INK, OTHERS, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
 WIDTH, HEIGHT = 430, 300  # of a panel
@@ -83,6 +83,7 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
     """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
+    rows = [*(plain(names[run.run]) for run in runs), *map(_who, people)]
     between: dict[str, list[Any]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
@@ -97,11 +98,11 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
     return {
         "data": data,
         "layout": layout(
-            ROW * (len(runs) + len(people)) + 64,
+            ROW * len(rows) + 64,
             xaxis=axis("chance to buzz", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
-                autorange="reversed", showgrid=True, type="category", tickfont={"size": 12, "color": INK},
-                categoryorder="array", categoryarray=[*(plain(names[run.run]) for run in runs), *map(_who, people)],
+                range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
+                categoryorder="array", categoryarray=rows,
             ),
         ),
     }  # fmt: skip

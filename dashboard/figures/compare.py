@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, downwards, layout, padded, plain
 from queries.compare import Comparison
 from queries.metrics import Metric
 from queries.side_by_side import QuestionDot, SideBySide
@@ -68,8 +68,11 @@ def differences_figure(sides: SideBySide, metric: Metric, colours: tuple[str, st
         "layout": layout(
             420,
             bargap=0,
-            xaxis=axis(f"difference of {metric.label}, first − second", zeroline=True, zerolinecolor=MUTED),
-            yaxis=axis("questions"),
+            xaxis=axis(
+                f"difference of {metric.label}, first − second", range=[-sides.widest, sides.widest], zeroline=True,
+                zerolinecolor=MUTED,
+            ),
+            yaxis=axis("questions", range=padded(sides.differences, zero=True)),
         ),
     }  # fmt: skip
 
@@ -90,6 +93,7 @@ def forest_figure(
         low, high = sorted((turn * (one.low or 0.0) / half, turn * (one.high or 0.0) / half))
         rows.append({"label": metric.label, "x": turn * (one.difference or 0.0) / half, "low": low, "high": high, "one": one})
     labels = [plain(each["label"]) for each in rows]
+    ends = padded(each[key] for each in rows for key in ("low", "x", "high"))
     favours = [f"{plain(name)} better" for name in names]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
@@ -113,7 +117,9 @@ def forest_figure(
         ],
         "layout": layout(
             22 * len(rows) + 60,
-            xaxis=axis(f"← {favours[0]}{gap}{favours[1]} →", zeroline=True, zerolinecolor=MUTED, showticklabels=False),
-            yaxis=axis(autorange="reversed", type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
+            xaxis=axis(
+                f"← {favours[0]}{gap}{favours[1]} →", range=ends, zeroline=True, zerolinecolor=MUTED, showticklabels=False,
+            ),
+            yaxis=axis(range=downwards(len(rows)), type="category", showgrid=False, tickfont={"size": 12, "color": INK}),
         ),
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, downwards, layout, padded, plain
 from queries.question import Question, RunResponses
 
 ROW = 24  # pixels per run
@@ -44,10 +44,10 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
             height,
             bargap=0,
             xaxis=axis("age at death", range=[max(first - 3, -1), 121], anchor="y2", showgrid=True),
-            yaxis=axis("probability", domain=[split + 0.04, 1], tickformat=".0%", rangemode="tozero"),
+            yaxis=axis("probability", domain=[split + 0.04, 1], range=padded(life.probability, zero=True), tickformat=".0%"),
             yaxis2=axis(
-                domain=[0, split], type="category", autorange="reversed", showgrid=False, tickfont={"size": 12, "color": INK},
-                categoryorder="array", categoryarray=labels,
+                domain=[0, split], type="category", range=downwards(len(rows)), showgrid=False,
+                tickfont={"size": 12, "color": INK}, categoryorder="array", categoryarray=labels,
             ),
             shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
                      "line": {"color": MUTED, "width": 1, "dash": "dot"}}],

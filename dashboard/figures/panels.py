@@ -41,7 +41,13 @@ def _cut(title: str) -> str:
 
 
 def panels(
-    data: Sequence[dict[str, Any]], titles: Sequence[str], x: dict[str, Any], y: dict[str, Any], height: int = HEIGHT, **more: Any
+    data: Sequence[dict[str, Any]],
+    titles: Sequence[str],
+    x: dict[str, Any],
+    y: dict[str, Any],
+    height: int = HEIGHT,
+    ranges: Sequence[list[float]] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
     """A figure of one panel per title.
 
@@ -50,6 +56,7 @@ def panels(
         titles: one line above each panel.
         x, y: the axes that all have in common.
         height: of a panel, in pixels.
+        ranges: of the y axis of each panel, where they differ.
         more: of the layout; shapes and annotations may refer to panels' axes.
     """
     axes: dict[str, Any] = {}
@@ -57,7 +64,8 @@ def panels(
     for number, (title, short) in enumerate(zip(titles, fitting(titles), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
-        axes[f"yaxis{suffix}"] = axis(**y, anchor=f"x{suffix}", automargin=False)
+        own: dict[str, Any] = {"range": ranges[number]} if ranges else {}
+        axes[f"yaxis{suffix}"] = axis(**y, **own, anchor=f"x{suffix}", automargin=False)
         annotations.append({
             "text": plain(short), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},
             "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",

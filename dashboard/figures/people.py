@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, padded, plain
 from queries.people import Histograms, People, RunHistograms
 
 Names = Mapping[str, str]
@@ -60,23 +60,26 @@ def _histograms(
     people: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, said: str, span: Sequence[float]
 ) -> dict[str, Any]:
     data: list[dict[str, Any]] = []
+    ranges: list[list[float]] = []
     shown = _shown(people)
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
     for place, row in enumerate(shown):
         assert row.histograms is not None
-        data.append({
+        panel = [{
             "type": "bar", "x": middles, "y": _shares(counts(row.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
             "marker": {"color": colours.get(row.run, OTHERS), "line": {"width": 0, "color": FAINT}},
             "customdata": list(counts(row.histograms)),
             "hovertemplate": said + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": row.run,
-        })  # fmt: skip
-        data += _outline(row.reference, edges, counts, place)
+        }, *_outline(row.reference, edges, counts, place)]  # fmt: skip
+        data += panel
+        ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
     return panels(
         data,
         [names[row.run] for row in shown],
         x={"title": "", "range": list(span), "nticks": 5, "tickformat": ".2~f"},
-        y={"title": "", "rangemode": "tozero", "tickformat": ".0%"},
+        y={"title": "", "tickformat": ".0%"},
         height=150,
+        ranges=ranges,
         bargap=0,
     )
 

@@ -7,14 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, OTHERS
+from dashboard.figures.style import FAINT, OTHERS, padded
 from queries.recalibration import Recalibration
 
 
 def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
     """A panel per run: how many items come nearer to their correctness (left of 0) and how many go further (right of it)."""
     shown = [run for run in recalibration.runs if run.missing is None]
-    data = []
+    data: list[dict[str, Any]] = []
     for number, run in enumerate(shown):
         total = sum(run.changes) or 1
         data.append({
@@ -27,7 +27,8 @@ def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colou
         data,
         [names[run.run] for run in shown],
         x={"title": "", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
-        y={"title": "", "rangemode": "tozero", "tickformat": ".0%"},
+        y={"title": "", "tickformat": ".0%"},
         height=150,
+        ranges=[padded(trace["y"], zero=True) for trace in data],
         bargap=0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 INK, MUTED, FAINT, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--faint)", "var(--grid)", "var(--paper)"
@@ -27,6 +28,29 @@ def axis(title: str = "", **more: Any) -> dict[str, Any]:
         "gridcolor": GRID, "linecolor": FAINT, "zeroline": False, "automargin": True, "fixedrange": True,
         "exponentformat": "none",
     } | more  # fmt: skip
+
+
+def padded(values: Iterable[float | None], zero: bool = False) -> list[float]:
+    """The range of an axis that shows these values.
+
+    Every axis gets its range here. Plotly's own one depends on what the figure showed before.
+
+    Args:
+        values: what is shown; None counts for nothing.
+        zero: whether the axis shows 0, too, and ends there where all values lie on one side of it.
+
+    Returns:
+        both ends, 5 % of the span beyond the values.
+    """
+    numbers = [value for value in values if value is not None] + ([0.0] if zero else [])
+    low, high = min(numbers, default=0.0), max(numbers, default=1.0)
+    room = 0.05 * (high - low) or 1.0
+    return [low if zero and low == 0 else low - room, high if zero and high == 0 and low < 0 else high + room]
+
+
+def downwards(rows: int, room: float = 0.1) -> list[float]:
+    """The range of an axis that counts rows from the top, with this room above the first and below the last, in rows."""
+    return [rows - 0.5 + room, -0.5 - room]
 
 
 def layout(height: int, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dashboard.figures.style import GRID, INK, OTHERS, axis, layout, plain
+from dashboard.figures.style import GRID, INK, OTHERS, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
@@ -54,13 +54,14 @@ def wins_figure(
             "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
             "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
+    wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
     return {
         "data": data,
         "layout": layout(
             330,
             xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
-            yaxis=axis("expected wins per question", rangemode="tozero"),
+            yaxis=axis("expected wins per question", range=padded(wins, zero=True)),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
@@ -119,6 +120,6 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
             ROW * len(runs) + 58,
             barmode="stack",
             xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
-            yaxis=axis(autorange="reversed", showgrid=False, type="category", tickfont={"size": 12, "color": INK}),
+            yaxis=axis(range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK}),
         ),
     }  # fmt: skip

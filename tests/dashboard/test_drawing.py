@@ -15,9 +15,9 @@ PYRAMID = ("dataset", "pyramid")
 GRID = as_key({"role": "state", "name": "grid"})
 
 
-def drawing(app, view, *pairs):
+def drawing(app, view, *pairs, question=()):
     with app.test_request_context(VIEWS[view].path):
-        return divide(VIEWS[view].draw(read_page(VIEWS[view], list(pairs))))
+        return divide(VIEWS[view].draw(read_page(VIEWS[view], list(pairs), *question)))
 
 
 def components(structure):
@@ -59,6 +59,29 @@ def test_a_grid_stays_and_is_told_of_another_selection(app):
     before, after = (drawing(app, "questions", PYRAMID, *more) for more in ([], [("category", "Arts")]))
     assert before.outline() == after.outline()
     assert before.states[GRID] != after.states[GRID] and list(before.states) == [GRID]
+
+
+@pytest.mark.parametrize(
+    ("view", "question", "pairs", "names"),
+    [
+        ("leaderboard", (), [PYRAMID], {"gap", "ranks", "agreement"}),
+        ("reliability", (), [PYRAMID, ("method", "platt")], {"reliability", "changes"}),
+        ("difficulty", (), [PYRAMID], {"hard-easy", "revealed", "by-category"}),
+        ("compare", (), [PYRAMID], {"scatter", "differences", "forest"}),
+        ("people", (), [("dataset", "tone")], {"distance", "entropy", "ranking", "classes"}),
+        ("buzz", (), [PYRAMID], {"wins", "becomes", "curves", "habits"}),
+        ("question", ("pyramid", "lit-08"), [], {"clues"}),
+        ("question", ("lifeeval", "0"), [], {"lifespan"}),
+        ("question", ("tone", "work-01"), [], {"votes"}),
+    ],
+)
+def test_every_axis_has_a_range_of_ours(app, view, question, pairs, names):
+    """Plotly's own one depends on what the figure showed before."""
+    figures = drawing(app, view, *pairs, question=question).figures
+    assert set(figures) >= names
+    for name, figure in figures.items():
+        axes = {key: axis for key, axis in figure["layout"].items() if key.startswith(("xaxis", "yaxis"))}
+        assert axes and not [key for key, axis in axes.items() if "range" not in axis], name
 
 
 @pytest.mark.parametrize("view", ["leaderboard", "reliability", "difficulty", "compare", "slices", "buzz"])

@@ -13,14 +13,18 @@ BUNDLED = ("lifeeval", "pyramid", "tone")
 # All that a visitor sees below the header, and what its figures were given and have made of it.
 SHOWN = r"""() => {
     const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
-    // What Plotly makes of a range by itself depends in the fourth digit on what it drew before.
-    const rounded = (end) => (typeof end === "number" ? Number(end.toPrecision(3)) : end);
     const axes = (layout) => Object.fromEntries(Object.entries(layout || {})
         .filter(([key]) => /^[xy]axis\d*$/.test(key))
-        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && axis.range.map(rounded), axis.domain]]));
-    // Plotly appends an annotation that it changes: the order of texts in a figure is not seen.
+        .map(([key, axis]) => [key, [axis.title && axis.title.text, axis.range && [...axis.range], axis.domain]]));
     const words = (element) => element.innerText.replace(/\s+/g, " ").trim();
-    const texts = (plot) => [...plot.querySelectorAll("text")].map((text) => text.textContent).sort();
+    // Texts of a figure with their places in it, by place: Plotly appends an annotation that it changes, which no eye sees.
+    const texts = (plot) => {
+        const corner = plot.getBoundingClientRect();
+        return [...plot.querySelectorAll("text")].map((text) => {
+            const box = text.getBoundingClientRect();
+            return [text.textContent, box.x - corner.x, box.y - corner.y];
+        }).sort();
+    };
     const labels = plots.map(texts);
     plots.forEach((plot) => { plot.hidden = true; });
     const text = document.getElementById("content") ? words(document.getElementById("content")) : null;

@@ -34,9 +34,9 @@ def visit(browser, server):
         return visits[-1].page
 
     yield opened
-    complaints = [complaint for one in visits for complaint in one.complaints]
-    for one in visits:
-        one.context.close()
+    complaints = [complaint for visit in visits for complaint in visit.complaints]
+    for visit in visits:
+        visit.context.close()
     assert not complaints, "\n".join(complaints)
 
 

@@ -44,7 +44,7 @@ def test_axe_finds_nothing_grave(visit, theme, width, rules):
     page = visit(theme=theme, width=width)
     page.add_init_script(COUNT)
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
-    found = {}
+    violations = {}
     for _, _, address in pages(page):
         follow(page, address)
         shown(page)
@@ -54,9 +54,9 @@ def test_axe_finds_nothing_grave(visit, theme, width, rules):
         for violation in Axe().run(page, options=options).response["violations"]:
             if violation["impact"] in GRAVE:
                 nodes = [f"{node['target']} {node['html'][:120]} {node['failureSummary'][:240]}" for node in violation["nodes"]]
-                found.setdefault(f"{violation['id']}: {violation['help']}", []).append((address, len(nodes), nodes[0]))
-    said = [f"{rule}\n    " + "\n    ".join(map(str, places)) for rule, places in found.items()]
-    assert not said, "\n".join(said)
+                violations.setdefault(f"{violation['id']}: {violation['help']}", []).append((address, len(nodes), nodes[0]))
+    messages = [f"{rule}\n    " + "\n    ".join(map(str, places)) for rule, places in violations.items()]
+    assert not messages, "\n".join(messages)
 
 
 @pytest.mark.walk

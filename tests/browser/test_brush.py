@@ -49,16 +49,16 @@ def chosen(page, low, high):
     """Everything on the page is at this range, to the pixel of the pointer."""
 
     def check():
-        found = dict(pairs(page)).get("confidence")
-        assert found, page.url
-        left, right = map(float, found.split(".."))
+        brushed = dict(pairs(page)).get("confidence")
+        assert brushed, page.url
+        left, right = map(float, brushed.split(".."))
         assert abs(left - low) <= 0.011 and abs(right - high) <= 0.011
         shades = page.evaluate(SHADES)
         assert len(shades) == 8 and all(shade == [True, left, right] for shade in shades)
-        said = api(page, "items", dataset="pyramid", run=first, confidence=found)
+        items = api(page, "items", dataset="pyramid", run=first, confidence=brushed)
         listed = page.locator(".items tbody tr").evaluate_all("rows => rows.map((row) => row.cells[0].innerText)")
-        assert listed == [item["question_id"] for item in said["items"]][: len(listed)] and listed
-        assert page.get_by_text(f"{said['total']} items of").count() == 1
+        assert listed == [item["question_id"] for item in items["items"]][: len(listed)] and listed
+        assert page.get_by_text(f"{items['total']} items of").count() == 1
 
     first = api(page, "reliability", dataset="pyramid")["runs"][0]["run"]
     eventually(page, check)

@@ -39,7 +39,7 @@ def rows(page):
     return page.evaluate(ROWS)
 
 
-def said(outcome):
+def readout(outcome):
     """The read-out of an outcome."""
     win = "–" if outcome["win"] is None else f"{100 * outcome['win']:.1f} %"
     return [written(outcome["expected_wins"]), "–" if outcome["score"] is None else written(outcome["score"], 2), win]
@@ -60,7 +60,7 @@ def view_is(page, query):
         outcomes = {run["run"]: run["outcome"] for run in runs}
         for row in shown:
             outcome = outcomes[row["run"]]
-            assert row["at"] == outcome["threshold"] and row["said"] == said(outcome)
+            assert row["at"] == outcome["threshold"] and row["said"] == readout(outcome)
             assert (float(row["box"]) if row["box"] else None) == (float(own[row["run"]]) if row["run"] in own else None)
             assert dots.get(row["run"]) == [outcome["threshold"], outcome["expected_wins"]], dots
             assert (row["label"] or "").startswith("Threshold of ")
@@ -95,15 +95,15 @@ def test_while_a_slider_moves_all_follows_and_only_its_release_asks_the_server(p
         for step in range(1, 21):
             page.mouse.move(x - 6 * step, y)
         at = eventually(page, lambda: _moved(page, before[0]["at"]))
-        there = api(page, "buzz", [PYRAMID], threshold=f"{run}:{at}")["explorer"]["runs"][0]["outcome"]
+        outcome = api(page, "buzz", [PYRAMID], threshold=f"{run}:{at}")["explorer"]["runs"][0]["outcome"]
 
         def follows():
             row = rows(page)[0]
             # The curve's steps have six digits, so that the last digit shown may be the neighbour of the exact one.
-            for text, value, unit in zip(row["said"], said(there), (0.001, 0.01, 0.1), strict=True):
+            for text, value, unit in zip(row["said"], readout(outcome), (0.001, 0.01, 0.1), strict=True):
                 assert abs(_number(text) - _number(value)) <= unit * 1.01
             dot = page.evaluate(DOTS)[run]
-            assert dot == [at, pytest.approx(there["expected_wins"], abs=1e-5)]
+            assert dot == [at, pytest.approx(outcome["expected_wins"], abs=1e-5)]
 
         eventually(page, follows)
         assert pairs(page) == [PYRAMID]
@@ -208,23 +208,23 @@ def test_a_threshold_for_all_runs_stays_where_one_gets_its_own(page):
 def test_an_answer_that_comes_while_another_slider_moves_takes_nothing_away(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
-    held = []
+    waiting = []
 
     def hold(route):
-        if held:
+        if waiting:
             route.continue_()
-        held.append(route)
+        waiting.append(route)
 
     page.route("**/_dash-update-component*", hold)
     page.locator(".threshold [role=slider]").nth(0).focus()
     page.keyboard.press("End")
-    eventually(page, lambda: _held(held))
+    eventually(page, lambda: _is_waiting(waiting))
     x, y = handle(page, 1)
     page.mouse.move(x, y)
     page.mouse.down()
     for step in range(1, 11):
         page.mouse.move(x + 5 * step, y)
-    held[0].continue_()
+    waiting[0].continue_()
     eventually(page, lambda: _table_at(page, before[0]["run"], "1.000"))
     page.mouse.move(x + 60, y)
     moved = rows(page)[1]["at"]
@@ -244,8 +244,8 @@ def test_keys_pressed_while_answers_come_are_all_counted(page):
     view_is(page, [PYRAMID, ("threshold", f"{run}:0.1")])
 
 
-def _held(held):
-    assert held
+def _is_waiting(routes):
+    assert routes
 
 
 def _table_at(page, run, text):
@@ -330,9 +330,9 @@ def _pairs_are(page, query):
 
 
 def _rows_of(page, count):
-    found = rows(page)
-    assert len(found) == count
-    return found
+    shown = rows(page)
+    assert len(shown) == count
+    return shown
 
 
 def test_a_dataset_whose_questions_are_asked_whole_offers_others(page):

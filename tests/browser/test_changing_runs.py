@@ -14,16 +14,16 @@ def runs_page(browser, served):
     """A page on a server of its own; what the API refuses is no complaint."""
     visit = Visit(browser, served)
     yield visit.page, served
-    refused = [one for one in visit.complaints if not ("/api/v1/runs" in one and "status of 40" in one)]
+    refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
     visit.context.close()
     assert not refused, refused
 
 
-def said(page, text):
-    def there():
+def message_is(page, text):
+    def shows():
         assert text in page.locator("#runs-said").inner_text()
 
-    eventually(page, there)
+    eventually(page, shows)
 
 
 def test_a_run_is_withdrawn_and_restored(runs_page):
@@ -34,18 +34,18 @@ def test_a_run_is_withdrawn_and_restored(runs_page):
     button.wait_for()
     run, name = button.get_attribute("data-run"), button.get_attribute("data-name")
     button.click()
-    said(page, "asks for a token")  # nothing was sent
+    message_is(page, "asks for a token")  # nothing was sent
     page.get_by_label("Token").fill("clueline_wrong")
     button.click()
-    said(page, "does not know this token")
+    message_is(page, "does not know this token")
     assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None
     page.get_by_label("Token").fill(token)
     button.click()
-    said(page, f"{name} (run {run}) was withdrawn.")
+    message_is(page, f"{name} (run {run}) was withdrawn.")
     facts = json.loads(fetched(page, f"/api/v1/runs/{run}")[1])
     assert facts["withdrawn_at"] and facts["withdrawn_by"] == "ann"
     assert page.get_by_label("Token").input_value() == token and token not in page.url  # it lasts as long as the tab
     assert page.evaluate("(token) => !JSON.stringify(window.localStorage).includes(token)", token)
     page.locator(f".withdrawn button[data-run='{run}']").click()
-    said(page, "was restored")
+    message_is(page, "was restored")
     assert json.loads(fetched(page, f"/api/v1/runs/{run}")[1])["withdrawn_at"] is None

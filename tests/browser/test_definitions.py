@@ -6,7 +6,7 @@ from tests.helpers.driving import board_is, choose, entries, eventually, heading
 def in_sight(page, key, top=40):
     """The entry stands at the top of the window, or as near to it as the end of the page lets it."""
 
-    def there():
+    def stands():
         place, end = page.evaluate(
             """(key) => [document.getElementById(key)?.getBoundingClientRect().top,
                 document.documentElement.scrollHeight - window.innerHeight - window.scrollY]""",
@@ -14,7 +14,7 @@ def in_sight(page, key, top=40):
         )
         assert place is not None and place >= -2 and (place < top or end < 2)
 
-    eventually(page, there)
+    eventually(page, stands)
 
 
 def typeset(page):
@@ -26,9 +26,9 @@ def typeset(page):
 
 
 def test_every_formula_is_set(visit):
-    asked = []
+    requested = []
     page = visit()
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requested.append(request.url))
     page.goto("/metrics")
     typeset(page)
     assert heading(page) == "Metrics"
@@ -36,15 +36,15 @@ def test_every_formula_is_set(visit):
     assert page.locator(".formula math [tabindex]").count() == 0  # no stops for the tab key
     boxes = page.locator(".formula math").evaluate_all("all => all.map((one) => one.getBoundingClientRect().height)")
     assert min(boxes) > 10  # the browser draws them
-    assert not any("mathjax" in url for url in asked)
+    assert not any("mathjax" in url for url in requested)
 
 
 def test_no_other_page_loads_the_font_of_formulas(page):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto("/")
     page.wait_for_load_state("networkidle")
-    assert asked and not any("math" in url for url in asked)
+    assert requested and not any("math" in url for url in requested)
 
 
 def test_a_link_to_a_metric_shows_it(page):

@@ -181,7 +181,7 @@ def test_the_order_of_the_list_stands_in_the_address(page, visit):
     page.goto("/questions?dataset=pyramid")
     listed(page)
     sort_list(page, "difficulty")
-    expected = [one["question_id"] for one in api(page, "questions", [PYRAMID], sort="difficulty")["questions"]]
+    expected = [question["question_id"] for question in api(page, "questions", [PYRAMID], sort="difficulty")["questions"]]
     rows = listed(page, lambda rows: ids(rows) == expected[: len(rows)])
     assert ("sort", "difficulty") in pairs(page)
     other = visit()
@@ -210,14 +210,14 @@ def test_from_the_board_to_a_question_and_all_the_way_back(page):
     entries_before = entries(page)
     page.locator(".filter-q input").type("battle")
     searched = [*selection, ("q", "battle")]
-    wanted = [one["question_id"] for one in api(page, "questions", searched)["questions"]]
+    wanted = [question["question_id"] for question in api(page, "questions", searched)["questions"]]
     assert 1 < len(wanted) < 10
     listed(page, lambda rows: sorted(ids(rows)) == sorted(wanted))
     assert set(searched) <= set(pairs(page))
 
     sort_list(page, "difficulty")
     sort_list(page, "difficulty")
-    expected = [one["question_id"] for one in api(page, "questions", searched, sort="-difficulty")["questions"]]
+    expected = [question["question_id"] for question in api(page, "questions", searched, sort="-difficulty")["questions"]]
     listed(page, lambda rows: ids(rows) == expected)
     assert entries(page) == entries_before
 
@@ -253,9 +253,9 @@ def test_a_press_on_a_dot_opens_its_question(visit, address, figure):
     dot.wait_for()
     box = dot.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
-    told = page.locator(f".figure-{figure} .hovertext").first.text_content()
+    label = page.locator(f".figure-{figure} .hovertext").first.text_content()
     page.mouse.down()
     page.mouse.up()
     page.wait_for_url("**/questions/pyramid/**")
-    assert told.startswith(path(page).rsplit("/", 1)[1])
+    assert label.startswith(path(page).rsplit("/", 1)[1])
     assert ("category", "History") in pairs(page)

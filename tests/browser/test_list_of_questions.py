@@ -14,7 +14,7 @@ SPARKS = """() => [...document.querySelectorAll("svg.spark[role=img]")].map((svg
 
 
 def expected_ids(page, sort, *query):
-    return [one["question_id"] for one in api(page, "questions", [PYRAMID, *query], sort=sort)["questions"]]
+    return [question["question_id"] for question in api(page, "questions", [PYRAMID, *query], sort=sort)["questions"]]
 
 
 def in_order_of(page, sort, *query):
@@ -41,10 +41,10 @@ def test_orders_of_the_menu(page, visit):
 
     other = visit()  # the address is the whole of the view
     other.goto(page.url)
-    assert ids(listed(other, lambda found: len(found) == len(rows))) == ids(rows)
+    assert ids(listed(other, lambda others: len(others) == len(rows))) == ids(rows)
     assert "Confidently wrong" in other.locator(".filter-sort button.menu").inner_text()
     page.reload()
-    assert ids(listed(page, lambda found: len(found) == len(rows))) == ids(rows)
+    assert ids(listed(page, lambda others: len(others) == len(rows))) == ids(rows)
 
     page.locator(".ag-row a").nth(1).click()
     order = expected_ids(page, f"-wrong:{run}")
@@ -128,17 +128,17 @@ def _unsorted(page):
 
 def test_scrolling_brings_the_rest(page):
     page.goto("/questions?dataset=lifeeval&sort=-question_id")
-    status, said = fetched(page, "/api/v1/questions.csv?dataset=lifeeval&sort=-question_id&metrics=brier")
+    status, body = fetched(page, "/api/v1/questions.csv?dataset=lifeeval&sort=-question_id&metrics=brier")
     assert status == 200
-    order = [line.partition(",")[0] for line in said.decode().splitlines()[1:]]
+    order = [line.partition(",")[0] for line in body.decode().splitlines()[1:]]
     rows = listed(page)
     assert ids(rows) == order[: len(rows)]
     assert page.locator("svg.spark").count() == 0  # questions of one clue
     page.locator(".ag-body-viewport").evaluate("body => body.scrollTop = body.scrollHeight")
 
     def at_the_end():
-        found = ids(grid(page))
-        assert found and found[-1] == order[-1] and found == order[-len(found) :]
+        shown = ids(grid(page))
+        assert shown and shown[-1] == order[-1] and shown == order[-len(shown) :]
 
     eventually(page, at_the_end)
 
@@ -146,19 +146,19 @@ def test_scrolling_brings_the_rest(page):
 def test_rows_have_small_figures_in_the_colours_of_the_theme(page, visit):
     page.goto("/questions?dataset=pyramid&theme=light")
     listed(page)
-    found = eventually(page, lambda: _sparks(page))
-    assert found[0]["lines"] == found[0]["dots"] == 8 and found[0]["people"] == 1
-    assert found[0]["label"].startswith("Confidence over ") and "at the last" in found[0]["label"]
+    sparks = eventually(page, lambda: _sparks(page))
+    assert sparks[0]["lines"] == sparks[0]["dots"] == 8 and sparks[0]["people"] == 1
+    assert sparks[0]["label"].startswith("Confidence over ") and "at the last" in sparks[0]["label"]
     dark = visit()
     dark.goto("/questions?dataset=pyramid&theme=dark")
     listed(dark)
-    assert eventually(dark, lambda: _sparks(dark))[0]["stroke"] != found[0]["stroke"]
+    assert eventually(dark, lambda: _sparks(dark))[0]["stroke"] != sparks[0]["stroke"]
 
 
 def _sparks(page):
-    found = page.evaluate(SPARKS)
-    assert found
-    return found
+    sparks = page.evaluate(SPARKS)
+    assert sparks
+    return sparks
 
 
 def test_eight_runs_fit_beside_the_question_and_two_columns_on_a_telephone(visit):

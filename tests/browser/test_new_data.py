@@ -50,5 +50,5 @@ def test_a_page_that_is_drawn_since_takes_the_offer_away(page, served):
     page.locator(".fresh").wait_for(state="detached")
 
 
-def _same(one, other):
-    assert one == other
+def _same(value, other):
+    assert value == other

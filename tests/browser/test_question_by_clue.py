@@ -44,10 +44,10 @@ def awkward(server, cli, tmp_path_factory):
 def drawn(page):
     """Wait until the question's answers and its figure are there."""
 
-    def there():
+    def complete():
         assert answers(page) and cursor(page) is not None
 
-    eventually(page, there)
+    eventually(page, complete)
 
 
 def opened(page, address):
@@ -58,11 +58,11 @@ def opened(page, address):
 
 def at_clue(page, question, clue):
     """Everything on the page is at one clue: text, title, answers, figure and address."""
-    ends = [one["word_end"] for one in question["clues"]]
+    ends = [place["word_end"] for place in question["clues"]]
     last = len(ends) - 1
     expected = []
     for run in question["runs"]:
-        answer = next((one for one in run["clues"] if one["clue"] == clue), None)
+        answer = next((response for response in run["clues"] if response["clue"] == clue), None)
         assert answer, "every run of the sample answers every clue"
         mark = "✓" if answer["correct"] >= 0.5 else "✗"
         expected.append([answer["guess"], mark, written(answer["confidence"]), written(answer["contribution"])])
@@ -262,7 +262,7 @@ def test_the_theme_is_kept_by_the_address_and_by_the_browser(page, visit):
 
 
 @pytest.mark.parametrize(
-    ("address", "status", "said"),
+    ("address", "status", "message"),
     [
         ("/?dataset=pyramid&category=Cookery", 400, "Cookery"),
         ("/?dataset=nowhere", 400, "nowhere"),
@@ -277,12 +277,12 @@ def test_the_theme_is_kept_by_the_address_and_by_the_browser(page, visit):
         ("/nowhere", 404, "no such page"),
     ],
 )
-def test_a_wrong_address_is_said_with_its_status(visit, address, status, said):
+def test_a_wrong_address_is_said_with_its_status(visit, address, status, message):
     page = visit(allow=(400, 404))
     response = page.goto(address)
     panel = page.locator(".panel[role=alert]")
     panel.wait_for(timeout=5000)
-    assert said.casefold() in panel.inner_text().casefold()
+    assert message.casefold() in panel.inner_text().casefold()
     assert response.status == status
 
 
@@ -377,8 +377,8 @@ def test_the_box_moves_every_buzzpoint_but_those_of_runs_with_a_threshold_of_the
                 expected[f"Buzz of {run['model']} · {run['elicitation']}"] = [ends[above[0]]]
 
         def check():
-            found = {trace["name"]: trace["x"] for trace in traces(page) if trace["name"].startswith("Buzz of ")}
-            assert found == expected
+            buzzes = {trace["name"]: trace["x"] for trace in traces(page) if trace["name"].startswith("Buzz of ")}
+            assert buzzes == expected
 
         eventually(page, check)
         return [run["run"] for run in question["runs"]]
@@ -426,8 +426,8 @@ def test_figures_show_names_as_they_are(visit, awkward):
     page.goto("/?dataset=nasty")
 
     def labels():
-        found = page.evaluate("[...document.querySelectorAll('.figure-gap .ytick text')].map((text) => text.textContent)")
-        assert sorted(found) == sorted([BOLD, SCRIPT, "plain"])
+        labels = page.evaluate("[...document.querySelectorAll('.figure-gap .ytick text')].map((text) => text.textContent)")
+        assert sorted(labels) == sorted([BOLD, SCRIPT, "plain"])
 
     eventually(page, labels)
 

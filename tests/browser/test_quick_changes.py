@@ -11,8 +11,8 @@ from tests.helpers.walking import COUNT, shown, shows
 def test_the_last_of_many_quick_changes_wins(visit):
     """What was asked for in between may be answered late or never: what stays is the view of the address."""
     page, other = visit(), visit()
-    for one in (page, other):
-        one.add_init_script(COUNT)
+    for tab in (page, other):
+        tab.add_init_script(COUNT)
     for address in ("/?dataset=pyramid", "/difficulty?dataset=pyramid", "/compare?dataset=pyramid"):
         page.goto(address)
         shown(page)
@@ -53,12 +53,13 @@ MOVED = r"""() => {
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def apart(one, other):
+def apart(shape, other):
     """Pixels between two shapes; infinite if they are not of the same kind."""
-    if NUMBER.sub("", one or "") != NUMBER.sub("", other or ""):
+    if NUMBER.sub("", shape or "") != NUMBER.sub("", other or ""):
         return float("inf")
     return max(
-        (abs(float(a) - float(b)) for a, b in zip(NUMBER.findall(one or ""), NUMBER.findall(other or ""), strict=True)), default=0
+        (abs(float(a) - float(b)) for a, b in zip(NUMBER.findall(shape or ""), NUMBER.findall(other or ""), strict=True)),
+        default=0,
     )
 
 
@@ -66,8 +67,8 @@ def apart(one, other):
 def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
     """But for bars, which a figure drawn anew puts on whole pixels."""
     page, other = visit(), visit()
-    for one in (page, other):
-        one.add_init_script(COUNT)
+    for tab in (page, other):
+        tab.add_init_script(COUNT)
     page.goto(address)
     shown(page)
     page.evaluate(MOVED)
@@ -77,13 +78,13 @@ def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
     other.goto(page.url)
     shown(page), shown(other)
     assert page.evaluate("moved") > 0
-    found, expected = page.evaluate(MARKS), other.evaluate(MARKS)
-    assert before != found and list(found) == list(expected)
+    changed, expected = page.evaluate(MARKS), other.evaluate(MARKS)
+    assert before != changed and list(changed) == list(expected)
     for name, marks in expected.items():
-        assert len(found[name]) == len(marks), name
-        for one, anew in zip(found[name], marks, strict=True):
-            assert (one[:2], one[3:]) == (anew[:2], anew[3:]), name
-            assert apart(one[2], anew[2]) < (1 if name == "reliability" else 1e-6), (name, one, anew)
+        assert len(changed[name]) == len(marks), name
+        for mark, anew in zip(changed[name], marks, strict=True):
+            assert (mark[:2], mark[3:]) == (anew[:2], anew[3:]), name
+            assert apart(mark[2], anew[2]) < (1 if name == "reliability" else 1e-6), (name, mark, anew)
 
 
 def test_what_is_typed_fast_stays_in_order(visit):

@@ -31,7 +31,7 @@ def upload_page(browser, served):
     visit.page.get_by_label("Token").fill(token)
     visit.token = token
     yield visit
-    left = [one for one in visit.complaints if "/api/v1/runs" not in one]
+    left = [complaint for complaint in visit.complaints if "/api/v1/runs" not in complaint]
     visit.context.close()
     assert not left, left
 
@@ -57,11 +57,11 @@ def drop(page, content, name="answers.csv"):
     page.evaluate(DROP, [name, content])
 
 
-def said(page, text):
-    def there():
+def message_is(page, text):
+    def shows():
         assert text in page.locator("#upload-said").inner_text()
 
-    eventually(page, there)
+    eventually(page, shows)
 
 
 def region(page, name):
@@ -80,7 +80,7 @@ def test_a_file_is_tried_then_published(upload_page):
     page.get_by_label("Elicitation").fill("flat")
     answers = rows(page)
     drop(page, good(page))
-    said(page, "Nothing is stored yet")
+    message_is(page, "Nothing is stored yet")
     ((*run, state),) = region(page, "Runs")
     questions = len({row["question_id"] for row in answers})
     assert run == ["Guesser", "flat", f"{len(answers):,}", f"{questions:,}", "0", "–"] and state == "new"
@@ -89,7 +89,7 @@ def test_a_file_is_tried_then_published(upload_page):
     assert ranks["Accuracy"].endswith("of 9")  # eight runs are there
     assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
     page.get_by_role("button", name="Publish").click()
-    said(page, "Published.")
+    message_is(page, "Published.")
     assert upload_page.token not in page.url
     page.get_by_role("link", name="on the leaderboard").click()
     page.locator("table.board").wait_for()
@@ -102,7 +102,7 @@ def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(uploa
     page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     drop(page, "question_id,clue,guess,confidence\nlit-01,0,x,7\n=1+1,0,x,0.5\nlit-01,99,x,0.5\n")
-    said(page, "3 problems")
+    message_is(page, "3 problems")
     shown = region(page, "Bad rows")
     assert [row[0] for row in shown] == ["2", "3", "4"] and [row[2] for row in shown][:2] == ["7", "=1+1"]
     with page.expect_download() as download:
@@ -113,7 +113,7 @@ def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(uploa
     assert page.get_by_role("button", name="Publish").is_disabled()
     assert page.get_by_label("Model").input_value() == "Guesser"
     drop(page, good(page))
-    said(page, "Nothing is stored yet")
+    message_is(page, "Nothing is stored yet")
     assert not page.get_by_role("region", name="Bad rows").count()
 
 
@@ -123,12 +123,12 @@ def test_guesses_that_look_like_markup_are_text(upload_page):
     guesses = [SCRIPT, IMAGE, BOLD, TURNED, "=HYPERLINK(1)", "🦉"]
     drop(page, written([{"question_id": "lit-01", "clue": n, "guess": g, "confidence": 0.5} for n, g in enumerate(guesses[:5])]),
          name=f"{IMAGE}.csv")  # fmt: skip
-    said(page, "Nothing is stored yet")
+    message_is(page, "Nothing is stored yet")
     assert [row[2] for row in region(page, "First answers")] == guesses[:5]
     assert region(page, "Runs")[0][0] == IMAGE
     assert page.locator("#upload img, #upload script, #upload b").count() == 0
     page.get_by_role("button", name="Publish").click()
-    said(page, "Published.")
+    message_is(page, "Published.")
     page.goto("/runs?dataset=pyramid")
     page.locator(".runs .file", has_text="onerror").wait_for()
     assert page.locator("#content img").count() == 0
@@ -140,7 +140,7 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
     near = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip() + "s"
     page.get_by_label("Model").fill("Speller")
     drop(page, written([{"question_id": "lit-01", "clue": clue, "guess": near, "confidence": 0.5} for clue in (0, 1)]))
-    said(page, "Nothing is stored yet")
+    message_is(page, "Nothing is stored yet")
     doubt = page.locator(".doubts li")
     assert near in doubt.inner_text() and "as graded: wrong" in doubt.inner_text()
     for key, verdict in (("n", "− wrong"), ("u", "as graded: wrong"), ("y", "+ correct")):
@@ -148,12 +148,12 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
         page.keyboard.press(key)
         assert verdict in doubt.inner_text()
     page.get_by_role("button", name="Check the file").click()  # what was decided is still there afterwards
-    said(page, "Sending")
-    said(page, "Nothing is stored yet")
+    message_is(page, "Sending")
+    message_is(page, "Nothing is stored yet")
     assert "+ correct" in page.locator(".doubts li").inner_text()
     page.get_by_role("button", name="Publish").click()
-    said(page, "Published.")
-    (run,) = [one for one in api(page, "runs", dataset="pyramid")["runs"] if one["model"] == "Speller"]
+    message_is(page, "Published.")
+    (run,) = [run for run in api(page, "runs", dataset="pyramid")["runs"] if run["model"] == "Speller"]
     assert run["decisions"] == [{"question_id": "lit-01", "clue": clue, "guess": near, "correct": 1.0} for clue in (0, 1)]
 
 
@@ -163,12 +163,12 @@ def test_a_wrong_token_is_said_and_a_right_one_goes_on(upload_page):
     for token, words in (("", "asks for a token"), ("clueline_wrong", "does not know this token")):
         field.fill(token)
         drop(page, good(page))
-        said(page, words)
+        message_is(page, words)
         assert field.evaluate("one => one === document.activeElement")
     field.fill(upload_page.token)
     page.get_by_label("Model").fill("Guesser")
     page.get_by_role("button", name="Check the file").click()
-    said(page, "Nothing is stored yet")
+    message_is(page, "Nothing is stored yet")
 
 
 def test_an_upload_is_cancelled(upload_page):
@@ -177,12 +177,12 @@ def test_an_upload_is_cancelled(upload_page):
     page.route("**/api/v1/runs", lambda route: None)  # an answer that never comes
     drop(page, good(page))
     page.get_by_role("button", name="Cancel").click()
-    said(page, "Cancelled; nothing was stored.")
+    message_is(page, "Cancelled; nothing was stored.")
     assert page.get_by_label("Model").input_value() == "Guesser" and page.get_by_role("button", name="Publish").is_disabled()
     page.unroute("**/api/v1/runs")
     page.get_by_role("button", name="Check the file").click()
-    said(page, "Nothing is stored yet")
-    assert "Guesser" not in {one["model"] for one in api(page, "runs", dataset="pyramid")["runs"]}
+    message_is(page, "Nothing is stored yet")
+    assert "Guesser" not in {run["model"] for run in api(page, "runs", dataset="pyramid")["runs"]}
 
 
 @pytest.mark.parametrize("status, code, message", [
@@ -197,6 +197,6 @@ def test_what_the_server_refuses_is_said_in_place(upload_page, status, code, mes
     page.route("**/api/v1/runs", lambda route: route.fulfill(status=status, body=envelope, content_type="application/json")
                if status else route.abort())  # fmt: skip
     drop(page, good(page))
-    said(page, message)
+    message_is(page, message)
     assert page.get_by_label("Model").input_value() == "Guesser"
     assert page.get_by_role("button", name="Check the file").is_enabled()

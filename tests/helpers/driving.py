@@ -107,10 +107,10 @@ def fetched(page, address):
 
 def api(page, address, query=(), **more):
     """What a JSON address says of a page's query string."""
-    asked = [pair for pair in query if pair[0] not in OF_PAGES] + list(more.items())
-    status, said = fetched(page, f"/api/v1/{address}?{urlencode(asked)}")
-    assert status == 200, said
-    return json.loads(said)
+    parameters = [pair for pair in query if pair[0] not in OF_PAGES] + list(more.items())
+    status, body = fetched(page, f"/api/v1/{address}?{urlencode(parameters)}")
+    assert status == 200, body
+    return json.loads(body)
 
 
 def said_by_api(page, query):
@@ -183,12 +183,12 @@ def entries(page):
 def listed(page, check=lambda rows: True):
     """The rows of the list, once there are some that fit."""
 
-    def there():
+    def complete():
         rows = grid(page)
         assert rows and check(rows), rows[:3]
         return rows
 
-    return eventually(page, there)
+    return eventually(page, complete)
 
 
 def ids(rows):

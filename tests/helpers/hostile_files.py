@@ -51,7 +51,7 @@ def parquet(*, compression="zstd", **columns):
 PARQUET = parquet(question_id=["q1", "q1", "q2"], clue=[0, 1, 1], guess=["Rome", "Paris", "Nile"], confidence=[0.25, 0.5, 0.75])
 
 
-def of(**columns):
+def parquet_row(**columns):
     """A Parquet file of one answer, some of whose columns are these."""
     return parquet(**({"question_id": ["q1"], "clue": [0], "guess": ["Rome"], "confidence": [0.25]} | columns))
 
@@ -83,10 +83,10 @@ def with_flags(content, flags=None, method=None):
     return bytes(made)
 
 
-def understated(content, said):
+def understated(content, claimed):
     """A zip whose only member unpacks to more than it says."""
     at = content.index(b"PK\x01\x02") + 24
-    return content[:at] + struct.pack("<I", said) + content[at + 4 :]
+    return content[:at] + struct.pack("<I", claimed) + content[at + 4 :]
 
 
 def link(name, target):
@@ -155,7 +155,7 @@ def raw(text):
 ONE = [("q1", 0, "Rome", 0.25)]
 
 
-def said(guess):
+def stored(guess):
     """The answer that a guess becomes."""
     return [("q1", 0, guess, 0.25)]
 
@@ -219,13 +219,13 @@ add("encoding", {
     "shift-jis": ("run.csv", (H + "q1,0,東京,0.25\n").encode("shift-jis"), NOT_UTF8),
     "gb18030": ("run.csv", (H + "q1,0,北京,0.25\n").encode("gb18030"), NOT_UTF8),
     "koi8-r": ("run.csv", (H + "q1,0,Москва,0.25\n").encode("koi8-r"), NOT_UTF8),
-    "utf-7 is ASCII": ("run.csv", (H + "q1,0,Orl+AOk-ans,0.25\n").encode(), said("Orl+AOk-ans")),
+    "utf-7 is ASCII": ("run.csv", (H + "q1,0,Orl+AOk-ans,0.25\n").encode(), stored("Orl+AOk-ans")),
     "ebcdic": ("run.csv", ACCENT.encode("cp500"), NOT_UTF8),
     "a mark": ("run.csv", b"\xef\xbb\xbf" + GOOD, TAKEN),
     "a mark before JSON": ("run.jsonl", b"\xef\xbb\xbf" + LINES, TAKEN),
     "a mark, twice": ("run.csv", b"\xef\xbb\xbf" * 2 + GOOD, "question_id"),
     "a mark before quotes": ("run.csv", b'\xef\xbb\xbf"question_id","clue","guess","confidence"\n"q1","0","Rome","0.25"\n', ONE),
-    "a mark in the middle": ("run.csv", row("\ufeffRome"), said("\ufeffRome")),
+    "a mark in the middle": ("run.csv", row("\ufeffRome"), stored("\ufeffRome")),
     "a mark alone": ("run.csv", b"\xef\xbb\xbf", "the first line is blank"),
     "a mark in gzip": ("run.csv.gz", gzip.compress(b"\xef\xbb\xbf" + GOOD), TAKEN),
     "overlong": ("run.csv", H.encode() + b"q1,0,\xc0\xaf,0.25\n", NOT_UTF8),
@@ -237,8 +237,8 @@ add("encoding", {
     "far down in gzip": ("run.csv.gz", gzip.compress(MANY + b"q1,1,\xff,0.5\n"), "line 4002"),
     "in JSON": ("run.jsonl", b'{"question_id": "q1", "clue": 0, "guess": "\xff", "confidence": 0.25}\n', NOT_UTF8),
     "in a key of JSON": ("run.jsonl", b'{"question_id": "q1", "clue": 0, "confidence": 0.25, "\xff": 1}\n', NOT_UTF8),
-    "in Parquet": ("run.parquet", of(guess=[b"\xff\xfe"]), "is not valid UTF8"),
-    "composed and decomposed": ("run.csv", row("e\u0301").replace(b"\n", b"\r\n"), said("e\u0301")),
+    "in Parquet": ("run.parquet", parquet_row(guess=[b"\xff\xfe"]), "is not valid UTF8"),
+    "composed and decomposed": ("run.csv", row("e\u0301").replace(b"\n", b"\r\n"), stored("e\u0301")),
 })  # fmt: skip
 
 # -- shape -----------------------------------------------------------------------------------------------------------
@@ -248,9 +248,9 @@ add("shape", {
     "10,000 columns, none ours": ("run.csv", lambda: wide(10_000, ours=False), UNKNOWN),
     "10,000 columns of one name": ("run.csv", (H.strip() + ",x" * 10_000 + "\nq1,0,Rome,0.25" + ",y" * 10_000 + "\n").encode(), ONE),
     "10,000 keys": ("run.jsonl", lambda: line(**{f"k{index}": index for index in range(10_000)}), ONE),
-    "10,000 columns of Parquet": ("run.parquet", lambda: of(**{f"c{index}": [index] for index in range(10_000)}), ONE),
+    "10,000 columns of Parquet": ("run.parquet", lambda: parquet_row(**{f"c{index}": [index] for index in range(10_000)}), ONE),
     "a header of 2 MB": ("run.csv", b"question_id,clue,confidence," + b"x" * 2_000_000 + b"\nq1,0,0.5,\n", "does not end"),
-    "a cell of 1 MB": ("run.csv", lambda: row("x" * 2**20), said("x" * 2**20)),
+    "a cell of 1 MB": ("run.csv", lambda: row("x" * 2**20), stored("x" * 2**20)),
     "a cell of 17 MB": ("run.csv", lambda: row("x" * 17 * 2**20), "longer than 16 MiB"),
     "a quoted cell of 17 MB": ("run.csv", lambda: quoted("x" * 17 * 2**20), "longer than 16 MiB"),
     "a line of JSON of 17 MB": ("run.jsonl", lambda: line(guess="x" * 17 * 2**20), "longer than 16 MiB"),
@@ -300,15 +300,15 @@ OPEN = "a quoted field is not closed"
 add("quotes", {
     "open": ("run.csv", H.encode() + b'q1,0,"Rome,0.25\n', OPEN),
     "text behind": ("run.csv", H.encode() + b'q1,0,"Ro"me,0.25\n', OPEN),
-    "in a bare cell": ("run.csv", row('Ro"me'), said('Ro"me')),
-    "three": ("run.csv", row('"""Rome"""'), said('"Rome"')),
-    "only quotes": ("run.csv", row('""""'), said('"')),
+    "in a bare cell": ("run.csv", row('Ro"me'), stored('Ro"me')),
+    "three": ("run.csv", row('"""Rome"""'), stored('"Rome"')),
+    "only quotes": ("run.csv", row('""""'), stored('"')),
     "backslashes": ("run.csv", row('"Ro\\"me"'), OPEN),
-    "single": ("run.csv", row("'Ro'"), said("'Ro'")),
-    "curly": ("run.csv", row("“Rome”"), said("“Rome”")),
-    "empty": ("run.csv", row('""'), said(None)),
+    "single": ("run.csv", row("'Ro'"), stored("'Ro'")),
+    "curly": ("run.csv", row("“Rome”"), stored("“Rome”")),
+    "empty": ("run.csv", row('""'), stored(None)),
     "around all": ("run.csv", b'"question_id","clue","guess","confidence"\n"q1","0","Rome","0.25"\n', ONE),
-    "line ends within": ("run.csv", quoted("Ro\r\n\rme\n"), said("Ro\r\n\rme\n")),
+    "line ends within": ("run.csv", quoted("Ro\r\n\rme\n"), stored("Ro\r\n\rme\n")),
 })  # fmt: skip
 add("line ends", {
     "CR LF": ("run.csv", GOOD.replace(b"\n", b"\r\n"), TAKEN),
@@ -317,8 +317,8 @@ add("line ends", {
     "all three": ("run.csv", b"question_id,clue,guess,confidence\r\nq1,0,Rome,0.25\nq1,1,Paris,0.5\rq2,1,Nile,0.75\n", TAKEN),
     "CR CR LF": ("run.csv", GOOD.replace(b"\n", b"\r\r\n"), TAKEN),
     "LF CR": ("run.csv", GOOD.replace(b"\n", b"\n\r"), TAKEN),
-    "NEL, LS, PS are text": ("run.csv", row("a\x85b\u2028c\u2029"), said("a\x85b\u2028c\u2029")),
-    "VT and FF are text": ("run.csv", row("a\x0bb\x0c"), said("a\x0bb\x0c")),
+    "NEL, LS, PS are text": ("run.csv", row("a\x85b\u2028c\u2029"), stored("a\x85b\u2028c\u2029")),
+    "VT and FF are text": ("run.csv", row("a\x0bb\x0c"), stored("a\x0bb\x0c")),
     "Ctrl-Z at the end": ("run.csv", GOOD + b"\x1a", "1 field where the header has 4"),
     "mixed JSON": ("run.jsonl", LINES.replace(b"\n", b"\r\n", 1), TAKEN),
     "CR JSON": ("run.jsonl", LINES.replace(b"\n", b"\r"), TAKEN),
@@ -368,18 +368,18 @@ _TEXTS = {
     "delimiters of our own": "\x1f\x1e", "a path": "../../../../etc/passwd", "a backslash": "\\", "the word null": "NULL", "spaces": "  x  ",
     "private and unassigned": "\ue000\U000e0001\uffff\U0010ffff", "JSON": '{"$ref": "file:///etc/passwd"}', "XML": '<!ENTITY x SYSTEM "file:///etc/passwd">',
 }  # fmt: skip
-add("guess", {name: ("run.csv", quoted(text), said(text)) for name, text in _TEXTS.items()})
+add("guess", {name: ("run.csv", quoted(text), stored(text)) for name, text in _TEXTS.items()})
 add(
     "guess in JSON",
     {
-        name: ("run.jsonl", line(guess=_TEXTS[name]), said(_TEXTS[name]))
+        name: ("run.jsonl", line(guess=_TEXTS[name]), stored(_TEXTS[name]))
         for name in ("a formula", "a script", "NUL", "control characters", "right to left")
     },
 )
 add(
     "guess in Parquet",
     {
-        name: ("run.parquet", of(guess=[_TEXTS[name]]), said(_TEXTS[name]))
+        name: ("run.parquet", parquet_row(guess=[_TEXTS[name]]), stored(_TEXTS[name]))
         for name in ("a formula", "a script", "NUL", "control characters", "right to left")
     },
 )
@@ -422,8 +422,8 @@ add("JSON", {
     "true for a confidence": ("run.jsonl", raw("true"), NUMBER),
     "a lone high surrogate": ("run.jsonl", raw(r'0.25, "guess2": "\ud800"'), "this line is no JSON object"),
     "a lone low surrogate for a guess": ("run.jsonl", rb'{"question_id": "q1", "clue": 0, "guess": "a\udc00", "confidence": 0.25}', "this line is no JSON object"),
-    "a pair of surrogates": ("run.jsonl", rb'{"question_id": "q1", "clue": 0, "guess": "\ud83d\ude42", "confidence": 0.25}', said("🙂")),
-    "NUL by its escape": ("run.jsonl", rb'{"question_id": "q1", "clue": 0, "guess": "a\u0000b", "confidence": 0.25}', said("a\0b")),
+    "a pair of surrogates": ("run.jsonl", rb'{"question_id": "q1", "clue": 0, "guess": "\ud83d\ude42", "confidence": 0.25}', stored("🙂")),
+    "NUL by its escape": ("run.jsonl", rb'{"question_id": "q1", "clue": 0, "guess": "a\u0000b", "confidence": 0.25}', stored("a\0b")),
     "a key by its escape": ("run.jsonl", rb'{"question\u005fid": "q1", "clue": 0, "guess": "Rome", "confidence": 0.25}', ONE),
     "a key twice": ("run.jsonl", raw('0.25, "confidence": 0.5'), ONE),
     "two objects on a line": ("run.jsonl", LINES.replace(b"\n", b"", 1), "this line is no JSON object"),
@@ -443,32 +443,32 @@ add("JSON", {
 add("Parquet", {
     "lists for all": ("run.parquet", parquet(question_id=[["q1"]], clue=[[0]], guess=[["Rome"]], confidence=[[0.25]]), WHOLE),
     "structs for all": ("run.parquet", parquet(question_id=[{"a": "q1"}], clue=[{"b": 0}], confidence=[{"c": {"d": [1]}}]), WHOLE),
-    "lists of structs of lists": ("run.parquet", of(note=[[{"a": [{"b": [[1]]}]}]]), ONE),
-    "a list for a guess": ("run.parquet", of(guess=[["Rome", "Paris"]]), said("[Rome, Paris]")),
-    "decimals": ("run.parquet", of(confidence=[Decimal("0.25")], clue=[Decimal("0.00")]), ONE),
-    "a decimal of 38 digits": ("run.parquet", of(confidence=pl.Series([Decimal("1." + "0" * 36 + "1")], dtype=pl.Decimal(38, 37))), [("q1", 0, "Rome", 1.0)]),
-    "unsigned integers of 64 bits": ("run.parquet", of(clue=pl.Series([2**64 - 1], dtype=pl.UInt64)), "must be at most 2147483647"),
-    "integers of 128 bits": ("run.parquet", of(clue=pl.Series([2**126], dtype=pl.Int128)), WHOLE),
-    "least integers": ("run.parquet", of(clue=pl.Series([-(2**63)], dtype=pl.Int64)), "must be"),
-    "floats of 32 bits": ("run.parquet", of(confidence=pl.Series([0.25], dtype=pl.Float32)), ONE),
-    "NaN": ("run.parquet", of(confidence=[float("nan")]), FINITE),
-    "infinity": ("run.parquet", of(confidence=[float("-inf")]), FINITE),
-    "dates": ("run.parquet", of(confidence=[date(2024, 1, 1)]), NUMBER),
-    "times": ("run.parquet", of(clue=[datetime(2024, 1, 1)]), WHOLE),
-    "durations": ("run.parquet", of(confidence=[timedelta(1)]), RANGE),
-    "bytes for text": ("run.parquet", of(guess=[b"Rome"], question_id=[b"q1"]), ONE),
-    "categories": ("run.parquet", of(guess=pl.Series(["Rome"], dtype=pl.Categorical)), ONE),
+    "lists of structs of lists": ("run.parquet", parquet_row(note=[[{"a": [{"b": [[1]]}]}]]), ONE),
+    "a list for a guess": ("run.parquet", parquet_row(guess=[["Rome", "Paris"]]), stored("[Rome, Paris]")),
+    "decimals": ("run.parquet", parquet_row(confidence=[Decimal("0.25")], clue=[Decimal("0.00")]), ONE),
+    "a decimal of 38 digits": ("run.parquet", parquet_row(confidence=pl.Series([Decimal("1." + "0" * 36 + "1")], dtype=pl.Decimal(38, 37))), [("q1", 0, "Rome", 1.0)]),
+    "unsigned integers of 64 bits": ("run.parquet", parquet_row(clue=pl.Series([2**64 - 1], dtype=pl.UInt64)), "must be at most 2147483647"),
+    "integers of 128 bits": ("run.parquet", parquet_row(clue=pl.Series([2**126], dtype=pl.Int128)), WHOLE),
+    "least integers": ("run.parquet", parquet_row(clue=pl.Series([-(2**63)], dtype=pl.Int64)), "must be"),
+    "floats of 32 bits": ("run.parquet", parquet_row(confidence=pl.Series([0.25], dtype=pl.Float32)), ONE),
+    "NaN": ("run.parquet", parquet_row(confidence=[float("nan")]), FINITE),
+    "infinity": ("run.parquet", parquet_row(confidence=[float("-inf")]), FINITE),
+    "dates": ("run.parquet", parquet_row(confidence=[date(2024, 1, 1)]), NUMBER),
+    "times": ("run.parquet", parquet_row(clue=[datetime(2024, 1, 1)]), WHOLE),
+    "durations": ("run.parquet", parquet_row(confidence=[timedelta(1)]), RANGE),
+    "bytes for text": ("run.parquet", parquet_row(guess=[b"Rome"], question_id=[b"q1"]), ONE),
+    "categories": ("run.parquet", parquet_row(guess=pl.Series(["Rome"], dtype=pl.Categorical)), ONE),
     "nulls alone": ("run.parquet", parquet(question_id=[None], clue=[None], confidence=[None]), "a value is required here"),
-    "true for numbers": ("run.parquet", of(clue=[False], confidence=[True]), "must be"),
-    "text for numbers": ("run.parquet", of(clue=["0"], confidence=["0.25"]), ONE),
+    "true for numbers": ("run.parquet", parquet_row(clue=[False], confidence=[True]), "must be"),
+    "text for numbers": ("run.parquet", parquet_row(clue=["0"], confidence=["0.25"]), ONE),
     "log-probabilities with null": ("run.parquet", parquet(question_id=["q1"], clue=[0], token_logprobs=[[-1.0, None]]), "list of finite numbers"),
     "log-probabilities in lists": ("run.parquet", parquet(question_id=["q1"], clue=[0], token_logprobs=[[[-1.0]]]), "list of finite numbers"),
     "options as structs": ("run.parquet", parquet(question_id=["q1"], clue=[0], guess=["a"], options=[{"a": 0.25, "b": 0.75}]), [("q1", 0, "a", 0.25)]),
     "options as bytes": ("run.parquet", parquet(question_id=["q1"], clue=[0], guess=["a"], options=[b"\x00"]), "options"),
-    "a name with quotes": ("run.parquet", of(**{'"; drop table runs; --': [1]}), ONE),
-    "names that differ in capitals": ("run.parquet", of(Guess=["Paris"], CLUE=[5]), ONE),
+    "a name with quotes": ("run.parquet", parquet_row(**{'"; drop table runs; --': [1]}), ONE),
+    "names that differ in capitals": ("run.parquet", parquet_row(Guess=["Paris"], CLUE=[5]), ONE),
     "an answer repeated beyond measure": ("run.parquet", lambda: parquet(question_id=["q1"] * 400_000, clue=pl.repeat(0, 400_000, eager=True), confidence=pl.repeat(0.5, 400_000, eager=True)), TOO_LARGE),
-    "a long text repeated beyond measure": ("run.parquet", lambda: of(**{name: [value] * 2000 for name, value in (("question_id", "q1"), ("clue", 0), ("guess", "x" * 10_000), ("confidence", 0.5))}), TOO_LARGE),
+    "a long text repeated beyond measure": ("run.parquet", lambda: parquet_row(**{name: [value] * 2000 for name, value in (("question_id", "q1"), ("clue", 0), ("guess", "x" * 10_000), ("confidence", 0.5))}), TOO_LARGE),
     "the mark alone": ("run.parquet", b"PAR1", DAMAGED),
     "both marks alone": ("run.parquet", b"PAR1PAR1", DAMAGED),
     "a footer of 4 GB": ("run.parquet", footer(2**32 - 1), DAMAGED),

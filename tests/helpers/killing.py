@@ -177,10 +177,10 @@ class Siege:
         else:
             time.sleep(self.chance.uniform(0.0, 2.0))
         process.kill()
-        said = process.communicate()[0].decode()
+        output = process.communicate()[0].decode()
         self.kills["the import command"] += 1
         if process.returncode == 0:
-            self.acknowledged[name] = re.search(r"run ([0-9a-f]{16})", said)[1]
+            self.acknowledged[name] = re.search(r"run ([0-9a-f]{16})", output)[1]
 
     # -- what must be true
 

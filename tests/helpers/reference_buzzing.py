@@ -83,16 +83,16 @@ def tossup(at, correct, buzz, words):
 def against(question, tau):
     """Points, win, loss and unsure, expected over the teams of a question and over whether its guess is correct."""
     clue = buzzed(question, tau)
-    found = []
+    outcomes = []
     for buzz, heard in question.teams:
         if clue is None:
-            found.append((*tossup(None, False, buzz, question.words), 0.0))
+            outcomes.append((*tossup(None, False, buzz, question.words), 0.0))
             continue
         at, y = clue["word_end"], clue["correct"]
         right, wrong = (tossup(at, correct, buzz, question.words) for correct in (True, False))
         broken_off = buzz is None and heard is not None and heard < at
-        found.append((*(y * a + (1 - y) * b for a, b in zip(right, wrong, strict=True)), y * right[1] if broken_off else 0.0))
-    return [mean(column) for column in zip(*found, strict=True)]
+        outcomes.append((*(y * a + (1 - y) * b for a, b in zip(right, wrong, strict=True)), y * right[1] if broken_off else 0.0))
+    return [mean(column) for column in zip(*outcomes, strict=True)]
 
 
 def outcome(questions, tau, curve):
@@ -140,7 +140,7 @@ def habit(questions, tau):
 def by_fraction(questions, mark):
     """Accuracy of the last clue that ends by a fraction, and how many questions have one."""
     last = [[c for c in q.clues if c["revealed"] <= mark][-1:] for q in questions]
-    return mean(c["correct"] for found in last for c in found), sum(map(len, last))
+    return mean(c["correct"] for clues in last for c in clues), sum(map(len, last))
 
 
 def cumulative(buzzes, heard, fraction):

@@ -14,7 +14,7 @@ NAN = math.nan
 
 
 @dataclass
-class Asked:
+class Answered:
     """What one run said to one question."""
 
     items: list[tuple[float, float, dict[str, float] | None]]
@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass
 class Rows:
-    """The rows of one dataset, as they lie in the store."""
+    """The rows of one dataset in the store."""
 
     questions: list[dict] = field(default_factory=list)
     clues: dict[tuple[str, int], dict] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Rows:
     classes: list[str] | None = None
 
     @classmethod
-    def of(cls, snapshot, dataset):
+    def read(cls, snapshot, dataset):
         def rows(table, order):
             return snapshot.frame(f"select * from {table} where dataset = $d order by {order}", {"d": dataset}).to_dicts()
 
@@ -64,10 +64,10 @@ class Rows:
             and (selection.run or run["withdrawn_at"] is None)
         ]
 
-    def asked(self, selection, run):
-        """Question -> what a run said to it, over a selection; questions without an item left out."""
+    def answered(self, selection, run):
+        """Question -> a run's items of it within a selection; questions without an item are left out."""
         low, high = selection.revealed or (0, 1)
-        found = {}
+        answered = {}
         kept = self.kept_questions(selection)
         for question, fold in zip(kept, question_folds(question["question_id"] for question in kept).tolist(), strict=True):
             name = question["question_id"]
@@ -78,10 +78,12 @@ class Rows:
                     items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
                     if answer["options"] is not None:
                         polled = {name for votes in self.votes.values() for name in votes}
-                        whole.append(reference_votes.Whole.of(question, answer, self.votes.get(name, {}), self.classes, polled))
+                        whole.append(
+                            reference_votes.Whole.from_row(question, answer, self.votes.get(name, {}), self.classes, polled)
+                        )
             if items:
-                found[name] = Asked(items, question["difficulty"], whole, fold)
-        return found
+                answered[name] = Answered(items, question["difficulty"], whole, fold)
+        return answered
 
 
 def _keeps(selection, question):
@@ -105,8 +107,8 @@ def mean(values):
     return math.fsum(values) / len(values) if values else NAN
 
 
-def pairs_of(asked):
-    return [(c, y) for question in asked for c, y, _ in question.items]
+def pairs_of(questions):
+    return [(c, y) for question in questions for c, y, _ in question.items]
 
 
 def bins_of(pairs, binning):
@@ -130,63 +132,63 @@ def gap(part):
     return abs(mean([c for c, _ in part]) - mean([y for _, y in part]))
 
 
-def ece(asked, conventions):
-    pairs = pairs_of(asked)
+def ece(questions, conventions):
+    pairs = pairs_of(questions)
     parts = bins_of(pairs, conventions.binning)
     return math.fsum(len(part) / len(pairs) * gap(part) for part in parts) if pairs else NAN
 
 
-def max_ce(asked, conventions):
-    return max((gap(part) for part in bins_of(pairs_of(asked), conventions.binning)), default=NAN)
+def max_ce(questions, conventions):
+    return max((gap(part) for part in bins_of(pairs_of(questions), conventions.binning)), default=NAN)
 
 
-def brier(asked, conventions):
-    return mean([(c - y) ** 2 + y * (1 - y) for c, y in pairs_of(asked)])
+def brier(questions, conventions):
+    return mean([(c - y) ** 2 + y * (1 - y) for c, y in pairs_of(questions)])
 
 
-def r_over(asked, conventions):
-    pairs = pairs_of(asked)
+def r_over(questions, conventions):
+    pairs = pairs_of(questions)
     wrong = math.fsum(1 - y for _, y in pairs)
     if not pairs:
         return NAN
     return 1 - math.fsum((1 - y) * c for c, y in pairs) / wrong if wrong else 1.0
 
 
-def r_under(asked, conventions):
-    pairs = pairs_of(asked)
+def r_under(questions, conventions):
+    pairs = pairs_of(questions)
     right = math.fsum(y for _, y in pairs)
     if not pairs:
         return NAN
     return 1 - math.fsum(y * (1 - c) for c, y in pairs) / right if right else 1.0
 
 
-def hmr(asked, conventions):
-    over, under, b = r_over(asked, conventions), r_under(asked, conventions), conventions.beta
+def hmr(questions, conventions):
+    over, under, b = r_over(questions, conventions), r_under(questions, conventions), conventions.beta
     if over == 0 == under:
         return 0.0
     return (b**2 + 1) * over * under / (b**2 * over + under)
 
 
-def accuracy(asked, conventions):
-    return mean([y for _, y in pairs_of(asked)])
+def accuracy(questions, conventions):
+    return mean([y for _, y in pairs_of(questions)])
 
 
-def net_score(asked, conventions):
+def net_score(questions, conventions):
     """A right answer earns 1, a wrong one costs t / (1 - t), where c > t."""
     t = conventions.t
-    return mean([y - (1 - y) * t / (1 - t) if c > t else 0.0 for c, y in pairs_of(asked)])
+    return mean([y - (1 - y) * t / (1 - t) if c > t else 0.0 for c, y in pairs_of(questions)])
 
 
-def mean_confidence(asked, conventions):
-    return mean([c for c, _ in pairs_of(asked)])
+def mean_confidence(questions, conventions):
+    return mean([c for c, _ in pairs_of(questions)])
 
 
-def overconfidence(asked, conventions):
-    return mean_confidence(asked, conventions) - accuracy(asked, conventions)
+def overconfidence(questions, conventions):
+    return mean_confidence(questions, conventions) - accuracy(questions, conventions)
 
 
-def pct_rounded(asked, conventions):
-    return mean([float(any(abs(c - k / 20) <= 1e-9 for k in range(21))) for c, _ in pairs_of(asked)])
+def pct_rounded(questions, conventions):
+    return mean([float(any(abs(c - k / 20) <= 1e-9 for k in range(21))) for c, _ in pairs_of(questions)])
 
 
 def r(x):
@@ -196,14 +198,14 @@ def r(x):
     return (s(x) - s(-1)) / (s(1) - s(-1))
 
 
-def heard(asked):
+def heard(questions):
     """The questions that people heard."""
-    return [question for question in asked if all(h is not None for _, _, h in question.items)]
+    return [question for question in questions if all(h is not None for _, _, h in question.items)]
 
 
-def calscore(asked, conventions):
+def calscore(questions, conventions):
     curve = conventions.human or "buzz_share"
-    return mean([1 - r(mean([(1 - h[curve]) * (2 * y - 1) * c for c, y, h in question.items])) for question in heard(asked)])
+    return mean([1 - r(mean([(1 - h[curve]) * (2 * y - 1) * c for c, y, h in question.items])) for question in heard(questions)])
 
 
 def unweighted(question, curve):
@@ -211,19 +213,19 @@ def unweighted(question, curve):
     return all(abs(1 - h[curve]) < 1e-12 for _, _, h in question.items)
 
 
-def calscore_weighted(asked, conventions):
+def calscore_weighted(questions, conventions):
     curve = conventions.human or "buzz_share"
     scores = []
-    for question in heard(asked):
+    for question in heard(questions):
         if not unweighted(question, curve):
             weight = math.fsum(1 - h[curve] for _, _, h in question.items)
             scores.append(1 - r(math.fsum((1 - h[curve]) * (2 * y - 1) * c for c, y, h in question.items) / weight))
     return mean(scores)
 
 
-def calscore2(asked, conventions):
+def calscore2(questions, conventions):
     curve = "survival" if conventions.human == "survival" else "team_share"
-    return mean([1 - reward(question.items, curve) for question in heard(asked)])
+    return mean([1 - reward(question.items, curve) for question in heard(questions)])
 
 
 def reward(items, curve):
@@ -237,15 +239,15 @@ def reward(items, curve):
     return math.fsum(m[t] * by[t] for t in range(len(items))) + (1 - math.fsum(m)) * by[last]
 
 
-def grace_mce(asked, conventions):
-    return mean([1 - r(mean([(2 * y - 1) * c for c, y, _ in question.items])) for question in asked])
+def grace_mce(questions, conventions):
+    return mean([1 - r(mean([(2 * y - 1) * c for c, y, _ in question.items])) for question in questions])
 
 
-def ece_debiased(asked, conventions):
+def ece_debiased(questions, conventions):
     """Signs of the bins' gaps from half of the folds, sizes from the other, both ways, over all balanced halves of the folds."""
-    if math.fsum(y - y * y for _, y in pairs_of(asked)) > 1e-12 * len(pairs_of(asked)):
+    if math.fsum(y - y * y for _, y in pairs_of(questions)) > 1e-12 * len(pairs_of(questions)):
         return NAN
-    items = [((c, y), question.fold) for question in asked for c, y, _ in question.items]
+    items = [((c, y), question.fold) for question in questions for c, y, _ in question.items]
     items.sort(key=lambda item: item[0][0])
     bin_of_item = [k for k, part in enumerate(bins_of([pair for pair, _ in items], conventions.binning)) for _ in part]
     estimates = []
@@ -271,31 +273,31 @@ def signed_sizes(signs, sizes):
     return total
 
 
-def macro_ce(asked, conventions):
-    pairs = pairs_of(asked)
+def macro_ce(questions, conventions):
+    pairs = pairs_of(questions)
     right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
     if not right or not wrong:
         return NAN
     return (math.fsum(y * (1 - c) for c, y in pairs) / right + math.fsum((1 - y) * c for c, y in pairs) / wrong) / 2
 
 
-def ks(asked, conventions):
+def ks(questions, conventions):
     """Items of equal confidence taken together."""
-    pairs = pairs_of(asked)
+    pairs = pairs_of(questions)
     upto = [abs(math.fsum(c - y for c, y in pairs if c <= edge)) for edge in {c for c, _ in pairs}]
     return max(upto) / len(pairs) if pairs else NAN
 
 
-def ks_sequential(asked, conventions):
+def ks_sequential(questions, conventions):
     """Items of equal confidence one by one, in question, clue order."""
-    pairs = sorted(pairs_of(asked), key=lambda pair: pair[0])
+    pairs = sorted(pairs_of(questions), key=lambda pair: pair[0])
     upto = [abs(math.fsum(c - y for c, y in pairs[: j + 1])) for j in range(len(pairs))]
     return max(upto) / len(pairs) if pairs else NAN
 
 
-def auroc(asked, conventions):
+def auroc(questions, conventions):
     """Over all pairs of items: one is right with weight y, the other wrong with weight 1 - y."""
-    pairs = pairs_of(asked)
+    pairs = pairs_of(questions)
     right, wrong = math.fsum(y for _, y in pairs), math.fsum(1 - y for _, y in pairs)
     if not right or not wrong:
         return NAN
@@ -306,35 +308,35 @@ def auroc(asked, conventions):
     )  # fmt: skip
 
 
-def over_bins(asked, conventions, distance):
+def over_bins(questions, conventions, distance):
     """Mean over items of a squared distance that is one number per bin."""
-    pairs = pairs_of(asked)
+    pairs = pairs_of(questions)
     parts = bins_of(pairs, conventions.binning)
     return math.fsum(len(part) / len(pairs) * distance(part) ** 2 for part in parts) if pairs else NAN
 
 
-def reliability(asked, conventions):
-    return over_bins(asked, conventions, gap)
+def reliability(questions, conventions):
+    return over_bins(questions, conventions, gap)
 
 
-def resolution(asked, conventions):
-    base = accuracy(asked, conventions)
-    return over_bins(asked, conventions, lambda part: mean([y for _, y in part]) - base)
+def resolution(questions, conventions):
+    base = accuracy(questions, conventions)
+    return over_bins(questions, conventions, lambda part: mean([y for _, y in part]) - base)
 
 
-def uncertainty(asked, conventions):
-    base = accuracy(asked, conventions)
+def uncertainty(questions, conventions):
+    base = accuracy(questions, conventions)
     return base * (1 - base)
 
 
-def residual(asked, conventions):
-    parts = reliability(asked, conventions) - resolution(asked, conventions) + uncertainty(asked, conventions)
-    return brier(asked, conventions) - parts
+def residual(questions, conventions):
+    parts = reliability(questions, conventions) - resolution(questions, conventions) + uncertainty(questions, conventions)
+    return brier(questions, conventions) - parts
 
 
-def recalibrated(asked):
+def recalibrated(questions):
     """Confidence -> its isotonic recalibration: the highest, over starts, of the lowest mean of y from there past it."""
-    pairs = pairs_of(asked)
+    pairs = pairs_of(questions)
     stated = sorted({c for c, _ in pairs})
     right = [math.fsum(y for c, y in pairs if c == each) for each in stated]
     items = [sum(c == each for c, _ in pairs) for each in stated]
@@ -351,27 +353,27 @@ def recalibrated(asked):
     return dict(zip(stated, best, strict=True))
 
 
-def recalibrated_brier(asked, conventions):
-    fit = recalibrated(asked)
-    return brier([Asked([(fit[c], y, h) for c, y, h in question.items]) for question in asked], conventions)
+def recalibrated_brier(questions, conventions):
+    fit = recalibrated(questions)
+    return brier([Answered([(fit[c], y, h) for c, y, h in question.items]) for question in questions], conventions)
 
 
-def corp_mcb(asked, conventions):
-    return brier(asked, conventions) - recalibrated_brier(asked, conventions)
+def corp_mcb(questions, conventions):
+    return brier(questions, conventions) - recalibrated_brier(questions, conventions)
 
 
-def corp_dsc(asked, conventions):
-    return uncertainty(asked, conventions) - recalibrated_brier(asked, conventions)
+def corp_dsc(questions, conventions):
+    return uncertainty(questions, conventions) - recalibrated_brier(questions, conventions)
 
 
-def corp_unc(asked, conventions):
-    base = accuracy(asked, conventions)
-    return brier([Asked([(base, y, h) for _, y, h in question.items]) for question in asked], conventions)
+def corp_unc(questions, conventions):
+    base = accuracy(questions, conventions)
+    return brier([Answered([(base, y, h) for _, y, h in question.items]) for question in questions], conventions)
 
 
-def correlation(asked, conventions):
+def correlation(questions, conventions):
     """Exactly, in fractions, but for the root."""
-    pairs = [(Fraction(c), Fraction(y)) for c, y in pairs_of(asked)]
+    pairs = [(Fraction(c), Fraction(y)) for c, y in pairs_of(questions)]
     if len({c for c, _ in pairs}) < 2 or len({y for _, y in pairs}) < 2:
         return NAN
     middle, level = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
@@ -380,9 +382,11 @@ def correlation(asked, conventions):
     return math.copysign(math.sqrt(squared), together)
 
 
-def hard_easy_slope(asked, conventions):
+def hard_easy_slope(questions, conventions):
     points = [
-        (question.difficulty, overconfidence([question], conventions)) for question in asked if question.difficulty is not None
+        (question.difficulty, overconfidence([question], conventions))
+        for question in questions
+        if question.difficulty is not None
     ]
     if len({x for x, _ in points}) < 2:
         return NAN
@@ -391,10 +395,10 @@ def hard_easy_slope(asked, conventions):
     return math.fsum((x - middle) * (y - level) for x, y in points) / spread
 
 
-def hard_easy_slope_se(asked, conventions):
+def hard_easy_slope_se(questions, conventions):
     points = [
         (Fraction(question.difficulty), Fraction(overconfidence([question], conventions)))
-        for question in asked
+        for question in questions
         if question.difficulty is not None
     ]
     if len(points) < 3 or len({x for x, _ in points}) < 2:
@@ -416,17 +420,17 @@ METRICS = {
 } | reference_votes.METRICS  # fmt: skip
 
 
-def used(key, asked, conventions):
+def used(key, questions, conventions):
     """Questions that a metric can use."""
     if key in reference_votes.METRICS:
-        return reference_votes.used(key, asked)
+        return reference_votes.used(key, questions)
     if key in ("calscore", "calscore2"):
-        return len(heard(asked))
+        return len(heard(questions))
     if key == "calscore_weighted":
-        return sum(not unweighted(question, conventions.human or "buzz_share") for question in heard(asked))
+        return sum(not unweighted(question, conventions.human or "buzz_share") for question in heard(questions))
     if key in ("hard_easy_slope", "hard_easy_slope_se"):
-        return sum(question.difficulty is not None for question in asked)
-    return len(asked)
+        return sum(question.difficulty is not None for question in questions)
+    return len(questions)
 
 
 def ranks(loss):

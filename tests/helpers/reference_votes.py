@@ -22,7 +22,7 @@ class Whole:
     classes: tuple[str, ...]  # of all items together
 
     @classmethod
-    def of(cls, question, response, votes, classes, polled):
+    def from_row(cls, question, response, votes, classes, polled):
         """From rows of the store; ``classes`` are the dataset's or None, ``polled`` the names in all its votes."""
         names = response["option_names"] or classes
         stated = dict(zip(names, response["options"], strict=True))
@@ -51,12 +51,12 @@ class Whole:
         return self.majority if any(self.votes.values()) else None
 
 
-def whole(asked):
-    return [item for question in asked for item in question.whole]
+def whole(questions):
+    return [item for question in questions for item in question.whole]
 
 
-def voted(asked):
-    return [item for item in whole(asked) if item.people]
+def voted(questions):
+    return [item for item in whole(questions) if item.people]
 
 
 def mean(values):
@@ -71,21 +71,21 @@ def entropy(shares):
     return -math.fsum(float(p) * math.log(p) for p in shares.values() if p > 0)
 
 
-def nbr(asked, conventions):
-    known = [item for item in whole(asked) if item.gold is not None]
+def nbr(questions, conventions):
+    known = [item for item in whole(questions) if item.gold is not None]
     return mean([mean([(p - (name == item.gold)) ** 2 for name, p in item.shares.items()]) for item in known])
 
 
-def dist_ce(asked, conventions):
-    return mean([tvd(item.shares, item.people) for item in voted(asked)])
+def dist_ce(questions, conventions):
+    return mean([tvd(item.shares, item.people) for item in voted(questions)])
 
 
-def ent_ce(asked, conventions):
-    return mean([entropy(item.shares) - entropy(item.people) for item in voted(asked)])
+def ent_ce(questions, conventions):
+    return mean([entropy(item.shares) - entropy(item.people) for item in voted(questions)])
 
 
-def ent_ce_abs(asked, conventions):
-    return mean([abs(entropy(item.shares) - entropy(item.people)) for item in voted(asked)])
+def ent_ce_abs(questions, conventions):
+    return mean([abs(entropy(item.shares) - entropy(item.people)) for item in voted(questions)])
 
 
 def ascending(values):
@@ -94,18 +94,18 @@ def ascending(values):
     return sorted(names, key=lambda name: (values[name], names.index(name)))
 
 
-def rank_cs(asked, conventions):
-    return mean([float(ascending(item.shares) == ascending(item.people)) for item in voted(asked)])
+def rank_cs(questions, conventions):
+    return mean([float(ascending(item.shares) == ascending(item.people)) for item in voted(questions)])
 
 
 def consistent(order, values):
     return all(values[a] <= values[b] for a, b in combinations(order, 2))
 
 
-def rank_cs_tied(asked, conventions):
+def rank_cs_tied(questions, conventions):
     return mean([
         float(any(consistent(order, item.shares) and consistent(order, item.people) for order in permutations(item.shares)))
-        for item in voted(asked)
+        for item in voted(questions)
     ])  # fmt: skip
 
 
@@ -127,8 +127,8 @@ def place(value, count, last):
     return max(k for k in range(last + 1) if value >= k / count)
 
 
-def classwise_ece(asked, conventions):
-    items = voted(asked)
+def classwise_ece(questions, conventions):
+    items = voted(questions)
     errors = []
     for name in items[0].classes if items else ():
         pairs = [(item.shares.get(name, 0.0), float(item.majority == name)) for item in items]
@@ -143,19 +143,19 @@ def drawn(item):
     if len(left) < 20:
         return None
     state = int.from_bytes(hashlib.blake2b(f"{item.dataset}\n{item.question}".encode(), digest_size=8).digest(), "little")
-    found = dict.fromkeys(item.votes, 0)
+    counts = dict.fromkeys(item.votes, 0)
     for _ in range(20):
         state = (state + 0x9E3779B97F4A7C15) % WORD
         bits = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % WORD
         bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % WORD
-        found[left.pop((bits ^ bits >> 31) % len(left))] += 1
-    return found
+        counts[left.pop((bits ^ bits >> 31) % len(left))] += 1
+    return counts
 
 
-def histograms(asked):
+def histograms(questions):
     """Items by their error in 30 bins: of the reference, and of the run."""
     reference, run = [0] * 30, [0] * 30
-    for item in voted(asked):
+    for item in voted(questions):
         votes = drawn(item)
         if votes:
             far = sum(abs(Fraction(votes[name], 20) - item.people[name]) for name in votes) / 2
@@ -164,15 +164,15 @@ def histograms(asked):
     return reference, run
 
 
-def kl_ref(asked, conventions):
-    reference, run = histograms(asked)
+def kl_ref(questions, conventions):
+    reference, run = histograms(questions)
     p, q = ([count / (sum(bins) or 1) for count in bins] for bins in (reference, run))
     both = [(a, b) for a, b in zip(p, q, strict=True) if a and b]
     return math.fsum(a * math.log(a / b) for a, b in both) if both else NAN
 
 
-def tvd_ref(asked, conventions):
-    reference, run = histograms(asked)
+def tvd_ref(questions, conventions):
+    reference, run = histograms(questions)
     return sum(abs(a - b) for a, b in zip(reference, run, strict=True)) / 2 / sum(reference) if any(reference) else NAN
 
 
@@ -182,10 +182,10 @@ METRICS = {
 }
 
 
-def used(key, asked):
+def used(key, questions):
     """Questions that a metric can use."""
     if key == "nbr":
-        return sum(any(item.gold is not None for item in question.whole) for question in asked)
+        return sum(any(item.gold is not None for item in question.whole) for question in questions)
     if key in ("kl_ref", "tvd_ref"):
-        return sum(any(item.people and drawn(item) for item in question.whole) for question in asked)
-    return sum(any(item.people for item in question.whole) for question in asked)
+        return sum(any(item.people and drawn(item) for item in question.whole) for question in questions)
+    return sum(any(item.people for item in question.whole) for question in questions)

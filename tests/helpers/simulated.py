@@ -22,7 +22,7 @@ def simulated(runs, questions, seed, shift=0.0):
     shape = (runs, questions, MOST_CLUES)
     ease = 1.2 * chance.normal(size=(runs, questions, 1))
     revealed = np.arange(MOST_CLUES) / MOST_CLUES
-    asked = np.arange(MOST_CLUES) < chance.integers(1, MOST_CLUES + 1, (runs, questions, 1))
+    answered = np.arange(MOST_CLUES) < chance.integers(1, MOST_CLUES + 1, (runs, questions, 1))
 
     def logistic(x):
         return 1 / (1 + np.exp(-x))
@@ -31,7 +31,7 @@ def simulated(runs, questions, seed, shift=0.0):
     threshold = np.where(chance.random(shape) < 0.7, chance.random((runs, questions, 1)), chance.random(shape))
     correct = (threshold < logistic(-0.5 + ease + 2 * revealed + shift)).astype(float)
     human = np.maximum.accumulate(chance.random(shape) * logistic(ease - 2 + 3 * revealed), axis=-1)
-    return tuple(np.where(asked, part, np.nan) for part in (confidence, correct, human))
+    return tuple(np.where(answered, part, np.nan) for part in (confidence, correct, human))
 
 
 def evidence_of(arrays, conventions=STANDARD, period=60):
@@ -39,32 +39,32 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
 
     The difficulty of questions rises from 0 to 1 and starts anew after each ``period``.
     """
-    asked = ~np.isnan(arrays[0])
-    runs, questions, _ = asked.shape
+    answered = ~np.isnan(arrays[0])
+    runs, questions, _ = answered.shape
     c, y, h = (np.nan_to_num(part) for part in arrays)
     sign = 2 * y - 1
     sums = {
-        "items": asked, "confidence": c, "correct": y, "incorrect": (1 - y) * asked, "confidence_sq": c * c, "correct_sq": y * y,
-        "confidence_correct": c * y, "confidence_incorrect": c * (1 - y), "sign_confidence": sign * c * asked,
-        "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & asked,
+        "items": answered, "confidence": c, "correct": y, "incorrect": (1 - y) * answered, "confidence_sq": c * c,
+        "correct_sq": y * y, "confidence_correct": c * y, "confidence_incorrect": c * (1 - y),
+        "sign_confidence": sign * c * answered, "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & answered,
     }  # fmt: skip
     sums["net_reward"] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
     for curve in ("buzz_share", "release_share", "team_share", "survival"):
-        sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * asked, (1 - h) * sign * c * asked
+        sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * answered, (1 - h) * sign * c * answered
     sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}
     # GRACE eq. 2, the last clue's confidence set to 1.
-    last = asked & ~np.append(asked[..., 1:], np.zeros((runs, questions, 1), bool), axis=-1)
+    last = answered & ~np.append(answered[..., 1:], np.zeros((runs, questions, 1), bool), axis=-1)
     stated = np.where(last, 1.0, c)
     before = np.append(np.ones((runs, questions, 1)), np.cumprod(1 - stated, axis=-1)[..., :-1], axis=-1)
-    right = np.cumsum(np.where(asked, before * stated * y, 0), axis=-1)
-    steps = np.diff(np.where(asked, h, 0), axis=-1, prepend=0) * asked
+    right = np.cumsum(np.where(answered, before * stated * y, 0), axis=-1)
+    steps = np.diff(np.where(answered, h, 0), axis=-1, prepend=0) * answered
     reward = (steps * right).sum(axis=-1) + (1 - steps.sum(axis=-1)) * right[..., -1]
     sums |= {f"{curve}_reward": reward.reshape(-1) for curve in ("team_share", "survival")}
     edges = np.arange(1, 11) / 10
-    row = np.broadcast_to(np.arange(runs * questions).reshape(runs, questions, 1), c.shape)[asked]
-    place = row * 11 + np.searchsorted(edges, c[asked], side="right")
+    row = np.broadcast_to(np.arange(runs * questions).reshape(runs, questions, 1), c.shape)[answered]
+    place = row * 11 + np.searchsorted(edges, c[answered], side="right")
     for name, values in zip(BIN_COLUMNS, (np.ones_like(c), c, y), strict=True):
-        sums[name] = np.bincount(place, values[asked], runs * questions * 11).reshape(-1, 11)
+        sums[name] = np.bincount(place, values[answered], runs * questions * 11).reshape(-1, 11)
     sums["difficulty"] = np.tile(np.arange(questions) % period / period, runs)
     return Evidence(
         runs=tuple(Run(f"run{index}", f"model {index}", "verbalized") for index in range(runs)),
@@ -73,7 +73,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         places=np.tile(np.arange(questions), runs),
         sums=sums,
         bins=None,
-        item_arrays=(c[asked], y[asked]),
+        item_arrays=(c[answered], y[answered]),
         conventions=conventions,
     )
 

@@ -345,7 +345,7 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
             different = np.zeros((runs, runs), bool)
             for (a, b), p in zip(pairs, holm(np.array([p_values[pair] for pair in pairs])), strict=True):
                 different[a, b] = different[b, a] = p < SIGNIFICANCE
-            shared = [set(each) for each in inference.compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
+            shared = [set(letter) for letter in inference.compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
             assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
             apart += bool(different.any())
         yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)

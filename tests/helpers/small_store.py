@@ -45,20 +45,20 @@ def write_relay(folder):
     _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], heard)
     _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
 
-    def said(name, clue):
+    def response(name, clue):
         return [chance.choice(CONFIDENCES), chance.choice((0, 1))]
 
-    full = {place: said(*place) for place in texts}
+    full = {place: response(*place) for place in texts}
     shuffled = list(full.values())
     chance.shuffle(shuffled)
     runs = {
         ("plain", "verbalized"): full,
         ("twin", "verbalized"): dict(zip(full, shuffled, strict=True)),  # the same items elsewhere: ties where order is no matter
         ("plain", "logit"): {place: [chance.random(), chance.choice((0, 0.25, 0.5, 1))] for place in texts},
-        ("partial", "verbalized"): {place: said(*place) for place in texts if place[0] != "r03" and chance.random() < 0.7},
-        ("unheard", "verbalized"): {place: said(*place) for place in texts if place[0] in ("r10", "r11")},
+        ("partial", "verbalized"): {place: response(*place) for place in texts if place[0] != "r03" and chance.random() < 0.7},
+        ("unheard", "verbalized"): {place: response(*place) for place in texts if place[0] in ("r10", "r11")},
         ("sure", "verbalized"): {place: [1, 1] for place in texts if place[0] in ("r02", "r04", "r06")},
-        ("gone", "logit"): {place: said(*place) for place in texts},
+        ("gone", "logit"): {place: response(*place) for place in texts},
     }
     for index, ((model, elicitation), answers) in enumerate(runs.items()):
         _write(

@@ -84,23 +84,23 @@ def pages(page):
     page.goto("/")
     page.locator(".top nav a").first.wait_for()
     paths = page.eval_on_selector_all(".top nav a", "links => links.map((link) => new URL(link.href).pathname)")
-    there = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
-    names = [name for name in there if name in BUNDLED]  # other tests may have brought more
+    listed = page.eval_on_selector_all(".datasets a", "links => links.map((l) => new URL(l.href).searchParams.get('dataset'))")
+    names = [name for name in listed if name in BUNDLED]  # other tests may have brought more
     assert sorted(names) == sorted(BUNDLED)
     questions = {name: api(page, "questions", dataset=name, limit=1)["questions"][0]["question_id"] for name in names}
-    found = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
-    return found + [("question", name, f"/questions/{name}/{quote(first)}") for name, first in questions.items()]
+    addresses = [(path, name, f"{path}?dataset={name}") for path in paths for name in names]
+    return addresses + [("question", name, f"/questions/{name}/{quote(first)}") for name, first in questions.items()]
 
 
 def walk(visit, path):
     """Every control of a page, one after the other; what fails for one is told with what fails for others."""
     page, other = visit(), visit()
-    for one in (page, other):
-        one.add_init_script(COUNT)
-    found = controls(page, path)
-    assert found
+    for tab in (page, other):
+        tab.add_init_script(COUNT)
+    walked = controls(page, path)
+    assert walked
     failures = []
-    for address, kind, name in found:
+    for address, kind, name in walked:
         try:
             _walk_one(page, other, address, kind, name)
         except AssertionError as error:
@@ -110,7 +110,7 @@ def walk(visit, path):
 
 def controls(page, path):
     """Every control of one page once: (page's address, "control", key) and, for what is pressed, (address, "press", change)."""
-    found, seen = [], set()
+    walked, seen = [], set()
     for at, _, address in pages(page):
         if at != path:
             continue
@@ -121,8 +121,8 @@ def controls(page, path):
         for kind, key, name in here:
             if key not in seen:
                 seen.add(key)
-                found.append((address, kind, name))
-    return found
+                walked.append((address, kind, name))
+    return walked
 
 
 def _walk_one(page, other, address, kind, name):
@@ -199,7 +199,7 @@ def follow(page, address):
 
 def _apart(seen, expected):
     """Where two things begin to differ, in short."""
-    a, b = (one if isinstance(one, str) else json.dumps(one) for one in (seen, expected))
+    a, b = (view if isinstance(view, str) else json.dumps(view) for view in (seen, expected))
     start = next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     begin = max(0, start - 40)
     return f"shows ...{a[begin : start + 60]!r} for ...{b[begin : start + 60]!r}"

@@ -47,7 +47,7 @@ def bundled(seeded):
 
 @pytest.fixture(scope="session")
 def rows(snapshot):
-    return {dataset: Rows.of(snapshot, dataset) for dataset in ("relay", "spans")}
+    return {dataset: Rows.read(snapshot, dataset) for dataset in ("relay", "spans")}
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +74,7 @@ def polled(polls_folder):
 
 @pytest.fixture(scope="session")
 def polled_rows(polled):
-    return {dataset: Rows.of(polled, dataset) for dataset in ("polls", "quiz")}
+    return {dataset: Rows.read(polled, dataset) for dataset in ("polls", "quiz")}
 
 
 @pytest.fixture(scope="session")

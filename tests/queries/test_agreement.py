@@ -38,7 +38,7 @@ def test_tau_b_by_hand():
 def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     found = agreement(snapshot, selection, METRICS)
-    asked = [rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
+    asked = [rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
     asked = [list(questions.values()) for questions in asked if questions]
     ranks = {}
     for metric in RANKED:

@@ -157,7 +157,7 @@ def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
         expected.setdefault(part_of("difficulty", question), []).append(question["question_id"])
     assert {part.value: part.questions for part in found.parts} == {part: len(names) for part, names in expected.items()}
     run = found.parts[0].rows[0].run
-    asked = rows["relay"].asked(RELAY.replace(questions=tuple(expected[found.parts[0].value])), run).values()
+    asked = rows["relay"].answered(RELAY.replace(questions=tuple(expected[found.parts[0].value])), run).values()
     value = slow.brier(list(asked), None)
     assert not math.isnan(value)
     assert found.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

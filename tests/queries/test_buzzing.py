@@ -105,7 +105,7 @@ class Tossups:
     """The rows of the store as the slow definitions take them."""
 
     def __init__(self, snapshot):
-        self.rows = Rows.of(snapshot, "tossups")
+        self.rows = Rows.read(snapshot, "tossups")
         self.played = snapshot.frame(
             """select e.question_id, e.team, e.team_kind, e.heard_words, b.word, b.correct, b.clue from exposures e
             left join buzzes b using (dataset, question_id, match_id, team) where e.dataset = 'tossups'"""

@@ -44,7 +44,7 @@ def test_comparison_matches_reference_on_common_questions(snapshot, rows, offere
     selection = data.draw(selections(offered[dataset]))
     a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
     found = compare(snapshot, selection, a, b, METRICS)
-    asked = {run: rows[dataset].asked(selection, run) for run in (a, b)}
+    asked = {run: rows[dataset].answered(selection, run) for run in (a, b)}
     common = [name for name in asked[a] if name in asked[b]]
     assert (found.a.run, found.b.run, found.questions) == (a, b, len(common))
     assert [pair.question_id for pair in found.pairs] == common
@@ -117,7 +117,7 @@ def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkey
 def test_intervals_and_p_values_are_those_of_the_pair(snapshot, rows, run_of, names, selection):
     a, b = (run_of[name, "verbalized"] for name in names)
     found = compare(snapshot, selection, a, b, METRICS)
-    answered = [{*rows["relay"].asked(selection, run)} for run in (a, b)]
+    answered = [{*rows["relay"].answered(selection, run)} for run in (a, b)]
     both = gather(snapshot, selection.replace(run=(a, b)), METRICS)
     both = both.select_rows(np.isin(both.questions.astype(str), [*answered[0] & answered[1]]))
     order = [[run.run for run in both.runs].index(run) for run in (a, b)]

@@ -37,7 +37,7 @@ def loss(metric, value):
 def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     board = leaderboard(snapshot, selection, METRICS)
-    asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
     asked = {run: list(questions.values()) for run, questions in asked.items() if questions}
 
     assert [row.run for row in board.rows] == list(asked)
@@ -63,7 +63,7 @@ def test_metric_per_question_matches_reference(snapshot, rows, offered, data, da
     for metric in METRICS:
         values = evidence.per_question(metric)
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
-            asked = rows[dataset].asked(selection, run.run)
+            asked = rows[dataset].answered(selection, run.run)
             assert evidence.questions[start:end].tolist() == list(asked)
             expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in asked.values()]
             assert values[start:end] == pytest.approx(expected, abs=1e-10, nan_ok=True), metric.key

@@ -71,7 +71,7 @@ def crashed(tmp_path_factory, importing):
 
 @pytest.fixture(scope="module")
 def crashed_rows(crashed):
-    return Rows.of(crashed, "failed")
+    return Rows.read(crashed, "failed")
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +101,13 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""
     selection = data.draw(selections(facets(crashed, "failed")))
     board = leaderboard(crashed, selection, METRICS)
-    asked = {row["run"]: crashed_rows.asked(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
+    asked = {row["run"]: crashed_rows.answered(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
     asked = {name: list(questions.values()) for name, questions in asked.items() if questions}
     counts = {row.run: row.failed for row in board.rows}
     assert [row.run for row in board.rows] == list(asked)
     everything = selection.replace(failed=True), selection.replace(failed=False)
     for name in asked:
-        with_, without = (sum(len(q.items) for q in crashed_rows.asked(each, name).values()) for each in everything)
+        with_, without = (sum(len(q.items) for q in crashed_rows.answered(each, name).values()) for each in everything)
         assert counts[name] == with_ - without
     for metric in METRICS:
         expected = [slow.METRICS[metric.key](asked[name], selection.conventions) for name in asked]

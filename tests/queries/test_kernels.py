@@ -57,7 +57,7 @@ def value(metric, pairs, conventions=STANDARD):
 
 
 def asked_once(pairs):
-    return [slow.Asked([(c, y, None) for c, y in pairs])]
+    return [slow.Answered([(c, y, None) for c, y in pairs])]
 
 
 def cross_fitted(metric, confidence, correct, conventions):
@@ -75,7 +75,7 @@ def cross_fitted(metric, confidence, correct, conventions):
 
 def asked_each(pairs):
     """Every item as a question of its own."""
-    return [slow.Asked([(c, y, None)], fold=index % bins.FOLDS) for index, (c, y) in enumerate(pairs)]
+    return [slow.Answered([(c, y, None)], fold=index % bins.FOLDS) for index, (c, y) in enumerate(pairs)]
 
 
 def by_definition(metric, pairs, conventions=STANDARD):
@@ -577,7 +577,7 @@ def test_correlation_needs_both_to_vary(pairs):
 def test_correlation_of_confidences_that_lie_close_together(step):
     confidence = 0.875 + step * np.array([0, 1, 2, 3] * 50)
     correct = np.array([0.0, 1, 0, 1] * 50)
-    exact = slow.correlation([slow.Asked([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD)
+    exact = slow.correlation([slow.Answered([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD)
     assert plain(of_pairs.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
 
@@ -606,7 +606,7 @@ def test_r_is_the_logistic_function_stretched_to_its_ends(x):
 @MANY
 @given(clues=st.lists(st.tuples(CONFIDENCE, st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_calscore_and_its_relatives(clues):
-    asked = [slow.Asked([(c, y, {"buzz_share": h}) for c, y, h in clues])]
+    asked = [slow.Answered([(c, y, {"buzz_share": h}) for c, y, h in clues])]
     weighted = np.array(sum((1 - h) * (2 * y - 1) * c for c, y, h in clues))
     weight = np.array(sum(1 - h for _, _, h in clues))
     sign_confidence = np.array(sum((2 * y - 1) * c for c, y, _ in clues))
@@ -680,7 +680,7 @@ def test_the_error_of_the_slope_is_that_of_scipy(points):
 
 
 def exact_slope_error(x, y):
-    asked = [slow.Asked([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    asked = [slow.Answered([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     return slow.hard_easy_slope_se(asked, STANDARD)
 
 

@@ -93,7 +93,7 @@ def test_printed_calscores_lie_above_printed_mces():
 def test_grace_table_7_by_definition():
     curve = np.cumsum(HUMAN_STEPS).tolist()
     items = [(c, y, {"team_share": h}) for c, y, h in zip(CONFIDENCE, CORRECT, curve, strict=True)]
-    assert slow.calscore2([slow.Asked(items)], Conventions()) == pytest.approx(0.2278, abs=1e-12)
+    assert slow.calscore2([slow.Answered(items)], Conventions()) == pytest.approx(0.2278, abs=1e-12)
 
 
 # -- our own: three bins of equal mass, and the rewards ----------------------------------------------------------------

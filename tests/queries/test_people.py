@@ -54,7 +54,7 @@ def plain(histograms):
 def test_histograms_match_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
     answer = people(polled, selection)
-    asked = {row.run: list(polled_rows[dataset].asked(selection, row.run).values()) for row in answer.rows}
+    asked = {row.run: list(polled_rows[dataset].answered(selection, row.run).values()) for row in answer.rows}
     most = max([len(item.shares) for questions in asked.values() for item in reference_votes.whole(questions)], default=0)
     for row in answer.rows:
         items = reference_votes.voted(asked[row.run])

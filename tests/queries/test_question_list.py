@@ -59,7 +59,7 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
     assert known == sorted(known, reverse=bool(sign))
     assert values[len(known) :] == [None] * (12 - len(known))
     assert [each.question_id for each in found] == ordered_questions(snapshot, RELAY, sort).questions
-    asked = rows["relay"].asked(RELAY, run)
+    asked = rows["relay"].answered(RELAY, run)
     for each, value in zip(found, values, strict=True):
         if value is not None:
             assert value == pytest.approx(slow.METRICS[metric.key]([asked[each.question_id]], Conventions()), abs=1e-12)
@@ -190,7 +190,7 @@ def run_of(offered, model, elicitation="verbalized"):
 def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, revealed, sign):
     selection = RELAY.replace(revealed=revealed)
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
-    one, other = (rows["relay"].asked(selection, run) for run in (a, b))
+    one, other = (rows["relay"].answered(selection, run) for run in (a, b))
     of = slow.METRICS[metric]
     values = {name: of([one[name]], Conventions()) - of([other[name]], Conventions()) for name in one if name in other}
     values = {name: value for name, value in values.items() if value == value}
@@ -213,7 +213,7 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human))
     run = run_of(offered, model)
     values = {}
-    for name, asked in rows["relay"].asked(selection, run).items():
+    for name, asked in rows["relay"].answered(selection, run).items():
         curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in asked.items]
         values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, asked.items, strict=True))
     names = [row["question_id"] for row in rows["relay"].questions]
@@ -247,7 +247,7 @@ def test_wrong_by_hand(tmp_path, importing):
 def test_without_people_nobody_knew(snapshot, rows, offered):
     run = offered["spans"].runs[1][0]
     found = ordered_questions(snapshot, SPANS, f"-wrong:{run}")
-    asked = rows["spans"].asked(SPANS, run)
+    asked = rows["spans"].answered(SPANS, run)
     assert found.values == pytest.approx([(1 - y) * c for name in found.questions for c, y, _ in asked[name].items], abs=1e-15)
     assert found.values == sorted(found.values, reverse=True)
 

@@ -207,7 +207,7 @@ def slowly(method, asked, fold_of):
         others = [item for other, said in asked.items() if folds[other] != folds[name] for item in said.items]
         fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
-        found[name] = slow.Asked(items, question.difficulty, fold=question.fold)
+        found[name] = slow.Answered(items, question.difficulty, fold=question.fold)
     return found
 
 
@@ -229,7 +229,7 @@ def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offe
     assert (found.method, found.folds) == (method, 5)
     kept = [question["question_id"] for question in rows[dataset].kept_questions(selection)]
     fold_of = dict(zip(kept, _folds(len(kept)).tolist(), strict=True))
-    asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
     asked = {run: questions for run, questions in asked.items() if questions}
     assert [run.run for run in found.runs] == list(asked)
     for run in found.runs:
@@ -284,7 +284,7 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
     selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
-    after = slowly(method, rows["relay"].asked(selection, run.run), dict(zip(kept, _folds(len(kept)).tolist(), strict=True)))
+    after = slowly(method, rows["relay"].answered(selection, run.run), dict(zip(kept, _folds(len(kept)).tolist(), strict=True)))
     for metric in METRICS:
         now = slow.METRICS[metric.key](list(after.values()), conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
@@ -335,7 +335,7 @@ def test_one_question_is_too_few(snapshot, method, selection):
 def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
     selection = RELAY.replace(questions=("r04", "r05"), model=("plain",), elicitation=("verbalized",))
     (run,) = recalibration(snapshot, selection, method, [CATALOGUE["brier"]]).runs
-    asked = rows["relay"].asked(selection, run.run)
+    asked = rows["relay"].answered(selection, run.run)
     after = []
     for name, other in (("r04", "r05"), ("r05", "r04")):
         seen = [np.array([item[k] for item in asked[other].items]) for k in (0, 1)]
@@ -349,7 +349,7 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
     monkeypatch.setattr(queries.recalibration, "FOLDS", 1)
     selection = RELAY.replace(model=("plain",), elicitation=("logit",))
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
-    after = slowly(method, rows["relay"].asked(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
+    after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
     for metric in METRICS:
         now = slow.METRICS[metric.key](list(after.values()), selection.conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key

@@ -49,7 +49,7 @@ def cut(pairs, binning):
 def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     found = reliability(snapshot, selection)
-    asked = {run["run"]: rows[dataset].asked(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
     asked = {run: list(questions.values()) for run, questions in asked.items() if questions}
     assert found.binning == selection.conventions.binning
     assert [run.run for run in found.runs] == list(asked)
@@ -101,7 +101,7 @@ def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
 def test_confidences_at_edges(snapshot, rows, offered):
     """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each begins a bin."""
     run = offered["relay"].runs[0][0]
-    pairs = slow.pairs_of(rows["relay"].asked(RELAY, run).values())
+    pairs = slow.pairs_of(rows["relay"].answered(RELAY, run).values())
     assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
     found = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
     assert len(found) == 11

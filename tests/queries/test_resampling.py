@@ -154,7 +154,7 @@ def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventio
     selection = RELAY.replace(conventions=conventions)
     evidence = gather(snapshot, selection, METRICS)
     drawn = resampling_weights(12)
-    asked = {run.run: rows["relay"].asked(selection, run.run) for run in evidence.runs}
+    asked = {run.run: rows["relay"].answered(selection, run.run) for run in evidence.runs}
     place = {question["question_id"]: index for index, question in enumerate(rows["relay"].questions)}
     for metric in METRICS:
         replicates = evidence.replicates(metric)
@@ -164,7 +164,9 @@ def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventio
                 if metric.key == "ks_sequential":
                     # Copies of an item, not of a question, stand beside each other.
                     items = [
-                        slow.Asked([item] * copies[name]) for name, question in asked[run.run].items() for item in question.items
+                        slow.Answered([item] * copies[name])
+                        for name, question in asked[run.run].items()
+                        for item in question.items
                     ]
                 else:
                     items = [question for name, question in asked[run.run].items() for _ in range(copies[name])]

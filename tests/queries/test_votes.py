@@ -43,7 +43,7 @@ def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data
     selection = data.draw(selections(polled_offered[dataset]))
     board = leaderboard(polled, selection, VOTES)
     for row in board.rows:
-        asked = list(polled_rows[dataset].asked(selection, row.run).values())
+        asked = list(polled_rows[dataset].answered(selection, row.run).values())
         for metric in VOTES:
             cell, expected = row.metrics[metric.key], reference_votes.METRICS[metric.key](asked, selection.conventions)
             assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
@@ -62,13 +62,13 @@ def test_metric_per_question_matches_reference(polled, polled_rows, polled_offer
             continue  # its items lie in the bins of the whole selection
         values = evidence.per_question(metric)
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
-            asked = polled_rows[dataset].asked(selection, run.run)
+            asked = polled_rows[dataset].answered(selection, run.run)
             expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in asked.values()]
             assert values[start:end] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
 
 
 def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
-    asked = {run["model"]: list(polled_rows["polls"].asked(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs}
+    asked = {run["model"]: list(polled_rows["polls"].answered(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs}
     items = reference_votes.whole(asked["list"])
     assert len(items) == 14 and len(reference_votes.voted(asked["list"])) == 12
     assert 0 < len(reference_votes.whole(asked["sparse"])) < 14 and not reference_votes.whole(asked["plain"])
@@ -186,7 +186,7 @@ def test_kernels_are_what_their_definitions_say(table):
         )
         for f, v in zip(*table, strict=True)
     ]
-    asked = [[slow.Asked([], None, [item])] for item in items]
+    asked = [[slow.Answered([], None, [item])] for item in items]
     pi = kernels.vote_shares(votes)
 
     def each(definition):

@@ -14,10 +14,10 @@
             const label = filter.querySelector(".label");
             const unnamed = filter.querySelectorAll(
                 "input[type=number]:not([aria-label]), input[type=search]:not([aria-label]), [role=slider]:not([aria-label])");
-            for (const one of label ? unnamed : []) {
-                const ends = [...filter.querySelectorAll(one.tagName + (one.type ? `[type=${one.type}]` : "[role=slider]"))];
-                const end = ends.length > 1 ? (ends.indexOf(one) === 0 ? ", from" : ", to") : "";
-                one.setAttribute("aria-label", label.textContent + end);
+            for (const control of label ? unnamed : []) {
+                const ends = [...filter.querySelectorAll(control.tagName + (control.type ? `[type=${control.type}]` : "[role=slider]"))];
+                const end = ends.length > 1 ? (ends.indexOf(control) === 0 ? ", from" : ", to") : "";
+                control.setAttribute("aria-label", label.textContent + end);
             }
         }
         // A formula that is wider than the page scrolls: only such a one is a tab stop.

@@ -117,21 +117,21 @@
 
     // A callback of every control. What is typed is taken up once nobody types any more, all else at once.
     let typing = 0;
-    callbacks.write = function (values, ids, asked) {
+    callbacks.write = function (values, ids, requested) {
         window.clearTimeout(typing);
         const controls = ids.map((id, place) => ({ id: id, value: values[place] }));
         const box = document.activeElement;
         const typed = (window.dash_clientside.callback_context.triggered || []).some(({ prop_id }) =>
             box && box.matches("input[type=text], input[type=search]") && prop_id === box.id + ".value");
-        if (!typed) return written(controls, asked) || noUpdate();
-        typing = window.setTimeout(() => { if (written(controls, asked)) ask(false); }, TYPING);
+        if (!typed) return written(controls, requested) || noUpdate();
+        typing = window.setTimeout(() => { if (written(controls, requested)) ask(false); }, TYPING);
         return noUpdate();
     };
     // The request that the controls make; null where the server was asked for the same already.
-    function written(controls, asked) {
+    function written(controls, requested) {
         read(controls);
         const path = window.location.pathname;
-        return asked && asked.path === path && sorted(query()) === sorted(new URLSearchParams(asked.query)) ? null : request(false);
+        return requested && requested.path === path && sorted(query()) === sorted(new URLSearchParams(requested.query)) ? null : request(false);
     }
 
     // -- what is pressed

@@ -78,9 +78,9 @@
         let numbers = drawn.numbers;
         if (value !== drawn.value) {
             const at = step(drawn.steps.thresholds, value);
-            const of = (key) => (drawn.steps[key] ? drawn.steps[key][at] : null);
-            if (drawn.steps.expected_wins) moveDot(drawn.run, value, of("expected_wins"));
-            numbers = [clueline.short(of("expected_wins")), clueline.short(of("score"), 2), clueline.percent(of("win"))];
+            const worth = (key) => (drawn.steps[key] ? drawn.steps[key][at] : null);
+            if (drawn.steps.expected_wins) moveDot(drawn.run, value, worth("expected_wins"));
+            numbers = [clueline.short(worth("expected_wins")), clueline.short(worth("score"), 2), clueline.percent(worth("win"))];
             moved.add(name(id));
         } else if (moved.delete(name(id)) && drawn.dot) {
             moveDot(drawn.run, ...drawn.dot);

@@ -11,19 +11,19 @@
     components.Spark = function (props) {
         const spark = props.value;
         if (!spark) return null;
-        const line = (one, className) => React.createElement("path", {
-            key: className + one.colour, className, d: one.path, fill: "none", style: { stroke: one.colour },
+        const line = (run, className) => React.createElement("path", {
+            key: className + run.colour, className, d: run.path, fill: "none", style: { stroke: run.colour },
         });
-        const dot = (one) => React.createElement("circle", {
-            key: "dot" + one.colour, className: one.right ? "right" : "wrong", cx: one.x, cy: one.y, r: 2.5,
-            style: { stroke: one.colour, fill: one.right ? one.colour : "var(--paper)" },
+        const dot = (run) => React.createElement("circle", {
+            key: "dot" + run.colour, className: run.right ? "right" : "wrong", cx: run.x, cy: run.y, r: 2.5,
+            style: { stroke: run.colour, fill: run.right ? run.colour : "var(--paper)" },
         });
         return React.createElement(
             "svg",
             { className: "spark", role: "img", "aria-label": spark.label, width: spark.width, height: spark.height },
             React.createElement("title", { key: "title" }, spark.label),
             spark.people ? line(spark.people, "people") : null,
-            spark.runs.map((one) => line(one, "run")),
+            spark.runs.map((run) => line(run, "run")),
             spark.runs.map(dot),
         );
     };

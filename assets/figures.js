@@ -83,17 +83,17 @@
         const axes = Object.keys(figure.layout).filter((name) => /^[xy]axis\d*$/.test(name)).map((name) => figure.layout[name]);
         return axes.every((axis) => axis.range && (!axis.type || axis.type === "linear")) && figure.data.every((trace, place) => {
             const old = before.data[place];
-            const count = (one) => (one.x || []).length > 0;
-            return ["scatter", "bar"].includes(trace.type) && count(trace) === count(old) &&
+            const filled = (points) => (points.x || []).length > 0;
+            return ["scatter", "bar"].includes(trace.type) && filled(trace) === filled(old) &&
                 [...(trace.x || []), ...(trace.y || [])].every((value) => typeof value !== "string") &&
                 ["type", "mode", "name", "visible", "xaxis", "yaxis"].every((key) => trace[key] === old[key]) && alike(trace, old);
         });
     }
-    function alike(one, other) {
-        if (Array.isArray(one) || Array.isArray(other)) return Array.isArray(one) && Array.isArray(other);
-        if (!one || !other || typeof one !== "object" || typeof other !== "object") return typeof one === typeof other && (one === null) === (other === null);
-        const names = Object.keys(one);
-        return names.length === Object.keys(other).length && names.every((name) => name in other && alike(one[name], other[name]));
+    function alike(value, other) {
+        if (Array.isArray(value) || Array.isArray(other)) return Array.isArray(value) && Array.isArray(other);
+        if (!value || !other || typeof value !== "object" || typeof other !== "object") return typeof value === typeof other && (value === null) === (other === null);
+        const names = Object.keys(value);
+        return names.length === Object.keys(other).length && names.every((name) => name in other && alike(value[name], other[name]));
     }
 
     // -- what is pressed

@@ -25,18 +25,18 @@
     // Where the grid gets its rows: each request has an answer of its own, whatever else was asked for meanwhile.
     function source(address) {
         return {
-            getRows: function (asked) {
-                const [first] = asked.sortModel || [];
+            getRows: function (request) {
+                const [first] = request.sortModel || [];
                 const sort = first ? (first.sort === "desc" ? "-" : "") + first.colId : "";
                 sorted(sort);
                 const [path, query] = address.split("?");
                 const keys = new URLSearchParams(query);
-                keys.append("start", asked.startRow);
-                keys.append("count", asked.endRow - asked.startRow);
+                keys.append("start", request.startRow);
+                keys.append("count", request.endRow - request.startRow);
                 if (sort) keys.append("sort", sort);
                 window.fetch(path + "?" + keys)
                     .then((answer) => (answer.ok ? answer.json() : Promise.reject(answer.status)))
-                    .then(({ rows, total }) => asked.successCallback(rows, total), () => asked.failCallback());
+                    .then(({ rows, total }) => request.successCallback(rows, total), () => request.failCallback());
             },
         };
     }

@@ -5,7 +5,7 @@
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
     const callbacks = (window.dash_clientside = window.dash_clientside || {}).clueline = window.dash_clientside.clueline || {};
-    const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+    const same = (value, other) => JSON.stringify(value) === JSON.stringify(other);
     let shown = null;
 
     // The figure of a name as the server drew it, with variables for colours.

@@ -17,8 +17,8 @@
         return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
             make("table", {},
                 make("thead", {}, make("tr", {}, ...head.map((name, place) => cell("th", name, place)))),
-                make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((one, place) => cell("td",
-                    one instanceof Node ? one : make("span", { class: "guess" }, text(one)), place)))))));
+                make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value, place) => cell("td",
+                    value instanceof Node ? value : make("span", { class: "guess" }, text(value)), place)))))));
     }
 
     // A cell of CSV that no spreadsheet takes for a formula.
@@ -62,22 +62,22 @@
         const publish = make("button", { type: "button", class: "quiet primary", id: "upload-publish", disabled: true }, "Publish");
         const cancel = make("button", { type: "button", class: "quiet", id: "upload-cancel", hidden: true }, "Cancel");
         const bar = make("progress", { max: "1", hidden: true, "aria-label": "Sent" });
-        const said = make("p", { class: "said", role: "status", id: "upload-said" });
+        const notice = make("p", { class: "said", role: "status", id: "upload-said" });
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), labelled("Model", model),
                 labelled("Elicitation", elicitation), labelled("Confidence runs from", scale)),
-            make("div", { class: "actions" }, check, publish, cancel, bar), said, result);
+            make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
         function say(message, bad) {
-            said.textContent = message;
-            said.className = bad ? "said bad" : "said";
+            notice.textContent = message;
+            notice.className = bad ? "said bad" : "said";
         }
-        const asked = () => JSON.stringify(Object.values(fields).map((field) => field.value.trim()));
+        const settings = () => JSON.stringify(Object.values(fields).map((field) => field.value.trim()));
         function refresh() {
             const busy = state.request !== null;
             check.disabled = busy || !state.file;
-            publish.disabled = busy || !state.trial || state.checked !== asked();
+            publish.disabled = busy || !state.trial || state.checked !== settings();
             cancel.hidden = bar.hidden = !busy;
             file.disabled = busy;
         }
@@ -96,26 +96,26 @@
                 return;
             }
             const form = new FormData();
-            const now = asked();
+            const now = settings();
             for (const [key, field] of Object.entries(fields)) {
                 if (field.value.trim()) form.append(key, field.value.trim());
             }
             if (trying) form.append("dry_run", "1");
             form.append("rows", String(ROWS));
-            const grades = [...state.decided.values()].filter((one) => one.correct !== null).map((one) =>
-                ({ question_id: one.doubt.question_id, guess: one.doubt.guess, correct: one.correct }));
+            const grades = [...state.decided.values()].filter((grade) => grade.correct !== null).map((grade) =>
+                ({ question_id: grade.doubt.question_id, guess: grade.doubt.guess, correct: grade.correct }));
             if (grades.length) form.append("grades", JSON.stringify(grades));
             form.append("file", state.file, state.file.name);
             let whole = false;
             bar.value = 0;
             say("Sending…", false);
-            const request = clueline.api.send("POST", "/api/v1/runs", form, (status, answer, of) => {
+            const request = clueline.api.send("POST", "/api/v1/runs", form, (status, answer, response) => {
                 if (state.request !== request) return;
                 state.request = null;
                 if (status === 200 || status === 201) {
                     done(answer, now);
                 } else {
-                    refuse(status, answer, of);
+                    refuse(status, answer, response);
                 }
                 refresh();
             }, (event) => {
@@ -139,9 +139,9 @@
             refresh();
         }
 
-        function refuse(status, answer, of) {
+        function refuse(status, answer, response) {
             const error = answer.error || {};
-            const wait = of && of.getResponseHeader("Retry-After");
+            const wait = response && response.getResponseHeader("Retry-After");
             const again = status === 503 && wait ? ` Try again in ${wait} seconds.` : "";
             const lost = status === 0 && state.file ? " If the file was changed since it was chosen, choose it anew." : "";
             say(clueline.api.explain(status, answer) + again + lost, true);
@@ -154,11 +154,11 @@
             const every = error.rows.map((row) => [row.file, row.line, row.column, row.value, reason(row)]);
             const button = make("button", { type: "button", class: "quiet", id: "upload-bad" }, "Download as CSV");
             button.addEventListener("click", () => save("bad-rows.csv", [head, ...every]));
-            const of_all = error.total > every.length ? ` The first ${number(every.length)} of ${number(error.total)} are in it.` : "";
+            const listed = error.total > every.length ? ` The first ${number(every.length)} of ${number(error.total)} are in it.` : "";
             result.replaceChildren(make("section", { class: "section" },
                 make("h2", {}, "What is wrong"),
                 table("Bad rows", ["Line", "Column", "Value", "Why"], every.slice(0, SHOWN).map((row) => row.slice(1)), [0]),
-                make("p", { class: "note" }, every.length > SHOWN ? `The first ${SHOWN} are shown. ` : null, button, of_all)));
+                make("p", { class: "note" }, every.length > SHOWN ? `The first ${SHOWN} are shown. ` : null, button, listed)));
         }
 
         // -- what would be imported
@@ -171,7 +171,7 @@
             for (const [key, field] of [["model", model], ["elicitation", elicitation]]) {
                 field.placeholder = `taken as ${[...new Set(runs.map((run) => run[key]))].slice(0, 3).join(", ")}`;
             }
-            const name = (of) => { const run = runs.find((one) => one.run === of) || {}; return `${run.model} · ${run.elicitation}`; };
+            const name = (id) => { const run = runs.find((candidate) => candidate.run === id) || {}; return `${run.model} · ${run.elicitation}`; };
             const parts = [make("section", { class: "section" },
                 make("h2", {}, "What would be imported"),
                 make("p", { class: "note" }, `Read as ${answer.format}; columns recognised: ${answer.columns.join(", ") || "none named"}.`),
@@ -180,13 +180,13 @@
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
                     run.stored ? "is there already" : "new"]), [2, 3, 4, 5]),
                 notes(answer),
-                ...answer.missing.filter((one) => one.total).map((one) => make("details", {},
-                    make("summary", {}, `${count(one.total, "question")} not answered by ${name(one.run)}`),
-                    make("p", { class: "note guess" }, one.questions.join(", ") +
-                        (one.total > one.questions.length ? ` and ${number(one.total - one.questions.length)} more` : "")))))];
+                ...answer.missing.filter((gap) => gap.total).map((gap) => make("details", {},
+                    make("summary", {}, `${count(gap.total, "question")} not answered by ${name(gap.run)}`),
+                    make("p", { class: "note guess" }, gap.questions.join(", ") +
+                        (gap.total > gap.questions.length ? ` and ${number(gap.total - gap.questions.length)} more` : "")))))];
             parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as they are understood"),
-                table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((one) => [
-                    one.question_id, String(one.clue), one.failed ? "no answer: the call failed" : one.guess, short(one.confidence), short(one.correct), one.graded]), [1, 3, 4])));
+                table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((row) => [
+                    row.question_id, String(row.clue), row.failed ? "no answer: the call failed" : row.guess, short(row.confidence), short(row.correct), row.graded]), [1, 3, 4])));
             parts.push(ranks(answer, name), doubts(answer));
             result.replaceChildren(...parts.filter(Boolean));
         }
@@ -221,18 +221,18 @@
             if (!all.length) return null;
             const list = make("ul", { class: "doubts", "aria-label": "Uncertain grades" });
             const left = make("span", { class: "lead" });
-            const tell = () => { left.textContent = `${number(all.filter((one) => one.correct === null).length)} of ${number(all.length)} left`; };
-            const rows = all.map((one, place) => {
+            const tell = () => { left.textContent = `${number(all.filter((grade) => grade.correct === null).length)} of ${number(all.length)} left`; };
+            const rows = all.map((grade, place) => {
                 const verdict = make("span", { class: "verdict" });
                 const row = make("li", { tabindex: place ? "-1" : "0" }, verdict,
-                    make("span", { class: "guess name" }, one.doubt.guess), " for ", make("span", { class: "guess" }, one.doubt.answer),
-                    make("div", { class: "note" }, `${one.doubt.question_id}, clue ${one.doubt.clues.join(", ")}: ${one.doubt.reason}`));
+                    make("span", { class: "guess name" }, grade.doubt.guess), " for ", make("span", { class: "guess" }, grade.doubt.answer),
+                    make("div", { class: "note" }, `${grade.doubt.question_id}, clue ${grade.doubt.clues.join(", ")}: ${grade.doubt.reason}`));
                 const mark = () => {
-                    verdict.textContent = one.correct === null ? `as graded: ${one.doubt.correct ? "correct" : "wrong"}` :
-                        one.correct ? "+ correct" : "− wrong";
-                    row.classList.toggle("decided", one.correct !== null);
+                    verdict.textContent = grade.correct === null ? `as graded: ${grade.doubt.correct ? "correct" : "wrong"}` :
+                        grade.correct ? "+ correct" : "− wrong";
+                    row.classList.toggle("decided", grade.correct !== null);
                 };
-                const decide = (correct, on) => { one.correct = correct; mark(); tell(); if (on) move(place + 1); };
+                const decide = (correct, on) => { grade.correct = correct; mark(); tell(); if (on) move(place + 1); };
                 row.append(make("span", { class: "choose" }, ...[["Correct", true], ["Wrong", false]].map(([label, correct]) => {
                     const button = make("button", { type: "button", class: "quiet", tabindex: "-1" }, label);
                     button.addEventListener("click", () => decide(correct, false));
@@ -267,8 +267,8 @@
 
         // -- published
         function published(answer) {
-            const of = state.trial ? state.trial.leaderboard.selection.dataset : null;
-            const name = encodeURIComponent(Array.isArray(of) ? of[0] : of || dataset.value);
+            const selected = state.trial ? state.trial.leaderboard.selection.dataset : null;
+            const name = encodeURIComponent(Array.isArray(selected) ? selected[0] : selected || dataset.value);
             const fresh = answer.runs.some((run) => !run.stored);
             say(fresh ? "Published." : "These runs were there already; nothing changed.", false);
             state.trial = null;
@@ -282,13 +282,13 @@
         }
 
         // -- what a person does
-        function take(one) {
-            if (!one || state.request) return;
-            state.file = one;
+        function take(upload) {
+            if (!upload || state.request) return;
+            state.file = upload;
             state.trial = null;
             state.decided = new Map();
             model.placeholder = elicitation.placeholder = "as the file says";
-            chosen.textContent = `${one.name} (${one.size < MB ? `${number(one.size)} bytes` : `${number(Math.round(one.size / MB))} MB`})`;
+            chosen.textContent = `${upload.name} (${upload.size < MB ? `${number(upload.size)} bytes` : `${number(Math.round(upload.size / MB))} MB`})`;
             result.replaceChildren();
             refresh();
             send(true, tried);
@@ -300,7 +300,7 @@
         for (const field of Object.values(fields)) {
             field.addEventListener("input", () => {
                 if (field === dataset) state.decided = new Map();
-                if (state.trial && state.checked !== asked()) say("Check the file again: what you say of it has changed.", false);
+                if (state.trial && state.checked !== settings()) say("Check the file again: what you say of it has changed.", false);
                 refresh();
             });
         }

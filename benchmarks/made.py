@@ -23,9 +23,9 @@ def write_bundle(folder: Path, dataset: str, questions: int) -> Path:
     facts = pl.DataFrame({"question_id": ids, "answer": ids, "category": category, "difficulty": difficulty})
     facts.write_parquet(folder / "questions.parquet")
     clue = np.tile(np.arange(CLUES), len(ids))
-    each = ids.gather(np.repeat(np.arange(len(ids)), CLUES))
+    question_ids = ids.gather(np.repeat(np.arange(len(ids)), CLUES))
     text = ["one two three four"] * len(clue)
-    pl.DataFrame({"question_id": each, "clue": clue, "text": text}).write_parquet(folder / "clues.parquet")
+    pl.DataFrame({"question_id": question_ids, "clue": clue, "text": text}).write_parquet(folder / "clues.parquet")
     return folder
 
 

@@ -71,14 +71,14 @@ class Timed:
 
 def timed(repeat: int, work: Callable[[], Any]) -> tuple[Timed, Any]:
     """Time some work ``repeat`` times; its last result."""
-    found, result = [], None
+    seconds, result = [], None
     for _ in range(repeat):
         result = None
         gc.collect()
         start = time.perf_counter()
         result = work()
-        found.append(time.perf_counter() - start)
-    return Timed(found), result
+        seconds.append(time.perf_counter() - start)
+    return Timed(seconds), result
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
@@ -225,8 +225,8 @@ def scikit_learn() -> dict[str, Callable[[Floats, Floats], float]]:
         return float(np.abs(accuracy - stated).max())
 
     def fit(confidence: Floats, correct: Floats) -> Floats:
-        found: Floats = IsotonicRegression().fit(confidence, correct).predict(confidence)
-        return found
+        fitted: Floats = IsotonicRegression().fit(confidence, correct).predict(confidence)
+        return fitted
 
     return {
         "accuracy": lambda c, y: accuracy_score(y, np.ones(len(y))),
@@ -319,11 +319,13 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
                 _compare(name, "raw arrays", ours, again, 1e-9)
             group = "bins" if metric.binned else metric.level
             if group not in scans:
-                together = [each for each in OF_PAIRS if each.pairs is None and ("bins" if each.binned else each.level) == group]
+                together = [
+                    metric for metric in OF_PAIRS if metric.pairs is None and ("bins" if metric.binned else metric.level) == group
+                ]
                 whole = selection.replace(revealed=(0.0, 1.0))  # a filter on clues that keeps all: statistics are computed
                 scans[group] = timed(repeat, lambda: gather(snapshot, whole, together))  # noqa: B023
-            raw_scan, found = scans[group]
-            _compare(name, "responses", ours, found.values(metric), 1e-9)
+            raw_scan, statistics = scans[group]
+            _compare(name, "responses", ours, statistics.values(metric), 1e-9)
         others = {}
         for library, functions in libraries.items():
             if name in functions:
@@ -358,7 +360,7 @@ def _compare(name: str, source: str, ours: Floats, theirs: Floats, within: float
 
 
 def _sum(*times: Timed | None) -> float | None:
-    known = [each.middle for each in times if each is not None]
+    known = [result.middle for result in times if result is not None]
     return sum(known) if len(known) == len(times) else None
 
 

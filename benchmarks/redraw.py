@@ -75,21 +75,21 @@ def measure(browser: Any, address: str, path: str, dataset: str, times: int) -> 
     page.goto(f"{address}{path}?dataset={dataset}&difficulty=0..{HARDEST}")  # where each step leaves out some questions
     shown(page)
     page.evaluate(WATCH)
-    found: dict[str, list[tuple[float, float]]] = {}
+    times_by_change: dict[str, list[tuple[float, float]]] = {}
     chips = page.locator(".filter-category label")
     once(page, chips.first.click, "pointerdown")
     once(page, chips.first.click, "pointerdown")  # the browser has run its scripts
-    found["category, cold"] = []
+    times_by_change["category, cold"] = []
     for index in range(1, chips.count()):
-        found["category, cold"].append(once(page, chips.nth(index).click, "pointerdown"))
+        times_by_change["category, cold"].append(once(page, chips.nth(index).click, "pointerdown"))
         once(page, chips.nth(index).click, "pointerdown")
-    found["category, warm"] = [once(page, chips.first.click, "pointerdown") for _ in range(times)]
+    times_by_change["category, warm"] = [once(page, chips.first.click, "pointerdown") for _ in range(times)]
     handle = page.locator(".filter-difficulty [role=slider]").last
     handle.focus()
-    found["range, cold"] = [once(page, lambda: handle.press("ArrowLeft"), "keydown") for _ in range(times)]
-    found["range, warm"] = [once(page, lambda: handle.press("ArrowRight"), "keydown") for _ in range(times)]
+    times_by_change["range, cold"] = [once(page, lambda: handle.press("ArrowLeft"), "keydown") for _ in range(times)]
+    times_by_change["range, warm"] = [once(page, lambda: handle.press("ArrowRight"), "keydown") for _ in range(times)]
     context.close()
-    return found
+    return times_by_change
 
 
 def first_load(browser: Any, address: str) -> tuple[int, int]:
@@ -131,8 +131,8 @@ def table(browser: Any, address: str, dataset: str, pages: Sequence[str], times:
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for path in pages:
-        for change, found in measure(browser, address, path, dataset, times).items():
-            (half, served), (most, longest) = np.percentile(np.array(found), [50, 95], axis=0)
+        for change, seconds in measure(browser, address, path, dataset, times).items():
+            (half, served), (most, longest) = np.percentile(np.array(seconds), [50, 95], axis=0)
             lines.append(f"| {path} | {change} | {half:.0f} | {most:.0f} | {served:.0f} | {longest:.0f} |")
             print(lines[-1], flush=True)
     return [*lines, ""]
@@ -160,7 +160,7 @@ def main() -> None:
             browser.close()
         finally:
             server.stop()
-    said = [
+    report = [
         "# Filter to redraw",
         "",
         f"Written by `benchmarks/redraw.py` on {date.today()}: {platform.machine()}, {os.cpu_count()} cores, load "
@@ -172,8 +172,8 @@ def main() -> None:
         f"First load: {rest / 1000:,.0f} kB compressed, and {plotly / 1000:,.0f} kB of Plotly's script.",
         "",
     ]
-    (ROOT / "benchmarks" / "redraw.md").write_text("\n".join(said), encoding="utf-8")
-    print("\n".join(said))
+    (ROOT / "benchmarks" / "redraw.md").write_text("\n".join(report), encoding="utf-8")
+    print("\n".join(report))
 
 
 if __name__ == "__main__":

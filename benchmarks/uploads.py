@@ -98,13 +98,13 @@ def alone(stage: str, path: Path, dataset: str, store: Path) -> dict[str, float]
         fresh = Path(folder) / "store"
         shutil.copytree(store, fresh)
         command = [sys.executable, "-m", "benchmarks.uploads", "--alone", stage, str(path), dataset, str(fresh)]
-        said = subprocess.run(
+        process = subprocess.run(
             command, cwd=ROOT, env=environment() | {"TMPDIR": folder}, capture_output=True, text=True, check=False
         )
-    if said.returncode:
-        raise SystemExit(said.stderr)
-    found: dict[str, float] = json.loads(said.stdout)
-    return found
+    if process.returncode:
+        raise SystemExit(process.stderr)
+    figures: dict[str, float] = json.loads(process.stdout)
+    return figures
 
 
 def measure_alone(stage: str, path: str, dataset: str, store: str) -> None:
@@ -125,12 +125,12 @@ def of_imports(folder: Path, store: Path, rows: int, say: Callable[[str], None])
         path = folder / f"{dataset}.{kind}"
         count = write(path, QUESTIONS[dataset], rows // share)
         runs = -(-count // (QUESTIONS[dataset] * CLUES))
-        found = {stage: alone(stage, path, dataset, store) for stage in STAGES}
-        last = found["published"]
+        stages = {stage: alone(stage, path, dataset, store) for stage in STAGES}
+        last = stages["published"]
         say(
             f"| {'Parquet' if kind == 'parquet' else 'CSV'} | {count:,} | {runs} | {path.stat().st_size / 1e6:,.0f} "
-            + "".join(f"| {found[stage]['seconds']:.1f} " for stage in STAGES)
-            + f"| {count / found['checked']['seconds']:,.0f} | {count / last['seconds']:,.0f} | {last['busy']:.1f} "
+            + "".join(f"| {stages[stage]['seconds']:.1f} " for stage in STAGES)
+            + f"| {count / stages['checked']['seconds']:,.0f} | {count / last['seconds']:,.0f} | {last['busy']:.1f} "
             f"| {last['peak'] / 1e6:,.0f} |"
         )
         path.unlink()
@@ -185,23 +185,23 @@ class Server:
             }  # fmt: skip
             connection.request("POST", f"/api/v1/runs?{query}&filename={path.name}", body, headers)
             answer = connection.getresponse()
-            said = json.loads(answer.read())
+            message = json.loads(answer.read())
         connection.close()
         if answer.status not in (200, 201):
-            raise SystemExit(f"{answer.status}: {said}")
-        return time.perf_counter() - began, said
+            raise SystemExit(f"{answer.status}: {message}")
+        return time.perf_counter() - began, message
 
     def processes(self) -> Iterator[tuple[int, bool]]:
         """Processes of the server, and whether each is one that reads a file."""
-        found = {self.process.pid}
+        pids = {self.process.pid}
         for stat in sorted(Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):
             try:
                 parent = int(stat.read_text().rsplit(")", 1)[1].split()[1])
                 words = (stat.parent / "cmdline").read_bytes()
             except (OSError, IndexError):
                 continue
-            if parent in found:
-                found.add(int(stat.parent.name))
+            if parent in pids:
+                pids.add(int(stat.parent.name))
                 yield int(stat.parent.name), b"dashboard.uploads.import_process" in words
 
 
@@ -214,11 +214,11 @@ def watched(server: Server) -> Iterator[dict[str, int]]:
 
     def look() -> None:
         for pid, child in server.processes():
-            held = resident(pid)
+            memory = resident(pid)
             if child:
-                seen["child"] = max(seen["child"], held)
+                seen["child"] = max(seen["child"], memory)
             else:
-                seen["worker"] = max(seen["worker"], held - before.setdefault(pid, held))
+                seen["worker"] = max(seen["worker"], memory - before.setdefault(pid, memory))
 
     def keep_looking() -> None:
         while not over.wait(0.05):
@@ -298,8 +298,8 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
             for _ in range(4):
                 server.get(path)
         with watched(server) as seen:
-            seconds, said = server.send(large, "dataset=wide")
-        runs = len(said["runs"])
+            seconds, answer = server.send(large, "dataset=wide")
+        runs = len(answer["runs"])
         say(
             f"A CSV of {count:,} responses ({large.stat().st_size / 1e6:,.0f} MB, {runs} runs) sent to a server of two workers: "
             f"answered after {seconds:.0f} s, {count / seconds:,.0f} rows/s, transfer included. Added memory of a web worker "
@@ -313,7 +313,7 @@ def of_server(folder: Path, store: Path, options: argparse.Namespace, say: Calla
 
 
 def _readers(server: Server, small: Path, options: argparse.Namespace, say: Callable[[str], None]) -> None:
-    each = write(small, QUESTIONS["wide"], max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
+    rows = write(small, QUESTIONS["wide"], max(options.rows // 10, QUESTIONS["wide"] * CLUES), seed=3)
     quiet, busy = Readers(server), Readers(server)
     for path in READ:  # what they ask for in quiet is known
         server.get(path)
@@ -324,16 +324,16 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     before = next(iter(quiet.counts))
     with busy.reading():
         while time.monotonic() < until or not uploads:
-            write(small, QUESTIONS["wide"], each, seed=4 + uploads)
+            write(small, QUESTIONS["wide"], rows, seed=4 + uploads)
             server.send(small, "dataset=wide")
             uploads += 1
-    new = -(-each // (QUESTIONS["wide"] * CLUES))
+    new = -(-rows // (QUESTIONS["wide"] * CLUES))
     whole = {tuple(sorted([*before, *[QUESTIONS["wide"] * CLUES] * new * done])) for done in range(uploads + 1)}
     if not busy.counts <= whole:
         raise SystemExit("a reader saw part of an upload")
     say(
         f"Readers: {READERS} that ask one of the addresses below after the other, {PACE:g} s apart, for {options.seconds} s "
-        f"without and then with {uploads} uploads of {each:,} responses ({new} runs each) one after the other, "
+        f"without and then with {uploads} uploads of {rows:,} responses ({new} runs each) one after the other, "
         f"from the same machine; load average before {load:.1f}. Milliseconds; what was computed of the dataset `wide`, to which "
         "they go, is computed anew after each. One who asked for "
         f"the runs saw {len(busy.counts)} states of the dataset: each upload was there as a whole or not at all."
@@ -342,11 +342,11 @@ def _readers(server: Server, small: Path, options: argparse.Namespace, say: Call
     say("| Address | quiet p50 | p95 | while uploads run p50 | p95 | p95, ratio |")
     say("| --- | ---: | ---: | ---: | ---: | ---: |")
     for path in (*READ, "all"):
-        one, other = (
-            np.percentile([t * 1000 for name in (READ if path == "all" else (path,)) for t in of.times[name]], [50, 95])
-            for of in (quiet, busy)
+        calm, other = (
+            np.percentile([t * 1000 for name in (READ if path == "all" else (path,)) for t in server_load.times[name]], [50, 95])
+            for server_load in (quiet, busy)
         )
-        say(f"| `{path}` | {one[0]:.0f} | {one[1]:.0f} | {other[0]:.0f} | {other[1]:.0f} | {other[1] / one[1]:.1f} |")
+        say(f"| `{path}` | {calm[0]:.0f} | {calm[1]:.0f} | {other[0]:.0f} | {other[1]:.0f} | {other[1] / calm[1]:.1f} |")
 
 
 def main() -> None:

@@ -34,9 +34,9 @@ def hostile(report: Path) -> list[tuple[str, str]]:
     """Figures of the hostile files, from the properties that their tests left in a JUnit report."""
     cases = []
     for case in ElementTree.parse(report).iter("testcase"):
-        found = {item.get("name"): item.get("value", "") for item in case.iter("property")}
-        if "outcome" in found:
-            cases.append((case.get("name", ""), found))
+        properties = {item.get("name"): item.get("value", "") for item in case.iter("property")}
+        if "outcome" in properties:
+            cases.append((case.get("name", ""), properties))
     if not cases:
         return []
     slowest = max(cases, key=lambda case: float(case[1]["seconds"]))
@@ -47,8 +47,8 @@ def hostile(report: Path) -> list[tuple[str, str]]:
 
     return [
         ("malformed and hostile files", f"{len(cases):,}"),
-        ("refused with a reason", f"{sum(found['outcome'] == 'refused' for _, found in cases):,}"),
-        ("imported right", f"{sum(found['outcome'] == 'imported' for _, found in cases):,}"),
+        ("refused with a reason", f"{sum(properties['outcome'] == 'refused' for _, properties in cases):,}"),
+        ("imported right", f"{sum(properties['outcome'] == 'imported' for _, properties in cases):,}"),
         ("slowest", f"{float(slowest[1]['seconds']):.1f} s ({named(slowest)})"),
         ("most memory added", f"{largest[1]['mib']} MiB ({named(largest)})"),
     ]
@@ -81,10 +81,10 @@ def main() -> int:
              f"--junitxml={folder / 'report.xml'}", *TESTS, *sys.argv[1:]],
             check=False, cwd=ROOT, env=os.environ | {"SOAK_FIGURES": str(folder), "HYPOTHESIS_PROFILE": "soak"},
         )  # fmt: skip
-        said = table(folder)
+        report = table(folder)
     if done.returncode == 0:
-        FILE.write_text(said, encoding="utf-8")
-    print(said)
+        FILE.write_text(report, encoding="utf-8")
+    print(report)
     return done.returncode
 
 

@@ -86,8 +86,8 @@ def register(view: View[P]) -> View[P]:
 
 def navigation() -> list[tuple[str, str]]:
     """Path and title of the pages in the navigation, in order."""
-    found = [(view.place, view.path, view.title) for view in VIEWS.values() if view.place is not None]
-    return [(path, title) for _, path, title in sorted(found)]
+    views = [(view.place, view.path, view.title) for view in VIEWS.values() if view.place is not None]
+    return [(path, title) for _, path, title in sorted(views)]
 
 
 def address(path: str, pairs: Pairs) -> str:

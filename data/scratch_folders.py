@@ -19,12 +19,12 @@ GRACE = 10.0  # seconds before a folder without a lock is removed: its process m
 def scratch_folder() -> Iterator[Path]:
     """A folder for temporary files. It is removed at the end or, if this process is killed, by a later call."""
     sweep(Path(tempfile.gettempdir()), PREFIX)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, held(Path(name)):
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, keep(Path(name)):
         yield Path(name)
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def keep(folder: Path) -> Iterator[None]:
     """Keep a folder from being swept. Several processes can hold a folder; the system releases it if one dies."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

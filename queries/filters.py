@@ -101,7 +101,7 @@ class ColumnFilter(Filter[tuple[Any, ...]]):
 
     def write(self, value: tuple[Any, ...]) -> list[str]:
         """See ``Kind``."""
-        return [str(each) for each in value]
+        return [str(element) for element in value]
 
     def control(self, key: str, value: tuple[Any, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""

@@ -287,7 +287,9 @@ class Parameters(msgspec.Struct, frozen=True):
             elif part is not None:
                 usual = part.split(part.build())
                 values = part.split(value).items()
-                pairs += [(key, text) for key, each in values if each != usual[key] for text in part.keys[key].write(each)]
+                pairs += [
+                    (key, text) for key, setting in values if setting != usual[key] for text in part.keys[key].write(setting)
+                ]
         return pairs
 
     def replace(self: P, **changes: Any) -> P:

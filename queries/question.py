@@ -257,13 +257,13 @@ def _buzzpoints(snapshot: Snapshot, only: Selection, rules: Rules, best: dict[st
     buzzpoints = {}
     for data in read_buzzing(snapshot, only, settled).runs:
         run = data.run.run
-        threshold = settled.of(run)
+        threshold = settled.threshold_of(run)
         if threshold is None or not data.scored:
             why = "this selection has no best threshold: give one" if data.scored else NO_LOGPROBS
             buzzpoints[run] = Buzzpoint(None, False, None, why)
             continue
         at = data.at[buzzpoints_at(data.passing, threshold)]
-        buzzpoints[run] = Buzzpoint(threshold, rules.of(run) is None, int(at[0]) if len(at) else None, None)
+        buzzpoints[run] = Buzzpoint(threshold, rules.threshold_of(run) is None, int(at[0]) if len(at) else None, None)
     return buzzpoints
 
 

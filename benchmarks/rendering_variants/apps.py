@@ -185,12 +185,12 @@ def create(variant: str, store: str, path: str, query: str) -> Flask:
         return divided(path, urlencode([("dataset", request.selection.dataset), *keys_of(values, ids)]))
 
     def patches(changed: Figures) -> list[Patch]:
-        found = []
+        changes = []
         for name in figures:
             patch = Patch()
             patch["data"], patch["layout"] = changed[name]["data"], changed[name]["layout"]
-            found.append(patch)
-        return found
+            changes.append(patch)
+        return changes
 
     if variant == "fragments":
 

@@ -44,8 +44,8 @@ def _cells(answer: People, run: Histograms, reference: Histograms | None) -> lis
         "entropy": (answer.entropy_edges[:-1], answer.entropy_edges[1:]),
         "ranking": (pairs_of_classes, pairs_of_classes),
     }
-    found: list[list[object]] = []
+    cells_of_runs: list[list[object]] = []
     for name, (lower, upper) in tables.items():
         beside = getattr(reference, name) if reference else [None] * len(lower)
-        found += [[name, *cells] for cells in zip(lower, upper, getattr(run, name), beside, strict=True)]
-    return found
+        cells_of_runs += [[name, *cells] for cells in zip(lower, upper, getattr(run, name), beside, strict=True)]
+    return cells_of_runs

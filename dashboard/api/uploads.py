@@ -21,7 +21,7 @@ from dashboard.uploads.body import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
-from data.scratch_folders import held, sweep
+from data.scratch_folders import keep, sweep
 from data.store import StoreError
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
@@ -212,7 +212,7 @@ def _folder() -> Iterator[Path]:
     except OSError as error:
         raise StoreError(f"the store in {service().store.folder} cannot be written: {error}") from error
     try:
-        with held(folder):
+        with keep(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -42,11 +42,11 @@ def _words(text: str, start: int, end: int, ticks: dict[int, list[HumanBuzz]], *
 
 
 def _tick(buzz: HumanBuzz) -> html.Span:
-    said = f"{buzz.team}: {'correct' if buzz.correct else 'incorrect'} buzz at word {buzz.word}"
+    label = f"{buzz.team}: {'correct' if buzz.correct else 'incorrect'} buzz at word {buzz.word}"
     return html.Span(
         "+" if buzz.correct else "\u2212",
         className=f"tick {'right' if buzz.correct else 'wrong'}",
-        title=said,
+        title=label,
         role="img",
-        **aria(label=said),
+        **aria(label=label),
     )

@@ -101,15 +101,15 @@ def _about(metric: Metric, conventions: Conventions) -> str:
     best = {"lower": "Lower is better.", "higher": "Higher is better.", "zero": "0 is best.", "none": "Not ranked."}[
         metric.direction
     ]
-    said = [f"{metric.name}. {metric.words} {best}"]
+    sentences = [f"{metric.name}. {metric.words} {best}"]
     curve = metric.human_curve(conventions)
     if curve:
-        said.append(f"Human curve: {CURVE_NAMES[curve]}.")
+        sentences.append(f"Human curve: {CURVE_NAMES[curve]}.")
     if metric.binned:
-        said.append(f"Bins: {conventions.binning}.")
+        sentences.append(f"Bins: {conventions.binning}.")
     if metric.thresholded:
-        said.append(f"t = {conventions.t:g}.")
-    return " ".join([*said, metric.caveat]).strip()
+        sentences.append(f"t = {conventions.t:g}.")
+    return " ".join([*sentences, metric.caveat]).strip()
 
 
 def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
@@ -118,8 +118,8 @@ def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) 
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)
     button = html.Button(title, title=about, type="button", **data(set=f"sort={following}"))
     if number:
-        said = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"What {key} is")
-        return html.Th([button, said], scope="col", className="number", **(aria(sort=order) if order else {}))
+        definition = page_link("?", href=f"/metrics#{key}", class_name="defined", title=f"What {key} is")
+        return html.Th([button, definition], scope="col", className="number", **(aria(sort=order) if order else {}))
     return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 

@@ -32,8 +32,8 @@ def descendants(part: Any) -> Iterator[Component]:
 def is_read_only(part: Component) -> bool:
     """Whether no callback knows anything in it: all of it is HTML, and no id is one of those that callbacks match."""
     return all(
-        getattr(html, type(each).__name__, None) is type(each) and not isinstance(getattr(each, "id", None), dict)
-        for each in descendants(part)
+        getattr(html, type(component).__name__, None) is type(component) and not isinstance(getattr(component, "id", None), dict)
+        for component in descendants(part)
     )
 
 

@@ -23,10 +23,10 @@ def simulated_banner(facets: Facets) -> html.Aside | None:
     """Says that data is simulated, wherever it is shown."""
     if not facets.simulated:
         return None
-    said = in_short(facets.note or "") or f"{facets.title} holds simulated data."
+    note = in_short(facets.note or "") or f"{facets.title} holds simulated data."
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
-        [html.Div([html.Strong("Simulated data. "), said]), more],
+        [html.Div([html.Strong("Simulated data. "), note]), more],
         className="banner",
         role="note",
         title=facets.note or "",

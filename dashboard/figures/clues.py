@@ -133,12 +133,12 @@ def _rail(question: Question) -> list[dict[str, Any]]:
         for buzz in question.human.buzzes:
             if buzz.correct is correct:
                 at.setdefault(min(buzz.word + 1, end), []).append(plain(f"{buzz.team}, word {buzz.word}"))
-        said = "correct" if correct else "incorrect"
+        outcome = "correct" if correct else "incorrect"
         traces.append({
             "type": "scatter", "mode": "text", "xaxis": "x", "yaxis": "y2", "name": "Buzzes", "showlegend": False,
             "x": list(at), "y": [level] * len(at), "text": [sign * len(teams) for teams in at.values()],
             "textfont": {"size": 15, "color": INK if correct else MUTED, "weight": 700},
             "customdata": ["<br>".join(teams) for teams in at.values()],
-            "hovertemplate": f"{said} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
+            "hovertemplate": f"{outcome} buzz<br>%{{customdata}}<extra></extra>", "cliponaxis": False,
         })  # fmt: skip
     return traces

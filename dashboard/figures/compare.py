@@ -87,30 +87,38 @@ def forest_figure(
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
     rows: list[dict[str, Any]] = []
-    for metric, one in shown:
-        half = ((one.high or 0.0) - (one.low or 0.0)) / 2 or 1.0
+    for metric, difference in shown:
+        half = ((difference.high or 0.0) - (difference.low or 0.0)) / 2 or 1.0
         turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better
-        low, high = sorted((turn * (one.low or 0.0) / half, turn * (one.high or 0.0) / half))
-        rows.append({"label": metric.label, "x": turn * (one.difference or 0.0) / half, "low": low, "high": high, "one": one})
-    labels = [plain(each["label"]) for each in rows]
-    ends = padded(each[key] for each in rows for key in ("low", "x", "high"))
+        low, high = sorted((turn * (difference.low or 0.0) / half, turn * (difference.high or 0.0) / half))
+        rows.append(
+            {
+                "label": metric.label,
+                "x": turn * (difference.difference or 0.0) / half,
+                "low": low,
+                "high": high,
+                "one": difference,
+            }
+        )
+    labels = [plain(row["label"]) for row in rows]
+    ends = padded(row[key] for row in rows for key in ("low", "x", "high"))
     favours = [f"{plain(name)} better" for name in names]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
-    shades = [tones.get(each["one"].better or "", OTHERS) for each in rows]
+    shades = [tones.get(row["one"].better or "", OTHERS) for row in rows]
     return {
         "data": [
             {
-                "type": "scatter", "mode": "markers", "x": [each["x"] for each in rows], "y": labels,
+                "type": "scatter", "mode": "markers", "x": [row["x"] for row in rows], "y": labels,
                 "marker": {"size": 9, "color": shades}, "cliponaxis": False,
                 "error_x": {
                     "type": "data", "symmetric": False, "thickness": 1.4, "width": 0, "color": INK,
-                    "array": [each["high"] - each["x"] for each in rows],
-                    "arrayminus": [each["x"] - each["low"] for each in rows],
+                    "array": [row["high"] - row["x"] for row in rows],
+                    "arrayminus": [row["x"] - row["low"] for row in rows],
                 },
                 "customdata": [
-                    f"{each['one'].difference:.4f} [{each['one'].low:.4f}, {each['one'].high:.4f}], p = {each['one'].p_value:.3g}"
-                    for each in rows
+                    f"{row['one'].difference:.4f} [{row['one'].low:.4f}, {row['one'].high:.4f}], p = {row['one'].p_value:.3g}"
+                    for row in rows
                 ],
                 "hovertemplate": "%{y}: %{customdata}<extra></extra>",
             }

@@ -73,7 +73,7 @@ def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: N
     highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     shades = [colours.get(row.run, OTHERS) for _, row, _ in cells]
-    said = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
+    intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
     spans: dict[str, list[Any]] = {
         "array": [high - value for high, value in zip(highs, values, strict=True)],
         "arrayminus": [value - low for low, value in zip(lows, values, strict=True)],
@@ -82,7 +82,7 @@ def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: N
         "type": "scatter", "mode": "markers", "x": values, "y": [index for index, _, _ in cells], **panel_axes(place),
         "marker": {"size": 8, "color": shades},
         "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": MUTED, **spans},
-        "customdata": [[plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, said, strict=True)],
+        "customdata": [[plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip
 

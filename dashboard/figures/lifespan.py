@@ -56,8 +56,8 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
 
 
 def _hover(run: RunResponses, guess: float, radius: int) -> str:
-    said = f"guess {guess:g}, within {radius} years<br>says {run.clues[0].confidence:.1%}, true {run.clues[0].correct:.1%}"
-    return f"%{{y}}<br>{said}<extra></extra>"
+    words = f"guess {guess:g}, within {radius} years<br>says {run.clues[0].confidence:.1%}, true {run.clues[0].correct:.1%}"
+    return f"%{{y}}<br>{words}<extra></extra>"
 
 
 def _number(guess: str | None) -> float | None:

@@ -57,7 +57,7 @@ def _shown(people: People) -> list[RunHistograms]:
 
 
 def _histograms(
-    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, said: str, span: Sequence[float]
+    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, hover: str, span: Sequence[float]
 ) -> dict[str, Any]:
     data: list[dict[str, Any]] = []
     ranges: list[list[float]] = []
@@ -69,7 +69,7 @@ def _histograms(
             "type": "bar", "x": middles, "y": _shares(counts(row.histograms)), "width": edges[1] - edges[0], **panel_axes(place),
             "marker": {"color": colours.get(row.run, OTHERS), "line": {"width": 0, "color": FAINT}},
             "customdata": list(counts(row.histograms)),
-            "hovertemplate": said + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": row.run,
+            "hovertemplate": hover + ": %{customdata:,} items (%{y:.1%})<extra></extra>", "meta": row.run,
         }, *_outline(row.reference, edges, counts, place)]  # fmt: skip
         data += panel
         ranges.append(padded((value for trace in panel for value in trace["y"]), zero=True))
@@ -105,19 +105,19 @@ def _shares(counts: Sequence[int]) -> list[float]:
 def classes_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
     """A panel per class: how often most people chose it against the share that runs give it, a line per run."""
     shown = [row for row in people.rows if row.classes]
-    titles = [one.name for one in shown[0].classes] if shown else []
+    titles = [class_.name for class_ in shown[0].classes] if shown else []
     data: list[dict[str, Any]] = []
     for place in range(len(titles)):
         axes = panel_axes(place)
         diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}
         data.append({**diagonal, "line": {"color": FAINT, "width": 1}})
         for row in shown:
-            bins = [one for one in row.classes[place].bins if one.items]
+            bins = [bin_ for bin_ in row.classes[place].bins if bin_.items]
             data.append({
                 "type": "scatter", "mode": "lines+markers", "meta": row.run, "name": plain(names[row.run]), **axes,
-                "x": [one.mean_share for one in bins], "y": [one.chosen for one in bins],
+                "x": [bin_.mean_share for bin_ in bins], "y": [bin_.chosen for bin_ in bins],
                 "line": {"color": colours.get(row.run, OTHERS), "width": 1.5}, "marker": {"size": 6}, "cliponaxis": False,
-                "customdata": [one.items for one in bins],
+                "customdata": [bin_.items for bin_ in bins],
                 "hovertemplate": "%{fullData.name}<br>share %{x:.3f}, chosen %{y:.3f}, %{customdata:,} items<extra></extra>",
             })  # fmt: skip
     return panels(

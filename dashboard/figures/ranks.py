@@ -31,7 +31,7 @@ def ranks_figure(
     for row in board.rows:
         cells = [row.metrics[metric.key] for metric in metrics]
         colour = colours.get(row.run, OTHERS)
-        said = [
+        texts = [
             f"{metric.name} = {cell.value:.3f}" if cell.value is not None else ""
             for metric, cell in zip(metrics, cells, strict=True)
         ]
@@ -44,7 +44,7 @@ def ranks_figure(
                 "array": [_over(cell.rank, cell.rank_high) for cell in cells],
                 "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
             },
-            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(said, cells, strict=True)],
+            "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
             "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:g} %{customdata[1]}<extra></extra>",
             "cliponaxis": False,
         })  # fmt: skip

@@ -66,16 +66,16 @@ def _brush(number: int, chosen: tuple[float, float] | None) -> dict[str, Any]:
 
 
 def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:
-    filled = [each for each in diagram.bins if each.items]
-    bounds = [(each.low, each.high) for each in filled]
+    filled = [bin_ for bin_ in diagram.bins if bin_.items]
+    bounds = [(bin_.low, bin_.high) for bin_ in filled]
     whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
-    most = max((each.items for each in filled), default=1)
-    accuracy = [each.accuracy or 0.0 for each in filled]
+    most = max((bin_.items for bin_ in filled), default=1)
+    accuracy = [bin_.accuracy or 0.0 for bin_ in filled]
     return {
         "type": "scatter", "mode": "markers", "name": "after recalibration" if open_dots else "bins", "meta": diagram.run, **axes,
-        "x": [each.mean_confidence for each in filled], "y": accuracy,
+        "x": [bin_.mean_confidence for bin_ in filled], "y": accuracy,
         "marker": {
-            "size": [5 + 7 * (each.items / most) ** 0.5 for each in filled],
+            "size": [5 + 7 * (bin_.items / most) ** 0.5 for bin_ in filled],
             "color": "rgba(0,0,0,0)" if open_dots else colour, "line": {"color": colour, "width": 1.5 if open_dots else 0},
         },
         "error_y": {
@@ -83,7 +83,7 @@ def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, ope
             "array": [(high or 0.0) - value for (_, high), value in zip(bounds, accuracy, strict=True)],
             "arrayminus": [value - (low or 0.0) for (low, _), value in zip(bounds, accuracy, strict=True)],
         },
-        "customdata": [[f"{each.lower:g} to {each.upper:g}", each.items, _interval(each.low, each.high)] for each in filled],
+        "customdata": [[f"{bin_.lower:g} to {bin_.upper:g}", bin_.items, _interval(bin_.low, bin_.high)] for bin_ in filled],
         "hovertemplate": (
             "confidence %{x:.3f} (bin %{customdata[0]})<br>accuracy %{y:.3f} %{customdata[2]}<br>"
             "%{customdata[1]:,} items<extra></extra>"
@@ -119,7 +119,7 @@ def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[s
     most = max(diagram.histogram, default=0) or 1
     scale = (FLOOR - 0.02) / most
     traces = []
-    for colour, counts, said in (
+    for colour, counts, what in (
         (FAINT, diagram.histogram, "items"),
         (MUTED, diagram.rounded, "items at a multiple of 5 %"),
     ):
@@ -128,6 +128,6 @@ def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[s
             "type": "bar", "x": [percent / 100 for percent in stated], "y": [-counts[percent] * scale for percent in stated],
             "width": 0.009, "marker": {"color": colour, "line": {"width": 0, "color": INK}},
             "customdata": [counts[percent] for percent in stated],
-            "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {said}<extra></extra>", **axes,
+            "hovertemplate": f"stated %{{x:.0%}}: %{{customdata:,}} {what}<extra></extra>", **axes,
         })  # fmt: skip
     return traces

@@ -24,22 +24,22 @@ def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: M
         spark: the question.
         names, colours: of each run that is drawn.
     """
-    drawn = {run: said for run, said in spark.runs.items() if run in colours}
+    drawn = {run: line for run, line in spark.runs.items() if run in colours}
     if not drawn and spark.people is None:
         return None
     words = []
     lines = []
     for run, colour in colours.items():
-        said = drawn.get(run)
-        if said is None:
+        line = drawn.get(run)
+        if line is None:
             continue
-        points = [(_x(at), _y(c)) for at, c in _thinned(said.revealed, said.confidence)]
-        right = said.correct >= 0.5
+        points = [(_x(at), _y(c)) for at, c in _thinned(line.revealed, line.confidence)]
+        right = line.correct >= 0.5
         path = "M" + " L".join(f"{x} {y}" for x, y in points)
         lines.append({"path": path, "colour": colour, "x": points[-1][0], "y": points[-1][1], "right": right})
-        ends = f"{short(said.confidence[0], 2)} to {short(said.confidence[-1], 2)}"
+        ends = f"{short(line.confidence[0], 2)} to {short(line.confidence[-1], 2)}"
         words.append(f"{names[run]} {ends}, {'right' if right else 'wrong'} at the last")
-    clues = max((len(said.revealed) for said in drawn.values()), default=0)
+    clues = max((len(line.revealed) for line in drawn.values()), default=0)
     people = None
     if spark.people is not None:
         steps = [f"H{_x(at)} V{_y(h)}" for at, h in _thinned(spark.people.revealed, spark.people.h)]

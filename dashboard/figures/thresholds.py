@@ -90,30 +90,30 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
     neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
     bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
-    said = "<extra></extra>"
+    no_box = "<extra></extra>"
     return {
         "data": [
             {
                 **bar, "name": "wins", "x": [max(win - part, 0) for win, part in zip(won, unsure, strict=True)],
                 "marker": {"color": shades},
                 "customdata": [[win, _interval(run, "win")] for win, run in zip(won, runs, strict=True)],
-                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of which sure %{{x:.1%}}{said}",
+                "hovertemplate": f"%{{y}}<br>wins %{{customdata[0]:.1%}}%{{customdata[1]}}, of which sure %{{x:.1%}}{no_box}",
             },
             {
                 **bar, "name": "unsure", "x": unsure, "marker": {"color": shades, "pattern": hatched}, "customdata": won,
                 "hovertemplate": (
                     "%{y}<br>%{x:.1%} of the %{customdata:.1%} won is not sure:<br>"
-                    f"the question had been ended for the team by others{said}"
+                    f"the question had been ended for the team by others{no_box}"
                 ),
             },
             {
                 **bar, "name": "neither", "x": neither, "marker": {"color": GRID},
-                "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{said}",
+                "hovertemplate": f"%{{y}}<br>neither %{{x:.1%}}{no_box}",
             },
             {
                 **bar, "name": "loses", "x": lost, "marker": {"color": INK},
                 "customdata": [_interval(run, "loss") for run in runs],
-                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{said}",
+                "hovertemplate": f"%{{y}}<br>people win %{{x:.1%}}%{{customdata}}{no_box}",
             },
         ],
         "layout": layout(

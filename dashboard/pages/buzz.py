@@ -66,7 +66,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
 
 def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
     """The dataset's questions are not read clue by clue: those whose questions are."""
-    others = [html.Li(page_link(one.title, href=f"{PATH}?dataset={one.dataset}")) for one in _read_by_clue(request)]
+    others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
     return html.Section(
         [
             html.H1("Nobody buzzes here"),
@@ -82,7 +82,11 @@ def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
 
 
 def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Any]:
-    return [one for one in service().datasets() if one.kind == "incremental" and one.dataset != request.selection.dataset]
+    return [
+        dataset
+        for dataset in service().datasets()
+        if dataset.kind == "incremental" and dataset.dataset != request.selection.dataset
+    ]
 
 
 def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
@@ -141,9 +145,9 @@ def _to_questions(request: PageRequest[BuzzPage]) -> html.P:
 
 def _no_sliders(runs: int, given: bool) -> list[Component | str]:
     at = "at the thresholds of the address" if given else "at its best threshold"
-    said = f"Each of these {runs} runs buzzes {at}. Choose up to {SLIDERS} runs in the filters to move theirs with a slider. "
+    sentence = f"Each of these {runs} runs buzzes {at}. Choose up to {SLIDERS} runs in the filters to move theirs with a slider. "
     best = html.Button("All to their best threshold", className="quiet", **data(set=f"{KEY}="))
-    return [said, best] if given else [said]
+    return [sentence, best] if given else [sentence]
 
 
 def _said_of(explorer: ThresholdExplorer, names: Names) -> str:
@@ -254,8 +258,8 @@ def _rooms(explorer: ThresholdExplorer, names: Names, shades: dict[str, str]) ->
     title = html.H2("Against the human teams")
     if not played:
         why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
-        said = html.P(f"There is no win probability: {why}.", className="note")
-        return html.Section([title, said], className="rooms")
+        without = html.P(f"There is no win probability: {why}.", className="note")
+        return html.Section([title, without], className="rooms")
     note = (
         "One question against one human team drawn evenly from those that heard it, which does what it did in its own match. "
         "A run wins by answering correctly first, and loses where the team answers correctly and the run has not. "

@@ -69,9 +69,9 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     names = (runs[a], runs[b])
     link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
     standard = usual_metric(request.facets)
-    metrics = {"" if each.key == standard else each.key: each.name for each in PER_QUESTION}
+    metrics = {"" if metric.key == standard else metric.key: metric.name for metric in PER_QUESTION}
     unnamed = _unnamed(request, list(runs))
-    named_metrics = [each.key for each in shown] if request.texts.get("metrics") else []
+    named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
         html.Div(
             [
@@ -195,27 +195,27 @@ def _questions_table(request: PageRequest[ComparePage], result: SideBySide, name
 
 
 def _metrics_table(result: Comparison, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
-    def better(one: Difference) -> Component:
-        if one.better is None or one.p_value is None:
+    def better(difference: Difference) -> Component:
+        if difference.better is None or difference.p_value is None:
             return html.Span(DASH)
-        if one.p_value >= SIGNIFICANCE:
+        if difference.p_value >= SIGNIFICANCE:
             return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
-        place = 0 if one.better == result.a.run else 1
+        place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 
     rows = [
         row(
             metric.name,
-            short(one.a),
-            short(one.b),
-            short(one.difference),
-            f"{short(one.low)} to {short(one.high)}" if one.low is not None else DASH,
-            p_said(one.p_value),
-            better(one),
+            short(difference.a),
+            short(difference.b),
+            short(difference.difference),
+            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else DASH,
+            p_said(difference.p_value),
+            better(difference),
         )
         for metric in shown
-        for one in [result.metrics[metric.key]]
-        if one.difference is not None
+        for difference in [result.metrics[metric.key]]
+        if difference.difference is not None
     ]
     left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
     return html.Div(
@@ -235,7 +235,7 @@ def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], 
     """On how many questions of each category either run is better."""
     if not wins:
         return None
-    parts = [(each.category or "not stated", each.a, each.b, each.ties) for each in wins]
+    parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
     rows = []
     for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
         total = first + second + ties

@@ -51,13 +51,13 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
         ],
         className="heading",
     )
-    if result.missing or not any(each.histograms for each in result.rows):
+    if result.missing or not any(run.histograms for run in result.rows):
         return [heading, _without(result)]
     shades = colours(request.facets, request.selection)
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, METRICS, True)
     absolute = request.parameters.entropy == "absolute"
-    ranked = any(each.histograms and each.histograms.ranking for each in result.rows)
+    ranked = any(run.histograms and run.histograms.ranking for run in result.rows)
     reference = f"the outline is a human reference: the shares of {result.reference_votes} of its votes, drawn at random"
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return [
@@ -81,7 +81,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
             ranking_figure(result, names, shades),
             "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
             _histogram_table(
-                result, names, [*range(1 + max(len(each.histograms.ranking) for each in result.rows if each.histograms))],
+                result, names, [*range(1 + max(len(run.histograms.ranking) for run in result.rows if run.histograms))],
                 lambda histograms: histograms.ranking, "Items by pairs ranked otherwise",
             ),
         ) if ranked else None,
@@ -91,14 +91,14 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
             "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
             _class_table(result, names),
             legend(names, names, shades),
-        ) if any(each.classes for each in result.rows) else None,
+        ) if any(run.classes for run in result.rows) else None,
         _left_out(result, names),
     ]  # fmt: skip
 
 
 def _without(result: People) -> html.Section:
     """Why there is nothing to show, and which datasets have it."""
-    reasons = dict.fromkeys([result.missing, *(each.missing for each in result.rows)])
+    reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
     links = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in others]
     return html.Section(
@@ -116,13 +116,13 @@ def _metrics(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) 
     ranked = [run for run in board.rows if run.ranked]
     shown = [metric for metric in METRICS if any(run.metrics[metric.key].value is not None for run in ranked)]
     rows = []
-    for each in ranked:
+    for run in ranked:
         cells = []
         for metric in shown:
-            cell = each.metrics[metric.key]
-            said = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
-            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {said}"))
-        rows.append(html.Tr([html.Th(named(shades.get(each.run), names[each.run]), scope="row"), *cells]))
+            cell = run.metrics[metric.key]
+            interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
+            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {interval}"))
+        rows.append(html.Tr([html.Th(named(shades.get(run.run), names[run.run]), scope="row"), *cells]))
     return table(["Run", *(metric.label for metric in shown)], rows, "Metrics against human votes")
 
 
@@ -130,30 +130,30 @@ def _histogram_table(
     result: People, names: dict[str, str], edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
 ) -> Component:
     rows = []
-    for each in result.rows:
-        if each.histograms is None:
+    for run in result.rows:
+        if run.histograms is None:
             continue
-        beside = counts(each.reference) if each.reference else None
-        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(each.histograms), strict=True)):
+        beside = counts(run.reference) if run.reference else None
+        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
             if items or (beside and beside[place]):
                 reference = f"{beside[place]:,}" if beside else DASH
-                rows.append(row(f"{names[each.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
+                rows.append(row(f"{names[run.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
     return table(["Run and bin", "Items", "Reference"], rows, label)
 
 
 def _class_table(result: People, names: dict[str, str]) -> Component:
     rows = [
-        row(f"{names[each.run]}, {one.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
-        for each in result.rows
-        for one in each.classes
-        for part in one.bins
+        row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
+        for run in result.rows
+        for class_ in run.classes
+        for part in class_.bins
         if part.items
     ]
     return table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class")
 
 
 def _left_out(result: People, names: dict[str, str]) -> html.P | None:
-    missing = [f"{names[each.run]}: {each.missing}" for each in result.rows if each.missing]
+    missing = [f"{names[run.run]}: {run.missing}" for run in result.rows if run.missing]
     return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
 
 

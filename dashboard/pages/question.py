@@ -189,10 +189,10 @@ def _thresholds(request: PageRequest[QuestionPage], question: Question, rules: R
         return None
     score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
     own = count(len(rules.thresholds), "run") if rules.thresholds else ""
-    said = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
+    threshold = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
     box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", request.written("scale"))
     note: list[str | Component] = [
-        f"◇ A run buzzes at the first clue at which its {score} is above {said}"
+        f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
         + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
         + ". ",
         page_link("Thresholds on Buzz", href=request.link("/buzz", **_buzzing(request))),

@@ -63,7 +63,7 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     if not total:
         return [nothing_selected("/questions", request.selection, "questions")]
     standard = usual_metric(request.facets)
-    metrics = {"" if each.key == standard else each.key: each.name for each in QUESTION_METRICS}
+    metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
     columns = _columns(request, metric)
     own = _own(columns, sort)
     if own:
@@ -254,7 +254,7 @@ def rows() -> flask.Response:
         start, count = int(given["start"]), min(int(given["count"]), MOST)
         request = read_page(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
         metric, sort = request.parameters.metric, request.parameters.sort
-        asked = _read(request, sort)
+        order = _read(request, sort)
         result = question_list(request.selection, (metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError):
         return json_response({"rows": [], "total": 0}, 400)
@@ -262,28 +262,28 @@ def rows() -> flask.Response:
     small = _sparks(request, result.questions)
     block = [
         {
-            "question_id": one.question_id,
-            "text": f"{one.question_id} · {(one.text or '')[:SNIPPET]}",
-            "href": request.link(question_path(request.selection.dataset, one.question_id), dataset=None, **extra),
-            "clues": small.get(one.question_id),
-            "category": one.category,
-            "subcategory": one.subcategory,
-            "radius": one.radius,
-            "difficulty": short(one.difficulty, 2),
-            "people": short(one.people, 2),
-            "own": _value(one, asked, result.total - start - index),
-            **{run: short(values[metric.key]) for run, values in one.runs.items()},
+            "question_id": question.question_id,
+            "text": f"{question.question_id} · {(question.text or '')[:SNIPPET]}",
+            "href": request.link(question_path(request.selection.dataset, question.question_id), dataset=None, **extra),
+            "clues": small.get(question.question_id),
+            "category": question.category,
+            "subcategory": question.subcategory,
+            "radius": question.radius,
+            "difficulty": short(question.difficulty, 2),
+            "people": short(question.people, 2),
+            "own": _value(question, order, result.total - start - index),
+            **{run: short(values[metric.key]) for run, values in question.runs.items()},
         }
-        for index, one in enumerate(result.questions)
+        for index, question in enumerate(result.questions)
     ]
     return json_response({"rows": block, "total": result.total})
 
 
-def _value(one: QuestionRow, sort: Sort, place: int) -> str | None:
+def _value(question: QuestionRow, sort: Sort, place: int) -> str | None:
     """What a question is sorted by, for the column of its own; ``place`` is that in the dataset's order, from behind."""
     if sort.by != "fact":
-        return short(one.value)
-    fact = place if sort.key == "position" else getattr(one, sort.key)
+        return short(question.value)
+    fact = place if sort.key == "position" else getattr(question, sort.key)
     return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
 
@@ -295,7 +295,7 @@ def _sparks(request: PageRequest[QuestionsPage], questions: Sequence[QuestionRow
     # Beyond eight runs none is drawn, so that none need be read.
     runs = tuple(coloured) or tuple(run for run, _, _ in request.facets.runs[:1])
     among = request.selection.replace(run=runs, model=(), elicitation=())
-    result = service().ask(sparklines, among, tuple(one.question_id for one in questions))
+    result = service().ask(sparklines, among, tuple(question.question_id for question in questions))
     return {name: spark_figure(spark, names, coloured) for name, spark in result.questions.items()}
 
 

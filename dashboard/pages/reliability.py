@@ -117,16 +117,16 @@ def _bins_table(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> Co
         html.Tr(
             [
                 html.Th(names[run.run], scope="row"),
-                html.Td(f"{each.lower:g} to {each.upper:g}"),
-                html.Td(f"{each.items:,}", className="number"),
-                html.Td(short(each.mean_confidence), className="number"),
-                html.Td(short(each.accuracy), className="number"),
-                html.Td(f"{short(each.low)} to {short(each.high)}" if each.low is not None else DASH, className="number"),
+                html.Td(f"{bin_.lower:g} to {bin_.upper:g}"),
+                html.Td(f"{bin_.items:,}", className="number"),
+                html.Td(short(bin_.mean_confidence), className="number"),
+                html.Td(short(bin_.accuracy), className="number"),
+                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
             ]
         )
         for run in runs
-        for each in run.bins
-        if each.items
+        for bin_ in run.bins
+        if bin_.items
     ]
     return table(head, rows, "Bins")
 
@@ -134,10 +134,10 @@ def _bins_table(runs: Sequence[ReliabilityDiagram], names: dict[str, str]) -> Co
 def _split(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
     """How far each run is off, and on which side."""
     rows = []
-    for each in (row for row in board.rows if row.ranked):
-        cells = [each.metrics[metric.key] for metric in SPLIT]
-        said = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
-        rows.append(html.Tr([html.Th(named(shades.get(each.run), names[each.run]), scope="row"), *said]))
+    for row in (row for row in board.rows if row.ranked):
+        cells = [row.metrics[metric.key] for metric in SPLIT]
+        values = [html.Td(short(cell.value), className="number", title=cell.missing or "") for cell in cells]
+        rows.append(html.Tr([html.Th(named(shades.get(row.run), names[row.run]), scope="row"), *values]))
     heads = [html.Span(metric.label, title=f"{metric.name}. {metric.words}") for metric in SPLIT]
     return html.Div(table(["Run", *heads], rows, "Over- and underconfidence"), className="split")
 
@@ -151,8 +151,8 @@ def _what_if(result: Recalibration, names: dict[str, str], shades: dict[str, str
         cells: list[Component] = [html.Th(named(shades.get(run.run), names[run.run]), scope="row")]
         for metric in shown:
             change = run.metrics[metric.key]
-            said = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH
-            cells.append(html.Td(said, className="number", title=change.missing or metric.name))
+            values = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH
+            cells.append(html.Td(values, className="number", title=change.missing or metric.name))
         cells += [html.Td(f"{run.improved:,}", className="number"), html.Td(f"{run.worsened:,}", className="number")]
         sacrificed = f"{run.sacrificed:,} of {run.well_calibrated:,}"
         cells.append(html.Td(sacrificed, className="number", title="Items within 0.1 of their correctness that no longer are"))
@@ -178,22 +178,22 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     result: Items = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
     low, high = chosen or (0.0, 1.0)
 
-    def link(said: Item) -> html.A:
-        path = question_path(request.selection.dataset, said.question_id)
-        return page_link(said.question_id, href=request.link(path, clue=str(said.clue), dataset=None))
+    def link(item: Item) -> html.A:
+        path = question_path(request.selection.dataset, item.question_id)
+        return page_link(item.question_id, href=request.link(path, clue=str(item.clue), dataset=None))
 
     listed = [
         html.Tr(
             [
-                html.Th(link(said), scope="row"),
-                html.Td(said.clue + 1, className="number"),
-                html.Td(said.guess or "no answer", className="guess"),
-                html.Td((said.answer or DASH).partition(" [")[0], className="guess", title=said.answer or ""),
-                html.Td(short(said.confidence), className="number"),
-                html.Td(short(said.correct, 2), className="number"),
+                html.Th(link(item), scope="row"),
+                html.Td(item.clue + 1, className="number"),
+                html.Td(item.guess or "no answer", className="guess"),
+                html.Td((item.answer or DASH).partition(" [")[0], className="guess", title=item.answer or ""),
+                html.Td(short(item.confidence), className="number"),
+                html.Td(short(item.correct, 2), className="number"),
             ]
         )
-        for said in result.items
+        for item in result.items
     ]
     return html.Section(
         [

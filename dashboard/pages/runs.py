@@ -32,9 +32,9 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     """Runs that count, and those that were withdrawn."""
     everything = request.parameters.show == "all"
     result = service().ask(runs, None if everything else request.selection.dataset).runs
-    titles = {one.dataset: one.title for one in service().datasets()}
-    counting = [one for one in result if not one.withdrawn_at]
-    gone = [one for one in result if one.withdrawn_at]
+    titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
+    counting = [run for run in result if not run.withdrawn_at]
+    gone = [run for run in result if run.withdrawn_at]
     mode = service().access.mode
     where = "every dataset" if everything else request.facets.title
     other = (
@@ -75,37 +75,37 @@ def _listed(result: Sequence[RunFacts], titles: dict[str, str], everything: bool
     head = ["Run", *(["Dataset"] if everything else []), "Imported", "From", "Answers", "Decided", "What went in", "See",
             *([] if mode == "off" else [""])]  # fmt: skip
     label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
-    return html.Div(table(head, [_row(one, titles, everything, mode) for one in result], label), className="runs")
+    return html.Div(table(head, [_row(facts, titles, everything, mode) for facts in result], label), className="runs")
 
 
-def _row(one: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> html.Tr:
-    name = f"{one.model} · {one.elicitation}"
-    went = f"/api/v1/runs/{one.run}/responses"
-    gone = one.withdrawn_at is not None
-    see = f"/?dataset={one.dataset}" + (f"&run={one.run}" if gone else "")
+def _row(facts: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> html.Tr:
+    name = f"{facts.model} · {facts.elicitation}"
+    went = f"/api/v1/runs/{facts.run}/responses"
+    gone = facts.withdrawn_at is not None
+    see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if gone else "")
     change = html.Button(
         "Restore" if gone else "Withdraw",
         className="quiet",
         **aria(label=f"{'Restore' if gone else 'Withdraw'} {name}"),
-        **data(run=one.run, change="restore" if gone else "withdraw", name=name),
+        **data(run=facts.run, change="restore" if gone else "withdraw", name=name),
     )
     cells = [
-        html.Td(titles.get(one.dataset, one.dataset)) if everything else None,
-        html.Td([_when(one.imported_at), html.Div(f"by {_who(one.imported_by)}", className="by"),
-                 html.Div(["withdrawn ", _when(one.withdrawn_at), f" by {_who(one.withdrawn_by)}"], className="by")
-                 if one.withdrawn_at else None]),
-        html.Td([html.Span(one.file_name or "a file without a name", className="name file"),
-                 html.Div(html.Code(f"sha256 {one.sha256[:12]}…", title=one.sha256), className="by")]),
-        html.Td([count(one.items, "answer"), html.Div(_counts(one), className="by")]),
-        html.Td(_decided(one)),
+        html.Td(titles.get(facts.dataset, facts.dataset)) if everything else None,
+        html.Td([_when(facts.imported_at), html.Div(f"by {_who(facts.imported_by)}", className="by"),
+                 html.Div(["withdrawn ", _when(facts.withdrawn_at), f" by {_who(facts.withdrawn_by)}"], className="by")
+                 if facts.withdrawn_at else None]),
+        html.Td([html.Span(facts.file_name or "a file without a name", className="name file"),
+                 html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
+        html.Td([count(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
+        html.Td(_decided(facts)),
         html.Td(html.Span([html.A("CSV", href=f"{went}.csv"), html.A("JSONL", href=f"{went}.jsonl"),
                            html.A("Parquet", href=f"{went}.parquet")], className="links")),
-        html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{one.run}")],
+        html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{facts.run}")],
                           className="links")),
         None if mode == "off" else html.Td(change),
     ]  # fmt: skip
     first = html.Th(
-        [html.Span(name, className="name"), html.Div(html.Code(one.run), className="by")], scope="row", id=f"run-{one.run}"
+        [html.Span(name, className="name"), html.Div(html.Code(facts.run), className="by")], scope="row", id=f"run-{facts.run}"
     )
     return html.Tr([first, *(cell for cell in cells if cell is not None)])
 
@@ -119,31 +119,31 @@ def _who(name: str | None) -> str:
     return {None: "the command line", "open": "an open server's visitor"}.get(name, str(name))
 
 
-def _counts(one: RunFacts) -> str:
-    parts = [f"to {count(one.questions, 'question')}"]
-    if one.missing_questions:
-        parts.append(f"{one.missing_questions:,} not answered")
-    if one.failed:
-        parts.append(count(one.failed, "failed call"))
-    parts += [f"{rows:,} skipped: {reason}" for reason, rows in one.skipped.items()]
+def _counts(facts: RunFacts) -> str:
+    parts = [f"to {count(facts.questions, 'question')}"]
+    if facts.missing_questions:
+        parts.append(f"{facts.missing_questions:,} not answered")
+    if facts.failed:
+        parts.append(count(facts.failed, "failed call"))
+    parts += [f"{rows:,} skipped: {reason}" for reason, rows in facts.skipped.items()]
     return "; ".join(parts)
 
 
-def _decided(one: RunFacts) -> Component | str:
-    if not one.decisions:
+def _decided(facts: RunFacts) -> Component | str:
+    if not facts.decisions:
         return "–"
-    said = [
+    listed = [
         html.Li([
             html.Span(decision.guess or "no guess", className="guess"),
             f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue})",
         ])
-        for decision in one.decisions[:MOST_DECISIONS]
+        for decision in facts.decisions[:MOST_DECISIONS]
     ]  # fmt: skip
-    left = len(one.decisions) - len(said)
+    left = len(facts.decisions) - len(listed)
     return html.Details(
         [
-            html.Summary(count(len(one.decisions), "guess", "guesses")),
-            html.Ul([*said, html.Li(f"and {left:,} more, in the JSON") if left else None]),
+            html.Summary(count(len(facts.decisions), "guess", "guesses")),
+            html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
         ]
     )
 

@@ -38,7 +38,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     access, datasets = service().access, service().datasets()
     form = {
         "chosen": request.selection.dataset,
-        "datasets": [[one.dataset, one.title] for one in datasets],
+        "datasets": [[dataset.dataset, dataset.title] for dataset in datasets],
         "metrics": [[metric.key, metric.name] for metric in METRICS],
         "most": service().settings.max_upload_mb,
         "hints": HINTS,
@@ -64,7 +64,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
                     "confidence: filled in, it uploads as it is.",
                     className="note",
                 ),
-                html.Ul([html.Li([f"{one.title}: ", *prompts(one.dataset)]) for one in datasets]),
+                html.Ul([html.Li([f"{dataset.title}: ", *prompts(dataset.dataset)]) for dataset in datasets]),
                 html.P(page_link("Runs that are there", href=request.link("/runs")), className="note"),
             ],
             className="section",

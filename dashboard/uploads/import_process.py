@@ -20,7 +20,7 @@ from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
 from data.importing.report import Hint, Refused, Report
 from data.importing.staging import ImportOptions
-from data.scratch_folders import held
+from data.scratch_folders import keep
 from data.store import GenerationStore, Snapshot, StoreError, open_store
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
@@ -258,7 +258,7 @@ def main() -> None:
     _lower_priority()
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=ImportJob)
     store = open_store(job.store, threads=job.threads, memory_limit=MEMORY_LIMIT)
-    with held(Path(job.path).parent):  # even if the worker that received the file is killed
+    with keep(Path(job.path).parent):  # even if the worker that received the file is killed
         outcome = run_job(job, store)
     store.close()
     sys.stdout.buffer.write(msgspec.json.encode(outcome))

@@ -52,8 +52,8 @@ class Answer(NamedTuple):
 
 def questions() -> list[Question]:
     """Both sexes, men first, times ages 0 to 100, times the radii: 808 questions, in LifeEval's order."""
-    asked = [(sex, age, radius) for sex in ("male", "female") for age in range(OLDEST + 1) for radius in RADII]
-    return [Question(number, *whom) for number, whom in enumerate(asked)]
+    people = [(sex, age, radius) for sex in ("male", "female") for age in range(OLDEST + 1) for radius in RADII]
+    return [Question(number, *whom) for number, whom in enumerate(people)]
 
 
 def wording(question: Question) -> str:
@@ -138,14 +138,17 @@ FORECASTERS: dict[str, Callable[[Question], Answer]] = {
 
 def make(folder: Path = FOLDER) -> None:
     """Write the bundle into a folder."""
-    asked = questions()
+    everyone = questions()
     write_json(folder / "dataset.json", DATASET)
     write_csv(
         folder / "questions.csv",
-        [{"question_id": q.question_id, "text": wording(q), "category": age_group(q.minimum_age)} | q._asdict() for q in asked],
+        [
+            {"question_id": q.question_id, "text": wording(q), "category": age_group(q.minimum_age)} | q._asdict()
+            for q in everyone
+        ],
     )
     for number, (model, answer) in enumerate(FORECASTERS.items(), start=1):
-        answers = [(question, answer(question)) for question in asked]
+        answers = [(question, answer(question)) for question in everyone]
         write_csv(
             folder / "responses" / f"{number}-{answer.__name__.replace('_', '-')}.csv",
             [

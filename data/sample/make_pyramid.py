@@ -53,14 +53,14 @@ def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[st
 
 def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     """Rows of both runs of a guesser, which differ in their confidence alone."""
-    asked = [(question, clue) for question in questions for clue in range(len(question.clues))]
-    scores = guesser.search([document(e) for e in entries], [question.revealed(clue) for question, clue in asked])
+    clues = [(question, clue) for question in questions for clue in range(len(question.clues))]
+    scores = guesser.search([document(e) for e in entries], [question.revealed(clue) for question, clue in clues])
     guesses = [entries[k].title for k in best_match(scores)]
     for elicitation, confidences in (
         ("softmax", softmax_confidence(scores, guesser.temperature)),
         ("margin", margin_confidence(scores)),
     ):
-        for (question, clue), guess, confidence in zip(asked, guesses, confidences.tolist(), strict=True):
+        for (question, clue), guess, confidence in zip(clues, guesses, confidences.tolist(), strict=True):
             yield {
                 "question_id": question.question_id,
                 "clue": clue,

@@ -34,7 +34,7 @@ class Rules:
     threshold: float | None = None
     thresholds: tuple[tuple[str, float], ...] = ()
 
-    def of(self, run: str) -> float | None:
+    def threshold_of(self, run: str) -> float | None:
         """The threshold of a run, None for its optimum."""
         return dict(self.thresholds).get(run, self.threshold)
 

@@ -104,7 +104,7 @@ class RunBuzzing:
         """The threshold in use: the one asked for, else one of the best ones."""
         if not self.scored:
             return None
-        requested = self.rules.of(self.run.run)
+        requested = self.rules.threshold_of(self.run.run)
         if requested is not None or self.optimum is None:
             return requested
         return representative_threshold(self.optimum)

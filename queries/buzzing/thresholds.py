@@ -88,7 +88,7 @@ def _run(player: RunBuzzing) -> RunThresholds:
 
 def _outcome(player: RunBuzzing, heard: int) -> ThresholdOutcome:
     """Computed from the buzzes themselves, not from the curve, which adds up differences."""
-    optimal = player.rules.of(player.run.run) is None
+    optimal = player.rules.threshold_of(player.run.run) is None
     if player.buzzes is None or player.threshold is None:
         return ThresholdOutcome(None, optimal)
     at, correct, opponents = player.at[player.buzzes], player.correct[player.buzzes], player.clue_table.opponents

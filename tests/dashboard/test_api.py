@@ -82,11 +82,11 @@ def misshapen(value, shape, where="answer"):
     if isinstance(shape, list):
         if not isinstance(value, list) or not value:
             return [] if value == [] else [f"{where} is no list"]
-        return [wrong for index, one in enumerate(value) for wrong in misshapen(one, shape[0], f"{where}[{index}]")]
+        return [wrong for index, element in enumerate(value) for wrong in misshapen(element, shape[0], f"{where}[{index}]")]
     if not isinstance(value, dict):
         return [f"{where} is no object"]
     if isinstance(shape, Each):
-        return [wrong for key, one in value.items() for wrong in misshapen(one, shape.shape, f"{where}.{key}")]
+        return [wrong for key, element in value.items() for wrong in misshapen(element, shape.shape, f"{where}.{key}")]
     missing = [f"{where} has no {key}" for key in shape if key not in value]
     return missing + [
         wrong for key, part in shape.items() if key in value for wrong in misshapen(value[key], part, f"{where}.{key}")
@@ -102,11 +102,11 @@ def get(client, address, status=200):
 
 def error(client, address, status):
     """The error envelope at an address, checked to be one."""
-    said = get(client, address, status)
-    assert list(said) == ["error"]
-    assert set(said["error"]) == {"code", "message", "field", "allowed", "rows"}
-    assert not misshapen(said["error"], {"code": TEXT, "message": TEXT, "field": MAYBE_TEXT, "allowed": [TEXT]})
-    return said["error"]
+    answer = get(client, address, status)
+    assert list(answer) == ["error"]
+    assert set(answer["error"]) == {"code", "message", "field", "allowed", "rows"}
+    assert not misshapen(answer["error"], {"code": TEXT, "message": TEXT, "field": MAYBE_TEXT, "allowed": [TEXT]})
+    return answer["error"]
 
 
 def logistic(x):
@@ -131,33 +131,33 @@ def test_alive_and_ready(client, snapshot):
 
 
 def test_datasets(client):
-    said = get(client, "/api/v1/datasets")
-    assert not misshapen(said, DATASETS)
-    assert [one["dataset"] for one in said["datasets"]] == ["lifeeval", "pyramid", "tone"]
-    lifeeval, pyramid, tone = said["datasets"]
+    answer = get(client, "/api/v1/datasets")
+    assert not misshapen(answer, DATASETS)
+    assert [dataset["dataset"] for dataset in answer["datasets"]] == ["lifeeval", "pyramid", "tone"]
+    lifeeval, pyramid, tone = answer["datasets"]
     assert (lifeeval["questions"], lifeeval["runs"], lifeeval["human_teams"], lifeeval["simulated"]) == (808, 5, 0, False)
     assert lifeeval["radii"] == [1, 5, 10, 20]
     assert (pyramid["questions"], pyramid["runs"], pyramid["human_teams"], pyramid["simulated"]) == (60, 8, 12, True)
     assert (tone["questions"], tone["runs"], tone["human_teams"], tone["simulated"]) == (180, 6, 0, True)
-    assert [(one["votes"], one["voted"]) for one in said["datasets"]] == [(0, 0), (0, 0), (180 * 100, 180)]
-    assert [one["human_buzzes"] > 0 for one in said["datasets"]] == [False, True, False]
+    assert [(dataset["votes"], dataset["voted"]) for dataset in answer["datasets"]] == [(0, 0), (0, 0), (180 * 100, 180)]
+    assert [dataset["human_buzzes"] > 0 for dataset in answer["datasets"]] == [False, True, False]
 
 
 def test_datasets_as_csv(client):
     rows = table(client, "/api/v1/datasets.csv")
-    said = get(client, "/api/v1/datasets")["datasets"]
-    assert [row["dataset"] for row in rows] == [one["dataset"] for one in said]
+    datasets = get(client, "/api/v1/datasets")["datasets"]
+    assert [row["dataset"] for row in rows] == [dataset["dataset"] for dataset in datasets]
     assert rows[0]["radii"] == "1;5;10;20"
-    assert [int(row["questions"]) for row in rows] == [one["questions"] for one in said]
+    assert [int(row["questions"]) for row in rows] == [dataset["questions"] for dataset in datasets]
 
 
 @pytest.mark.parametrize("dataset", ["lifeeval", "pyramid", "tone"])
 def test_leaderboard_has_its_shape(client, snapshot, dataset):
-    said = get(client, f"/api/v1/leaderboard?dataset={dataset}")
-    assert not misshapen(said, LEADERBOARD)
-    assert said["data_version"] == snapshot.version
-    assert said["selection"] == {"dataset": [dataset]}
-    for row in said["rows"]:
+    board = get(client, f"/api/v1/leaderboard?dataset={dataset}")
+    assert not misshapen(board, LEADERBOARD)
+    assert board["data_version"] == snapshot.version
+    assert board["selection"] == {"dataset": [dataset]}
+    for row in board["rows"]:
         assert list(row["metrics"]) == list(CATALOGUE)
         for cell in row["metrics"].values():
             assert (cell["value"] is None) == (cell["missing"] is not None)
@@ -185,26 +185,26 @@ SELECTIONS = {
 
 @pytest.mark.parametrize("query", SELECTIONS)
 def test_leaderboard_says_what_the_query_computes(client, snapshot, query):
-    said = get(client, f"/api/v1/leaderboard?{query}")
-    assert said == plain(leaderboard(snapshot, SELECTIONS[query], METRICS))
+    answer = get(client, f"/api/v1/leaderboard?{query}")
+    assert answer == plain(leaderboard(snapshot, SELECTIONS[query], METRICS))
 
 
 @pytest.mark.parametrize("query", SELECTIONS)
 def test_leaderboard_as_csv_has_the_same_numbers(client, query):
-    said = get(client, f"/api/v1/leaderboard?{query}")["rows"]
+    board_rows = get(client, f"/api/v1/leaderboard?{query}")["rows"]
     rows = table(client, f"/api/v1/leaderboard.csv?{query}")
-    assert [row["run"] for row in rows] == [one["run"] for one in said]
-    for row, one in zip(rows, said, strict=True):
-        for key, cell in one["metrics"].items():
+    assert [row["run"] for row in rows] == [row["run"] for row in board_rows]
+    for row, board_row in zip(rows, board_rows, strict=True):
+        for key, cell in board_row["metrics"].items():
             assert row[key] == ("" if cell["value"] is None else repr(cell["value"]))
             assert row[f"{key}_rank"] == ("" if cell["rank"] is None else repr(cell["rank"]))
 
 
 def test_metrics_are_chosen(client):
-    said = get(client, "/api/v1/leaderboard?metrics=ece,brier,ece&metrics=calscore")
-    assert [list(row["metrics"]) for row in said["rows"]] == [["ece", "brier", "calscore"]] * 5
+    board = get(client, "/api/v1/leaderboard?metrics=ece,brier,ece&metrics=calscore")
+    assert [list(row["metrics"]) for row in board["rows"]] == [["ece", "brier", "calscore"]] * 5
     everything = get(client, "/api/v1/leaderboard")
-    assert said["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
+    assert board["rows"][0]["metrics"]["ece"] == everything["rows"][0]["metrics"]["ece"]
     assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == [
         "failed",
         "answered",
@@ -215,53 +215,53 @@ def test_metrics_are_chosen(client):
 
 
 def test_questions(client, snapshot):
-    said = get(client, "/api/v1/questions?dataset=pyramid")
-    assert not misshapen(said, QUESTIONS)
-    assert said["total"] == len(said["questions"]) == 60 and said["next"] is None
-    assert said == plain(questions(snapshot, Selection("pyramid"), (CATALOGUE["brier"],)))
-    assert {tuple(values) for one in said["questions"] for values in one["runs"].values()} == {("brier",)}
+    answer = get(client, "/api/v1/questions?dataset=pyramid")
+    assert not misshapen(answer, QUESTIONS)
+    assert answer["total"] == len(answer["questions"]) == 60 and answer["next"] is None
+    assert answer == plain(questions(snapshot, Selection("pyramid"), (CATALOGUE["brier"],)))
+    assert {tuple(values) for question in answer["questions"] for values in question["runs"].values()} == {("brier",)}
 
 
 def test_questions_come_a_page_at_a_time(client):
     run = get(client, "/api/v1/leaderboard?dataset=pyramid")["rows"][0]["run"]
     whole = get(client, f"/api/v1/questions?dataset=pyramid&sort=-calscore:{run}&metrics=calscore,brier")["questions"]
-    found, cursor = [], ""
+    paged, cursor = [], ""
     while cursor is not None:
         page = get(client, f"/api/v1/questions?dataset=pyramid&sort=-calscore:{run}&metrics=calscore,brier&limit=7{cursor}")
-        found += page["questions"]
+        paged += page["questions"]
         assert len(page["questions"]) == 7 or page["next"] is None
         cursor = page["next"] and f"&cursor={page['next']}"
-    assert found == whole
-    values = [one["runs"][run]["calscore"] for one in found]
+    assert paged == whole
+    values = [question["runs"][run]["calscore"] for question in paged]
     assert values == sorted(values, reverse=True)
 
 
 @pytest.mark.parametrize(("dataset", "name"), [("pyramid", "lit-01"), ("lifeeval", "5")])
 def test_question(client, snapshot, dataset, name):
-    said = get(client, f"/api/v1/questions/{dataset}/{name}")
-    assert not misshapen(said, QUESTION)
-    without = {"runs": [run | {"buzzpoint": None} for run in said["runs"]]}  # of which test_buzz_api.py speaks
-    assert said | without == plain(question(snapshot, Selection(dataset), name))
+    answer = get(client, f"/api/v1/questions/{dataset}/{name}")
+    assert not misshapen(answer, QUESTION)
+    without = {"runs": [run | {"buzzpoint": None} for run in answer["runs"]]}  # of which test_buzz_api.py speaks
+    assert answer | without == plain(question(snapshot, Selection(dataset), name))
     if dataset == "pyramid":
-        assert not misshapen(said["human"], HUMAN)
-        clues = len(said["clues"])
-        assert {len(said["human"][curve]) for curve in HUMAN_CURVES} == {clues}
-        for run in said["runs"]:
+        assert not misshapen(answer["human"], HUMAN)
+        clues = len(answer["clues"])
+        assert {len(answer["human"][curve]) for curve in HUMAN_CURVES} == {clues}
+        for run in answer["runs"]:
             # What the clues contribute adds up to the mean inside CalScore.
             total = sum(answer["contribution"] for answer in run["clues"])
             scaled = (logistic(total) - logistic(-1)) / (logistic(1) - logistic(-1))
             assert run["metrics"]["calscore"] == pytest.approx(1 - scaled)
     else:
-        assert said["human"] is None
+        assert answer["human"] is None
 
 
 def test_a_question_takes_runs_and_conventions_from_the_selection(client):
     plainly = get(client, "/api/v1/questions/pyramid/lit-01")
     run = plainly["runs"][3]["run"]
-    said = get(client, f"/api/v1/questions/pyramid/lit-01?run={run}&human=survival&category=History")
-    assert [one["run"] for one in said["runs"]] == [run]
-    assert said["runs"][0]["clues"] != plainly["runs"][3]["clues"]  # other contributions: another human curve
-    assert said["clues"] == plainly["clues"]
+    answer = get(client, f"/api/v1/questions/pyramid/lit-01?run={run}&human=survival&category=History")
+    assert [run["run"] for run in answer["runs"]] == [run]
+    assert answer["runs"][0]["clues"] != plainly["runs"][3]["clues"]  # other contributions: another human curve
+    assert answer["clues"] == plainly["clues"]
 
 
 # Every key of a selection with a value that it cannot have: code, and what is allowed where that is a list.
@@ -310,26 +310,26 @@ def test_every_key_is_tried():
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize(("key", "value", "code", "allowed"), BAD_VALUES)
 def test_a_bad_value_is_named(client, address, key, value, code, allowed):
-    said = error(client, f"{address}?{'' if key == 'dataset' else 'dataset=pyramid&'}{key}={quote(value)}", 400)
-    assert (said["code"], said["field"]) == (code, key)
+    problem = error(client, f"{address}?{'' if key == 'dataset' else 'dataset=pyramid&'}{key}={quote(value)}", 400)
+    assert (problem["code"], problem["field"]) == (code, key)
     if address.endswith("lit-01") and key == "dataset":
         allowed = ["pyramid"]
     if allowed is not None:
-        assert said["allowed"] == allowed
+        assert problem["allowed"] == allowed
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_unknown_key_is_named(client, address):
-    said = error(client, f"{address}?dataset=pyramid&colour=red", 400)
-    assert (said["code"], said["field"]) == ("unknown_key", "colour")
-    assert set(KEYS) <= set(said["allowed"])
+    problem = error(client, f"{address}?dataset=pyramid&colour=red", 400)
+    assert (problem["code"], problem["field"]) == ("unknown_key", "colour")
+    assert set(KEYS) <= set(problem["allowed"])
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize("key", SINGLE)
 def test_a_key_that_is_given_twice_is_named(client, address, key):
-    said = error(client, f"{address}?{key}=x&{key}=y", 400)
-    assert (said["code"], said["field"]) == ("repeated_key", key)
+    problem = error(client, f"{address}?{key}=x&{key}=y", 400)
+    assert (problem["code"], problem["field"]) == ("repeated_key", key)
 
 
 @pytest.mark.parametrize(
@@ -363,8 +363,8 @@ def test_what_an_address_takes_itself_is_checked(client, address, field, status)
     "address", ["/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/datasets", "/api/v1/nothing", "/api/v1/datasets/"]
 )
 def test_there_is_nothing_elsewhere_below_api(client, address):
-    said = error(client, address, 404)
-    assert "/api/v1/leaderboard" in said["allowed"]
+    problem = error(client, address, 404)
+    assert "/api/v1/leaderboard" in problem["allowed"]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])

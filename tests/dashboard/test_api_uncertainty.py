@@ -103,7 +103,7 @@ def address(runs):
 
 
 @pytest.fixture(scope="module")
-def asked(snapshot, runs):
+def computed(snapshot, runs):
     """What each address should say."""
     return {
         "compare": lambda: compare(snapshot, PYRAMID, runs[3], runs[0], FEW),
@@ -116,38 +116,38 @@ def asked(snapshot, runs):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_an_address_has_its_shape_and_says_what_the_query_finds(client, snapshot, address, asked, name):
-    said = get(client, address(name))
-    assert not misshapen(said, SHAPES[name])
-    assert (said["data_version"], said["selection"]) == (snapshot.version, {"dataset": ["pyramid"]})
-    assert said == plain(asked[name]())
+def test_an_address_has_its_shape_and_says_what_the_query_finds(client, snapshot, address, computed, name):
+    answer = get(client, address(name))
+    assert not misshapen(answer, SHAPES[name])
+    assert (answer["data_version"], answer["selection"]) == (snapshot.version, {"dataset": ["pyramid"]})
+    assert answer == plain(computed[name]())
 
 
 def cell(value):
     return "" if value is None else str(value)
 
 
-def flat(name, said):
+def flat(name, answer):
     """The rows of an answer as its CSV should have them."""
     if name in ("compare", "pairs"):
         return [
-            {"a": one["a"]["run"], "b": one["b"]["run"], "questions": one["questions"], "metric": key,
-             "value_a": each.pop("a"), "value_b": each.pop("b"), **each}
-            for one in ([said] if name == "compare" else said["comparisons"]) for key, each in one["metrics"].items()
+            {"a": pair["a"]["run"], "b": pair["b"]["run"], "questions": pair["questions"], "metric": key,
+             "value_a": cell.pop("a"), "value_b": cell.pop("b"), **cell}
+            for pair in ([answer] if name == "compare" else answer["comparisons"]) for key, cell in pair["metrics"].items()
         ]  # fmt: skip
     if name == "agreement":
-        return said["pairs"]
+        return answer["pairs"]
     if name == "reliability":
-        return [{key: run[key] for key in RUN} | each for run in said["runs"] for each in run["bins"]]
+        return [{key: run[key] for key in RUN} | bin_ for run in answer["runs"] for bin_ in run["bins"]]
     if name == "breakdown":
         return [
-            {"difficulty": part["value"], **{key: row[key] for key in RUN}, "metric": key, "value": each["value"],
-             "rank": each["rank"]}
-            for part in said["parts"] for row in part["rows"] for key, each in row["metrics"].items()
+            {"difficulty": part["value"], **{key: row[key] for key in RUN}, "metric": key, "value": cell["value"],
+             "rank": cell["rank"]}
+            for part in answer["parts"] for row in part["rows"] for key, cell in row["metrics"].items()
         ]  # fmt: skip
     return [
-        {**{key: run[key] for key in RUN}, "method": "platt", "metric": key, **each}
-        for run in said["runs"] for key, each in run["metrics"].items()
+        {**{key: run[key] for key in RUN}, "method": "platt", "metric": key, **cell}
+        for run in answer["runs"] for key, cell in run["metrics"].items()
     ]  # fmt: skip
 
 
@@ -193,54 +193,54 @@ def test_what_is_unknown_is_named(client, address, name, suffix):
     ],
 )
 def test_keys_of_an_address_are_checked(client, query, field, code):
-    said = error(client, f"/api/v1/{query}", 400)
-    assert (said["field"], said["code"]) == (field, code)
+    problem = error(client, f"/api/v1/{query}", 400)
+    assert (problem["field"], problem["code"]) == (field, code)
     if code == "unknown_value":
-        assert said["allowed"]
+        assert problem["allowed"]
 
 
 def test_a_run_is_not_compared_with_itself(client, runs):
-    said = error(client, f"/api/v1/compare?dataset=pyramid&a={runs[0]}&b={runs[0]}", 400)
-    assert (said["field"], said["allowed"]) == ("b", runs)
+    problem = error(client, f"/api/v1/compare?dataset=pyramid&a={runs[0]}&b={runs[0]}", 400)
+    assert (problem["field"], problem["allowed"]) == ("b", runs)
 
 
 def test_leaderboard_with_intervals(client, snapshot):
-    said = get(client, "/api/v1/leaderboard?dataset=pyramid&intervals=1")
-    assert not misshapen(said, LEADERBOARD)
-    assert said == plain(leaderboard(snapshot, PYRAMID, METRICS, True))
+    board = get(client, "/api/v1/leaderboard?dataset=pyramid&intervals=1")
+    assert not misshapen(board, LEADERBOARD)
+    assert board == plain(leaderboard(snapshot, PYRAMID, METRICS, True))
     without = get(client, "/api/v1/leaderboard?dataset=pyramid&intervals=0")
     assert without == get(client, "/api/v1/leaderboard?dataset=pyramid")
-    for row, other in zip(said["rows"], without["rows"], strict=True):
-        for key, each in row["metrics"].items():
-            assert (each["value"], each["rank"]) == (other["metrics"][key]["value"], other["metrics"][key]["rank"])
-            if each["value"] is not None:
-                assert each["low"] <= each["high"]
-            if each["rank"] is not None and each["low"] is not None:
-                assert 1 <= each["rank_low"] <= each["rank_high"] <= len(said["rows"])
+    for row, other in zip(board["rows"], without["rows"], strict=True):
+        for key, cell in row["metrics"].items():
+            assert (cell["value"], cell["rank"]) == (other["metrics"][key]["value"], other["metrics"][key]["rank"])
+            if cell["value"] is not None:
+                assert cell["low"] <= cell["high"]
+            if cell["rank"] is not None and cell["low"] is not None:
+                assert 1 <= cell["rank_low"] <= cell["rank_high"] <= len(board["rows"])
     # These estimate a mean: it lies in its interval.
-    for row in said["rows"]:
+    for row in board["rows"]:
         for key in ("brier", "calscore", "accuracy", "mean_confidence"):
             assert row["metrics"][key]["low"] < row["metrics"][key]["value"] < row["metrics"][key]["high"]
 
 
 def test_leaderboard_with_intervals_as_csv(client):
-    said = get(client, f"/api/v1/leaderboard?{QUERY}&intervals=1")["rows"]
+    board_rows = get(client, f"/api/v1/leaderboard?{QUERY}&intervals=1")["rows"]
     rows = table(client, f"/api/v1/leaderboard.csv?{QUERY}&intervals=1")
     parts = ("low", "high", "rank", "rank_low", "rank_high")
     assert [*rows[0]][8:] == [
         f"{key}{part}" for key in ("brier", "calscore", "auroc") for part in ("", *(f"_{p}" for p in parts))
     ]
-    for row, one in zip(rows, said, strict=True):
-        for key, each in one["metrics"].items():
-            assert [row[key], *(row[f"{key}_{part}"] for part in parts)] == [cell(each[part]) for part in ("value", *parts)]
+    for row, board_row in zip(rows, board_rows, strict=True):
+        for key, estimate in board_row["metrics"].items():
+            assert [row[key], *(row[f"{key}_{part}"] for part in parts)] == [cell(estimate[part]) for part in ("value", *parts)]
 
 
 def test_breakdown_takes_what_it_is_by(client, snapshot):
     assert get(client, f"/api/v1/breakdown?{QUERY}") == plain(breakdown(snapshot, PYRAMID, "category", FEW))
-    said = get(client, "/api/v1/breakdown?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
-    assert [part["value"] for part in said["parts"]] == ["1", "5", "10", "20"]
-    assert [part["questions"] for part in said["parts"]] == [202] * 4
-    assert all(row["metrics"]["overconfidence"]["low"] is not None for part in said["parts"] for row in part["rows"])
+    answer = get(client, "/api/v1/breakdown?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
+    assert [part["value"] for part in answer["parts"]] == ["1", "5", "10", "20"]
+    assert [part["questions"] for part in answer["parts"]] == [202] * 4
+    assert all(row["metrics"]["overconfidence"]["low"] is not None for part in answer["parts"] for row in part["rows"])
     (row, *_) = table(client, "/api/v1/breakdown.csv?dataset=lifeeval&by=radius&metrics=overconfidence&intervals=1")
     assert [*row] == ["radius", *RUN, "metric", "value", "low", "high", "rank", "rank_low", "rank_high"]
 
@@ -252,8 +252,10 @@ def test_without_a_method_recalibration_is_by_temperature(client):
 
 
 def test_one_run_against_every_other(client, runs):
-    said = get(client, f"/api/v1/pairs?{QUERY}&a={runs[2]}")["comparisons"]
-    assert [(one["a"]["run"], one["b"]["run"]) for one in said] == [(runs[2], run) for run in runs if run != runs[2]]
+    pairs = get(client, f"/api/v1/pairs?{QUERY}&a={runs[2]}")["comparisons"]
+    assert [(comparison["a"]["run"], comparison["b"]["run"]) for comparison in pairs] == [
+        (runs[2], run) for run in runs if run != runs[2]
+    ]
 
 
 def test_the_same_digits_in_another_process(copied, client, address):
@@ -266,6 +268,6 @@ from dashboard.settings import Settings
 client = create_app(Settings(store=sys.argv[1], workers=1)).test_client()
 print(json.dumps([client.get(name).text for name in json.loads(sys.argv[2])]))
 """
-    asked = [sys.executable, "-c", code, str(copied), json.dumps(names)]
-    elsewhere = json.loads(subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, "-c", code, str(copied), json.dumps(names)]
+    elsewhere = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
     assert elsewhere == [client.get(name).text for name in names]

@@ -28,19 +28,19 @@ ASKED = {
 
 @pytest.mark.parametrize("query", ASKED)
 def test_it_says_what_the_query_computes(client, snapshot, query):
-    said = get(client, f"/api/v1/buzz?{query}")
-    assert said == plain(buzz(snapshot, *ASKED[query]))
-    assert (said["missing"] is None) == ("pyramid" in query)
-    assert said == get(client, f"/api/v1/buzz?{query}")  # as the cache keeps it
+    answer = get(client, f"/api/v1/buzz?{query}")
+    assert answer == plain(buzz(snapshot, *ASKED[query]))
+    assert (answer["missing"] is None) == ("pyramid" in query)
+    assert answer == get(client, f"/api/v1/buzz?{query}")  # as the cache keeps it
 
 
 @pytest.mark.parametrize("query", ASKED)
 def test_the_table_has_the_same_numbers(client, query):
-    said = get(client, f"/api/v1/buzz?{query}")
+    answer = get(client, f"/api/v1/buzz?{query}")
     rows = table(client, f"/api/v1/buzz.csv?{query}")
-    runs = said["explorer"]["runs"]
+    runs = answer["explorer"]["runs"]
     assert [row["run"] for row in rows] == [run["run"] for run in runs]
-    for row, run, habit in zip(rows, runs, said["habits"]["runs"], strict=True):
+    for row, run, habit in zip(rows, runs, answer["habits"]["runs"], strict=True):
         shown = run["outcome"] | {name: habit[name] for name in ("given_correct", "given_incorrect", "buzz_rate", "survey_score")}
         optimum = run["optimum"] or {}
         shown |= {"optimum": optimum.get("threshold"), "optimum_expected_wins": optimum.get("expected_wins")}
@@ -48,7 +48,7 @@ def test_the_table_has_the_same_numbers(client, query):
         for name, value in shown.items():
             assert row[name] == ("" if value is None else str(value)), name
         assert all(reason in row["missing"] for reason in (run["missing"] | habit["missing"]).values())
-        assert (row["scale"], row["curve"]) == (said["explorer"]["scale"], said["explorer"]["curve"])
+        assert (row["scale"], row["curve"]) == (answer["explorer"]["scale"], answer["explorer"]["curve"])
 
 
 def test_a_threshold_per_run(client):
@@ -68,9 +68,9 @@ def test_a_threshold_below_an_optimum_gives_no_more_expected_wins(client):
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize(("key", "value", "code", "allowed"), BAD_VALUES)
 def test_a_bad_value_is_named(client, address, key, value, code, allowed):
-    said = error(client, f"{address}?{'' if key == 'dataset' else 'dataset=pyramid&'}{key}={quote(value)}", 400)
-    assert (said["code"], said["field"]) == (code, key)
-    assert allowed is None or said["allowed"] == allowed
+    problem = error(client, f"{address}?{'' if key == 'dataset' else 'dataset=pyramid&'}{key}={quote(value)}", 400)
+    assert (problem["code"], problem["field"]) == (code, key)
+    assert allowed is None or problem["allowed"] == allowed
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -89,9 +89,9 @@ def test_a_bad_value_is_named(client, address, key, value, code, allowed):
     ],
 )
 def test_what_it_takes_itself_is_checked(client, address, query, code, field, allowed):
-    said = error(client, f"{address}?dataset=pyramid&{query}", 400)
-    assert (said["code"], said["field"]) == (code, field)
-    assert allowed is None or said["allowed"] == allowed
+    problem = error(client, f"{address}?dataset=pyramid&{query}", 400)
+    assert (problem["code"], problem["field"]) == (code, field)
+    assert allowed is None or problem["allowed"] == allowed
 
 
 # -- buzzpoints of one question ----------------------------------------------------------------------------------------
@@ -102,9 +102,9 @@ def test_a_question_has_the_thresholds_of_the_same_selection(client, query):
     used = {
         run["run"]: run["outcome"]["threshold"] for run in get(client, f"/api/v1/buzz?dataset=pyramid{query}")["explorer"]["runs"]
     }
-    said = get(client, f"/api/v1/questions/pyramid/lit-08?{query.removeprefix('&')}")
-    assert {run["run"]: run["buzzpoint"]["threshold"] for run in said["runs"]} == used
-    for run in said["runs"]:
+    question = get(client, f"/api/v1/questions/pyramid/lit-08?{query.removeprefix('&')}")
+    assert {run["run"]: run["buzzpoint"]["threshold"] for run in question["runs"]} == used
+    for run in question["runs"]:
         above = [clue["clue"] for clue in run["clues"] if clue["confidence"] > used[run["run"]]]
         assert run["buzzpoint"]["clue"] == (above[0] if above else None)
         assert run["buzzpoint"]["best"]
@@ -112,8 +112,8 @@ def test_a_question_has_the_thresholds_of_the_same_selection(client, query):
 
 def test_a_question_takes_thresholds(client):
     run, other = [run["run"] for run in get(client, "/api/v1/questions/pyramid/lit-08")["runs"]][:2]
-    said = get(client, f"/api/v1/questions/pyramid/lit-08?threshold=0.5&threshold={quote(run)}:0.9")
-    points = {one["run"]: one["buzzpoint"] for one in said["runs"]}
+    question = get(client, f"/api/v1/questions/pyramid/lit-08?threshold=0.5&threshold={quote(run)}:0.9")
+    points = {run["run"]: run["buzzpoint"] for run in question["runs"]}
     assert (points[run]["threshold"], points[other]["threshold"], points[run]["best"]) == (0.9, 0.5, False)
     assert {run["buzzpoint"] for run in get(client, "/api/v1/questions/lifeeval/5?threshold=0.5")["runs"]} == {None}
 

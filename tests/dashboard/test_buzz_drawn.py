@@ -58,8 +58,8 @@ def words(content):
     ],
 )  # fmt: skip
 def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection, rules):
-    shown, said = figures(drawn(*pairs)), buzz(snapshot, selection, rules)
-    runs = said.explorer.runs
+    shown, results = figures(drawn(*pairs)), buzz(snapshot, selection, rules)
+    runs = results.explorer.runs
     wins = shown["wins"]["data"]
     lines = {trace["meta"]: trace for trace in wins if trace["mode"] == "lines"}
     best = {trace["meta"]: trace for trace in wins if trace["mode"] == "markers"}
@@ -81,20 +81,20 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
         assert sum(bars[name][index] for name in ("wins", "unsure", "neither", "loses")) == pytest.approx(1)
 
     curves = {tuple(trace["meta"]): trace for trace in shown["curves"]["data"]}
-    existing = [curve for curve in said.curves.curves if curve.missing is None]
-    assert any(curve.name == "Q1" for curve in existing) == (said.curves.teams_p < 0.05)
+    existing = [curve for curve in results.curves.curves if curve.missing is None]
+    assert any(curve.name == "Q1" for curve in existing) == (results.curves.teams_p < 0.05)
     assert set(curves) == {(curve.name, kind) for curve in existing for kind in ("correct", "incorrect")}
     for curve in existing:
         for kind, dash in (("correct", "solid"), ("incorrect", "dot")):
             trace = curves[curve.name, kind]
-            assert trace["x"] == said.curves.revealed and trace["y"] == pytest.approx(getattr(curve, kind), abs=1e-5)
+            assert trace["x"] == results.curves.revealed and trace["y"] == pytest.approx(getattr(curve, kind), abs=1e-5)
             assert trace["line"]["dash"] == dash
             assert (trace["line"]["color"] == "var(--ink)") == (curve.kind == "human")
 
     habits = {trace.get("name"): trace for trace in shown["habits"]["data"]}
     for kind in ("correct", "incorrect"):
-        assert habits[f"P(buzz | {kind})"]["x"] == [getattr(run, f"given_{kind}") for run in said.habits.runs]
-        people = [getattr(team, f"{kind}_rate") for team in said.habits.teams]
+        assert habits[f"P(buzz | {kind})"]["x"] == [getattr(run, f"given_{kind}") for run in results.habits.runs]
+        people = [getattr(team, f"{kind}_rate") for team in results.habits.teams]
         assert habits[f"People, {kind}: at least"]["x"] == people
     symbols = {habits[f"P(buzz | {kind})"]["marker"]["symbol"] for kind in ("correct", "incorrect")}
     assert len(symbols) == 2  # told apart by more than colour
@@ -104,20 +104,20 @@ def test_every_figure_has_its_text(drawn):
     content = drawn(PYRAMID)
     tables = [part for part in descendants(html.Div(content)) if isinstance(part, html.Table)]
     heads = [" ".join(words([table.children[0]])) for table in tables]
-    for told in ("Expected wins Points Won", "Neither People win", "by 20% by 40%", "P(buzz | correct) P(buzz | incorrect)"):
-        assert any(told in head for head in heads), told
+    for columns in ("Expected wins Points Won", "Neither People win", "by 20% by 40%", "P(buzz | correct) P(buzz | incorrect)"):
+        assert any(columns in head for head in heads), columns
 
 
 def test_people_without_guesses_are_told_with_the_reason(drawn):
-    said = " ".join(words(drawn(PYRAMID)))
-    assert "what a team would have answered before it buzzed is not recorded" in said
-    assert "People, upper half" in said and "≥" in said
+    text = " ".join(words(drawn(PYRAMID)))
+    assert "what a team would have answered before it buzzed is not recorded" in text
+    assert "People, upper half" in text and "≥" in text
 
 
 def test_a_dataset_without_clues_names_those_that_have_them(drawn):
     content = drawn(("dataset", "lifeeval"))
-    said = " ".join(words(content))
-    assert "read clue by clue" in said and "Pyramid" in said and not figures(content)
+    text = " ".join(words(content))
+    assert "read clue by clue" in text and "Pyramid" in text and not figures(content)
 
 
 def test_an_empty_selection_says_what_to_widen(drawn):
@@ -174,13 +174,13 @@ def test_many_runs_without_people(fresh, tmp_path):
     with fresh.app.test_request_context("/buzz"):
         content = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd")])))
         sliders = divide(content).states
-        said = " ".join(words(content))
-        assert not sliders and "Choose up to 8 runs" in said
-        assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in said
+        text = " ".join(words(content))
+        assert not sliders and "Choose up to 8 runs" in text
+        assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in text
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
-        one = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
-        assert len(divide(one).states) == 1
+        page = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
+        assert len(divide(page).states) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
         nothing = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)

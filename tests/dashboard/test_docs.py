@@ -22,13 +22,13 @@ REQUIRED = {"/api/v1/compare": ("a", "b")}  # runs that an address must name
 
 def documented():
     """Address -> the keys that it takes."""
-    found = {}
+    documented_keys = {}
     for cell, takes in ROW.findall((ROOT / "docs" / "api.md").read_text(encoding="utf-8")):
         keys = {*re.findall(r"`([^`]+)`", takes), *(KEYS if "selection" in takes else ())}
         for address in re.findall(r"`([^`]+)`", cell):
-            assert address not in found, f"{address} stands there twice"
-            found[address] = keys
-    return found
+            assert address not in documented_keys, f"{address} stands there twice"
+            documented_keys[address] = keys
+    return documented_keys
 
 
 def addresses(app):
@@ -89,9 +89,9 @@ def test_it_takes_the_documented_keys_and_no_others(client, address):
     named = REQUIRED.get(address.removesuffix(".csv"), ())
     runs = [run["run"] for run in get(client, "/api/v1/runs?dataset=lifeeval")["runs"]]
     assert client.get(f"{path}?{urlencode(dict(zip(named, runs, strict=False)))}").status_code == 200
-    said = error(client, f"{path}?colour=red", 400)
-    assert (said["code"], said["field"]) == ("unknown_key", "colour")
-    assert set(said["allowed"]) == documented()[f"GET {address}"]
+    problem = error(client, f"{path}?colour=red", 400)
+    assert (problem["code"], problem["field"]) == ("unknown_key", "colour")
+    assert set(problem["allowed"]) == documented()[f"GET {address}"]
 
 
 def test_the_keys_of_an_upload_are_documented():

@@ -64,18 +64,18 @@ def walk(part):
         yield part
         part = list(part.values())
     if isinstance(part, list):
-        for one in part:
-            yield from walk(one)
+        for element in part:
+            yield from walk(element)
 
 
 def figures(content):
     """Name -> the figure and whether it has a text equivalent."""
-    found = {}
+    drawn_figures = {}
     for part in walk(plain(content)):
         if part.get("type") == "Figure":
-            spec = next(one for one in walk(part) if one.get("type") == "Graph")["props"]
-            found[spec["id"]["figure"]] = (spec["figure"], any(one.get("type") == "Details" for one in walk(part)))
-    return found
+            spec = next(inner for inner in walk(part) if inner.get("type") == "Graph")["props"]
+            drawn_figures[spec["id"]["figure"]] = (spec["figure"], any(inner.get("type") == "Details" for inner in walk(part)))
+    return drawn_figures
 
 
 def words(content):
@@ -99,9 +99,9 @@ def test_a_page_is_drawn_for_every_dataset(app, view):
     for dataset in datasets(app):
         content = drawn(app, view, f"dataset={dataset}")
         assert content and "heading" in json.dumps(plain(content)), (view, dataset)
-        for name, (spec, told) in figures(content).items():
+        for name, (spec, has_text) in figures(content).items():
             assert spec["data"], (view, dataset, name)
-            assert told or name in WITHOUT_A_TABLE, f"{name} on {view} has no text equivalent"
+            assert has_text or name in WITHOUT_A_TABLE, f"{name} on {view} has no text equivalent"
 
 
 @pytest.mark.parametrize(("view", "query"), ADDRESSES)
@@ -129,8 +129,8 @@ def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
 @pytest.mark.parametrize("view", PAGES)
 def test_an_empty_selection_says_what_to_widen(app, view):
     content = drawn(app, view, "dataset=pyramid&q=zzzzzzzz")
-    said = words(content)
-    assert "without q" in json.dumps(plain(content)) and "match these filters" in said
+    text = words(content)
+    assert "without q" in json.dumps(plain(content)) and "match these filters" in text
 
 
 def test_every_page_of_the_navigation_has_a_place_of_its_own(app):
@@ -147,11 +147,11 @@ def runs_of(app, dataset):
 
 
 def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
-    said = client.get("/api/v1/reliability?dataset=pyramid").get_json()["runs"]
+    runs = client.get("/api/v1/reliability?dataset=pyramid").get_json()["runs"]
     spec, _ = figures(drawn(app, "reliability", "dataset=pyramid"))["reliability"]
     dots = {trace["meta"]: trace for trace in spec["data"] if trace.get("name") == "bins"}
-    assert list(dots) == [run["run"] for run in said]
-    for run in said:
+    assert list(dots) == [run["run"] for run in runs]
+    for run in runs:
         filled = [part for part in run["bins"] if part["items"]]
         assert dots[run["run"]]["x"] == [part["mean_confidence"] for part in filled]
         assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
@@ -160,33 +160,35 @@ def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
 def test_items_of_a_range_of_confidence_are_listed_furthest_off_first(app, client):
     run = runs_of(app, "pyramid")[0]
     content = drawn(app, "reliability", f"dataset=pyramid&focus={run}&confidence=0.9..1")
-    said = client.get(f"/api/v1/items?dataset=pyramid&run={run}&confidence=0.9..1").get_json()
-    assert said["total"] > 0 and all(item["confidence"] >= 0.9 for item in said["items"])
-    assert [item["off"] for item in said["items"]] == sorted((item["off"] for item in said["items"]), reverse=True)
-    assert all(f'"{item["question_id"]}"' in json.dumps(plain(content)) for item in said["items"][:20])
+    answer = client.get(f"/api/v1/items?dataset=pyramid&run={run}&confidence=0.9..1").get_json()
+    assert answer["total"] > 0 and all(item["confidence"] >= 0.9 for item in answer["items"])
+    assert [item["off"] for item in answer["items"]] == sorted((item["off"] for item in answer["items"]), reverse=True)
+    assert all(f'"{item["question_id"]}"' in json.dumps(plain(content)) for item in answer["items"][:20])
 
 
 def test_recalibration_is_drawn_with_what_it_costs(app, snapshot):
-    found = recalibration(snapshot, Selection("pyramid"), "isotonic", [CATALOGUE["ece"]])
+    results = recalibration(snapshot, Selection("pyramid"), "isotonic", [CATALOGUE["ece"]])
     text = words(drawn(app, "reliability", "dataset=pyramid&method=isotonic"))
-    for run in found.runs:
+    for run in results.runs:
         assert f"{run.sacrificed:,} of {run.well_calibrated:,}" in text
     assert {"reliability", "changes"} <= set(figures(drawn(app, "reliability", "dataset=pyramid&method=isotonic")))
 
 
 def test_compared_runs_are_those_of_the_address(app, snapshot):
     first, *_, last = runs_of(app, "pyramid")
-    found = compare(snapshot, Selection("pyramid"), last, first, [CATALOGUE["brier"]])
+    comparison = compare(snapshot, Selection("pyramid"), last, first, [CATALOGUE["brier"]])
     spec, _ = figures(drawn(app, "compare", f"dataset=pyramid&a={last}&b={first}&metric=brier"))["scatter"]
     dots = spec["data"][1]
-    assert dots["x"] == [pair.a["brier"] for pair in found.pairs] and dots["y"] == [pair.b["brier"] for pair in found.pairs]
-    assert dots["customdata"] == [pair.question_id for pair in found.pairs]
+    assert dots["x"] == [pair.a["brier"] for pair in comparison.pairs] and dots["y"] == [
+        pair.b["brier"] for pair in comparison.pairs
+    ]
+    assert dots["customdata"] == [pair.question_id for pair in comparison.pairs]
     assert dots["meta"]["link"].startswith("/questions/pyramid/ID")
 
 
 def test_a_slice_links_to_what_it_is_about(app, snapshot):
-    found = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
-    certain = next(one for one in found.slices if one.p_adjusted < 0.05 and one.difference > 0)
+    results = slices(snapshot, Selection("lifeeval"), CATALOGUE["brier"])
+    certain = next(slice_ for slice_ in results.slices if slice_.p_adjusted < 0.05 and slice_.difference > 0)
     text = json.dumps(plain(drawn(app, "slices", "dataset=lifeeval&metric=brier")))
     key, value = next(iter(certain.filters.items()))
     assert f"run={certain.run}" in text and f"{key}={value}" in text
@@ -215,16 +217,16 @@ def question_page(app, dataset, name, query=""):
 
 
 def test_votes_stand_beside_whole_distributions(app, client):
-    said = client.get("/api/v1/questions/tone/work-01").get_json()
+    question = client.get("/api/v1/questions/tone/work-01").get_json()
     content = question_page(app, "tone", "work-01")
-    found = figures(content)
-    assert list(found) == ["votes"] and found["votes"][1]
-    people, *runs = found["votes"][0]["data"]
-    assert people["x"] == said["votes"]["shares"] and people["customdata"] == said["votes"]["votes"]
-    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in said["runs"]}
+    drawn_figures = figures(content)
+    assert list(drawn_figures) == ["votes"] and drawn_figures["votes"][1]
+    people, *runs = drawn_figures["votes"][0]["data"]
+    assert people["x"] == question["votes"]["shares"] and people["customdata"] == question["votes"]["votes"]
+    assert {run["meta"]: run["x"] for run in runs} == {run["run"]: run["shares"] for run in question["runs"]}
     text = words(content)
     assert "100 human votes" in text and "no human data" not in text
-    assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in said["runs"])
+    assert all(f"{run['metrics']['dist_ce']:.3f}" in text for run in question["runs"])
 
 
 def test_without_votes_a_question_has_no_figure_of_them(app):
@@ -232,24 +234,24 @@ def test_without_votes_a_question_has_no_figure_of_them(app):
 
 
 def test_diamonds_stand_where_runs_buzz(app, client):
-    said = client.get("/api/v1/questions/pyramid/lit-08?threshold=0.5").get_json()
+    question = client.get("/api/v1/questions/pyramid/lit-08?threshold=0.5").get_json()
     content = question_page(app, "pyramid", "lit-08", "threshold=0.5")
     spec, _ = figures(content)["clues"]
     drawn_at = {trace["name"]: (trace["x"], trace["y"]) for trace in spec["data"] if trace["name"].startswith("Buzz of ")}
     expected = {}
-    for run in said["runs"]:
+    for run in question["runs"]:
         if (clue := run["buzzpoint"]["clue"]) is not None:
             name = f"Buzz of {run['model']} · {run['elicitation']}"
-            expected[name] = ([said["clues"][clue]["word_end"]], [run["clues"][clue]["confidence"]])
-    assert 0 < len(expected) < len(said["runs"]) and drawn_at == expected
+            expected[name] = ([question["clues"][clue]["word_end"]], [run["clues"][clue]["confidence"]])
+    assert 0 < len(expected) < len(question["runs"]) and drawn_at == expected
     assert sum(part["props"].get("children", "").endswith(" ◇") for part in walk(plain(content)) if part.get("type") == "Td"
                and isinstance(part["props"].get("children"), str)) == len(expected)  # fmt: skip
 
 
 @pytest.mark.parametrize(("metric", "sign"), [("brier", 1), ("accuracy", -1)])
 def test_a_metric_orders_the_runs_of_a_question(app, client, metric, sign):
-    said = client.get("/api/v1/questions/pyramid/lit-08").get_json()["runs"]
-    expected = sorted(said, key=lambda run: sign * run["metrics"][metric])
+    runs = client.get("/api/v1/questions/pyramid/lit-08").get_json()["runs"]
+    expected = sorted(runs, key=lambda run: sign * run["metrics"][metric])
     content = question_page(app, "pyramid", "lit-08", f"metric={metric}")
     bodies = [part["props"] for part in walk(plain(content)) if part.get("type") == "Tbody" and "data-clue" in part["props"]]
     (shown,) = [body for body in bodies if not body["hidden"]]

@@ -36,15 +36,15 @@ def drawn(app, view, pairs=()):
 
 
 def test_the_catalogue_as_json(client):
-    said = client.get("/api/v1/metrics").get_json()
-    assert [entry["key"] for entry in said["metrics"]] == [entry.key for entry in ENTRIES]
+    answer = client.get("/api/v1/metrics").get_json()
+    assert [entry["key"] for entry in answer["metrics"]] == [entry.key for entry in ENTRIES]
     assert len({*(entry.key for entry in ENTRIES)}) == len(ENTRIES) == len(METRICS) + len(MEASURES)
-    for entry, metric in zip(said["metrics"], ENTRIES, strict=True):
+    for entry, metric in zip(answer["metrics"], ENTRIES, strict=True):
         for fact in ("name", "symbol", "direction", "formula", "words", "source", "caveat", "undefined", "level"):
             assert entry[fact] == getattr(metric, fact) and (fact == "source" or entry[fact])
         assert entry["human"] == getattr(metric, "human", None)
         assert entry["needs"] == list(metric.needs)
-    entries = {entry["key"]: entry for entry in said["metrics"]}
+    entries = {entry["key"]: entry for entry in answer["metrics"]}
     assert (entries["hard_easy_slope"]["low"], entries["hard_easy_slope"]["high"]) == (None, None)
     assert entries["brier"]["axioms"] == {"satisfied": ["U", "O", "UO"], "where": None, "counterexamples": []}
     assert entries["accuracy"]["axioms"]["satisfied"] == ["U", "O"] and entries["uncertainty"]["axioms"] is None
@@ -52,17 +52,17 @@ def test_the_catalogue_as_json(client):
     assert first["items"] == [[0.68, 1], [0.6, 0]] and first["changes"] == [[0, 0.6]]
     assert both["axiom"] == "UO" and both["changes"] == [[0, 0.5], [1, 0.51]]
     assert (first["before"], first["after"]) == pytest.approx((0.14, 0.1), abs=1e-12)
-    assert {family["key"] for family in said["families"]} == {entry["family"] for entry in said["metrics"]}
-    assert list(said["axioms"]) == ["U", "O", "UO"] and said["axioms_reading"].startswith("After Sakai")
+    assert {family["key"] for family in answer["families"]} == {entry["family"] for entry in answer["metrics"]}
+    assert list(answer["axioms"]) == ["U", "O", "UO"] and answer["axioms_reading"].startswith("After Sakai")
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
 def test_a_measure_is_given_where_the_catalogue_says_and_stays_in_its_range(client, measure):
     (question,) = client.get("/api/v1/questions?dataset=pyramid&limit=1").get_json()["questions"]
     address = measure.address.format(dataset="pyramid", question_id=question["question_id"])
-    said = client.get(f"{address}{'' if '{' in measure.address else '?dataset=pyramid&threshold=0.5'}").get_json()
+    answer = client.get(f"{address}{'' if '{' in measure.address else '?dataset=pyramid&threshold=0.5'}").get_json()
     for field in measure.fields:
-        values = list(numbers(said, field.split(".")))
+        values = list(numbers(answer, field.split(".")))
         assert values, field
         if not field.endswith(("buzzes", "no_buzz")):  # counts
             assert all(measure.low <= value <= measure.high for value in values), field
@@ -71,8 +71,8 @@ def test_a_measure_is_given_where_the_catalogue_says_and_stays_in_its_range(clie
 def numbers(part, path):
     """Every number at a path of an answer; a list stands for each of its elements."""
     if isinstance(part, list):
-        for each in part:
-            yield from numbers(each, path)
+        for element in part:
+            yield from numbers(element, path)
     elif path:
         yield from numbers(None if part is None else part[path[0]], path[1:])
     elif part is not None:
@@ -80,13 +80,13 @@ def numbers(part, path):
 
 
 def test_what_the_papers_contradict_is_told(client):
-    said = client.get("/api/v1/metrics").get_json()
-    assert [note["key"] for note in said["notes"]] == [note.key for note in NOTES]
-    keys = {entry["key"] for entry in said["metrics"]}
-    for note in said["notes"]:
+    answer = client.get("/api/v1/metrics").get_json()
+    assert [note["key"] for note in answer["notes"]] == [note.key for note in NOTES]
+    keys = {entry["key"] for entry in answer["metrics"]}
+    for note in answer["notes"]:
         assert set(note["metrics"]) <= keys
-        assert all(note["key"] in entry["notes"] for entry in said["metrics"] if entry["key"] in note["metrics"])
-    text = " ".join(note["text"] for note in said["notes"])
+        assert all(note["key"] in entry["notes"] for entry in answer["metrics"] if entry["key"] in note["metrics"])
+    text = " ".join(note["text"] for note in answer["notes"])
     for figure in (
         "0.5823",
         "0.4177",
@@ -148,10 +148,10 @@ def test_a_counterexample_is_told_in_numbers(app):
 
 
 def test_published_figures_as_json_and_csv(client):
-    said = client.get("/api/v1/published").get_json()
-    assert len(said["values"]) == len(published().values) == 380
-    assert {value["key"] for value in said["values"]} == {each["key"] for each in said["tables"]}
-    assert all(each["caveat"] and each["paper"] for each in said["tables"])
+    answer = client.get("/api/v1/published").get_json()
+    assert len(answer["values"]) == len(published().values) == 380
+    assert {value["key"] for value in answer["values"]} == {table["key"] for table in answer["tables"]}
+    assert all(table["caveat"] and table["paper"] for table in answer["tables"])
     rows = table(client, "/api/v1/published.csv")
     assert len(rows) == 380
     assert rows[0] == {
@@ -161,9 +161,9 @@ def test_published_figures_as_json_and_csv(client):
 
 
 def test_published_figures_of_some_metrics_and_tables(client):
-    said = client.get("/api/v1/published?metric=calscore&metric=ece&table=grace-app-n").get_json()
-    assert {value["metric"] for value in said["values"]} == {"calscore", "ece"}
-    assert [each["key"] for each in said["tables"]] == ["grace-app-n"] and len(said["values"]) == 24
+    answer = client.get("/api/v1/published?metric=calscore&metric=ece&table=grace-app-n").get_json()
+    assert {value["metric"] for value in answer["values"]} == {"calscore", "ece"}
+    assert [table["key"] for table in answer["tables"]] == ["grace-app-n"] and len(answer["values"]) == 24
     assert client.get("/api/v1/published?metric=auroc").get_json() == {"tables": [], "values": []}
     assert {row["metric"] for row in table(client, "/api/v1/published.csv?metric=dist_ce")} == {"dist_ce"}
 
@@ -192,8 +192,8 @@ def test_an_unknown_published_table_is_an_error_of_the_page(client):
 
 def bodies(app, *pairs):
     """The bodies of the leaderboard's table."""
-    (found,) = [part for part in drawn(app, "leaderboard", pairs) if getattr(part, "className", "") == "scroll"]
-    _, *rest = found.children.children
+    (scroll,) = [part for part in drawn(app, "leaderboard", pairs) if getattr(part, "className", "") == "scroll"]
+    _, *rest = scroll.children.children
     return [body for body in rest if body is not None]
 
 
@@ -227,11 +227,11 @@ def test_the_caveat_of_a_published_table_is_told(app):
 
 
 def test_no_published_figure_is_in_the_answer_of_the_leaderboard(app, client):
-    said = client.get("/api/v1/leaderboard").get_json()
-    runs = {row["run"] for row in said["rows"]}
+    answer = client.get("/api/v1/leaderboard").get_json()
+    runs = {row["run"] for row in answer["rows"]}
     with app.test_request_context("/"):
         looking = read_page(VIEWS["leaderboard"], [("published", "lifeeval-table-2")])
-        found = service().ask(leaderboard, looking.selection, METRICS)
-    assert {row.run for row in found.rows} == runs
-    assert max(cell.rank or 0 for row in found.rows for cell in row.metrics.values()) <= len(runs)
+        board = service().ask(leaderboard, looking.selection, METRICS)
+    assert {row.run for row in board.rows} == runs
+    assert max(cell.rank or 0 for row in board.rows for cell in row.metrics.values()) <= len(runs)
     assert client.get("/api/v1/leaderboard?published=lifeeval-table-2").status_code == 400

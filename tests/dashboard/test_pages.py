@@ -59,7 +59,7 @@ def test_a_page_that_is_not_there_has_the_status_that_says_so(client, address, s
 
 
 def pointing_elsewhere(text):
-    return [found for found in ELSEWHERE.findall(text) if not found.startswith(NAMESPACES)]
+    return [address for address in ELSEWHERE.findall(text) if not address.startswith(NAMESPACES)]
 
 
 @pytest.mark.parametrize("address", ["/", "/questions/pyramid/lit-01", "/nowhere"])
@@ -68,13 +68,13 @@ def test_the_served_page_asks_no_other_host(client, address):
 
 
 def test_no_asset_asks_another_host():
-    found = {
+    hosts_by_asset = {
         path.name: pointing_elsewhere(path.read_text(encoding="utf-8"))
         for path in ASSETS.rglob("*")
         if path.suffix in (".js", ".css", ".svg", ".html", ".json")
     }
-    assert found
-    assert not {name: hits for name, hits in found.items() if hits}
+    assert hosts_by_asset
+    assert not {name: hits for name, hits in hosts_by_asset.items() if hits}
 
 
 def test_every_script_of_the_page_is_served(client):

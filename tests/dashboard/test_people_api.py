@@ -43,7 +43,7 @@ def store(tmp_path_factory):
     facts = {"dataset": "voted", "kind": "votes", "classes": ["yes", "no", "maybe"]}
     (bundle / "dataset.json").write_text(json.dumps(facts))
     (bundle / "questions.csv").write_text("question_id\n" + "".join(f"{name}\n" for name in VOTES))
-    votes = [f"{name},{each},{n}\n" for name, row in VOTES.items() for each, n in zip(facts["classes"], row, strict=True)]
+    votes = [f"{name},{class_},{n}\n" for name, row in VOTES.items() for class_, n in zip(facts["classes"], row, strict=True)]
     (bundle / "votes.csv").write_text("question_id,class,votes\n" + "".join(votes))
     rows = [{"question_id": name, "options": [0.6, 0.4, 0.0], "model": "whole"} for name in VOTES]
     rows += [{"question_id": name, "guess": "yes", "confidence": 0.5, "model": "bare"} for name in VOTES]

@@ -19,7 +19,7 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 HEADER = ["question_id", "clue", "text", "guess", "confidence"]
 
 
-def asked(client, address):
+def prompts(client, address):
     answer = client.get(address)
     assert answer.status_code == 200, answer.text
     assert answer.mimetype == "text/csv"
@@ -30,20 +30,22 @@ def asked(client, address):
 
 def written():
     """The prompts of the bundled Pyramid, worked out from its files."""
-    found, so_far = [], {}
+    prefixes, so_far = [], {}
     with (SAMPLE / "pyramid" / "clues.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             so_far[row["question_id"]] = [*so_far.get(row["question_id"], []), row["text"]]
-            found.append((row["question_id"], int(row["clue"]), " ".join(so_far[row["question_id"]])))
-    return found
+            prefixes.append((row["question_id"], int(row["clue"]), " ".join(so_far[row["question_id"]])))
+    return prefixes
 
 
 def test_each_clue_comes_with_the_text_so_far(client):
-    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv")
+    rows = prompts(client, "/api/v1/datasets/pyramid/prompts.csv")
     assert [(row["question_id"], int(row["clue"]), row["text"]) for row in rows] == written()
     assert {(row["guess"], row["confidence"]) for row in rows} == {("", "")}
     # The last clue shows the whole question.
-    whole = {one["question_id"]: one["text"] for one in get(client, "/api/v1/questions?dataset=pyramid")["questions"]}
+    whole = {
+        question["question_id"]: question["text"] for question in get(client, "/api/v1/questions?dataset=pyramid")["questions"]
+    }
     assert {row["question_id"]: row["text"] for row in rows} == whole
 
 
@@ -59,22 +61,24 @@ def test_json_lines_have_the_same_rows(client):
 
 def test_questions_in_parts_are_the_same(client, monkeypatch):
     monkeypatch.setattr(query, "AT_ONCE", 7)
-    assert [row["text"] for row in asked(client, "/api/v1/datasets/pyramid/prompts.csv")] == [text for _, _, text in written()]
+    assert [row["text"] for row in prompts(client, "/api/v1/datasets/pyramid/prompts.csv")] == [text for _, _, text in written()]
 
 
 def test_the_selection_keeps_questions_and_clues(client):
-    everything = asked(client, "/api/v1/datasets/pyramid/prompts.csv")
-    history = {one["question_id"] for one in get(client, "/api/v1/questions?dataset=pyramid&category=History")["questions"]}
-    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv?category=History")
+    everything = prompts(client, "/api/v1/datasets/pyramid/prompts.csv")
+    history = {
+        question["question_id"] for question in get(client, "/api/v1/questions?dataset=pyramid&category=History")["questions"]
+    }
+    rows = prompts(client, "/api/v1/datasets/pyramid/prompts.csv?category=History")
     assert rows == [row for row in everything if row["question_id"] in history] and rows
-    rows = asked(client, "/api/v1/datasets/pyramid/prompts.csv?category=History&revealed=0.9..1")
+    rows = prompts(client, "/api/v1/datasets/pyramid/prompts.csv?category=History&revealed=0.9..1")
     last = {row["question_id"]: row for row in everything if row["question_id"] in history}
     assert rows == list(last.values())
-    assert asked(client, "/api/v1/datasets/pyramid/prompts.csv?q=zzzz") == []
+    assert prompts(client, "/api/v1/datasets/pyramid/prompts.csv?q=zzzz") == []
 
 
 def test_a_single_question_is_one_clue(client):
-    rows = asked(client, "/api/v1/datasets/lifeeval/prompts.csv")
+    rows = prompts(client, "/api/v1/datasets/lifeeval/prompts.csv")
     assert len(rows) == 808 and {row["clue"] for row in rows} == {"0"}
     with (SAMPLE / "lifeeval" / "questions.csv").open(newline="", encoding="utf-8") as file:
         assert [(row["question_id"], row["text"]) for row in rows] == [
@@ -98,7 +102,7 @@ def test_texts_are_not_altered(fresh, tmp_path):
         )
     )
     ingest.import_paths(fresh.service.store, [folder], ImportOptions())
-    rows = asked(fresh.client, "/api/v1/datasets/odd/prompts.csv")
+    rows = prompts(fresh.client, "/api/v1/datasets/odd/prompts.csv")
     expected = [(name, str(clue), " ".join(texts[: clue + 1])) for name in names for clue in range(len(texts))]
     assert [(row["question_id"], row["clue"], row["text"]) for row in rows] == expected
     lines = fresh.client.get("/api/v1/datasets/odd/prompts.jsonl").get_data(as_text=True).split("\n")[:-1]
@@ -121,8 +125,8 @@ def check_filled(fresh, dataset, tmp_path, items):
             writer.writerow(row | {"guess": str(index % 90), "confidence": index / 1000})
     report = ingest.import_paths(fresh.service.store, [path], ImportOptions(dataset=dataset, model="me"))
     (run,) = report.runs
-    said = get(fresh.client, f"/api/v1/runs/{run}")
-    assert (said["items"], said["missing_questions"]) == (items, 0)
+    facts = get(fresh.client, f"/api/v1/runs/{run}")
+    assert (facts["items"], facts["missing_questions"]) == (items, 0)
 
 
 def test_not_filled_in_it_is_refused_row_by_row(client, tmp_path, copied):
@@ -139,8 +143,8 @@ def test_what_the_address_names_is_checked(client, form):
     assert error(client, f"/api/v1/datasets/nowhere/prompts.{form}", 404)["code"] == "unknown_dataset"
     assert error(client, f"/api/v1/datasets/pyramid/prompts.{form}?colour=red", 400)["code"] == "unknown_key"
     for key, value, code, _ in BAD_VALUES:
-        said = client.get(f"/api/v1/datasets/pyramid/prompts.{form}", query_string={key: value})
-        assert (said.status_code, said.json["error"]["code"], said.json["error"]["field"]) == (400, code, key)
+        answer = client.get(f"/api/v1/datasets/pyramid/prompts.{form}", query_string={key: value})
+        assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["field"]) == (400, code, key)
 
 
 def test_the_loop_of_the_readme(server, copied, tmp_path, monkeypatch):
@@ -159,6 +163,8 @@ def test_the_loop_of_the_readme(server, copied, tmp_path, monkeypatch):
     for line in lines:
         arguments = line.split()
         assert arguments[:3] == [".venv/bin/python", "-m", "dashboard"]
-        done = run_cli(*(tmp_path / one if one == "answers.csv" else one for one in arguments[3:]), store=copied)
+        done = run_cli(
+            *(tmp_path / argument if argument == "answers.csv" else argument for argument in arguments[3:]), store=copied
+        )
         assert done.returncode == 0, done.stderr
         assert "my-model" in done.stdout and "339 items of 60 questions" in done.stdout

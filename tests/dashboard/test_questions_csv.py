@@ -14,15 +14,17 @@ from data.importing.staging import ImportOptions
 from queries.metrics import METRICS
 
 
-def rows_of(said, runs, metrics):
+def rows_of(answer, runs, metrics):
     """The answer of ``/api/v1/questions`` as rows of text."""
-    found = []
-    for one in said["questions"]:
-        row = {name: one[name] for name in ("question_id", "text", "category", "subcategory", "radius", "difficulty", "people")}
+    rows = []
+    for question in answer["questions"]:
+        row = {
+            name: question[name] for name in ("question_id", "text", "category", "subcategory", "radius", "difficulty", "people")
+        }
         for run in runs:
-            row |= {f"{key}:{run}": one["runs"].get(run, {}).get(key) for key in metrics}
-        found.append(row)
-    return found
+            row |= {f"{key}:{run}": question["runs"].get(run, {}).get(key) for key in metrics}
+        rows.append(row)
+    return rows
 
 
 def plain(row):
@@ -44,16 +46,16 @@ def numbers(row, texts=("question_id", "text", "category", "subcategory")):
     ],
 )
 def test_the_table_holds_what_the_list_says(client, query):
-    said = get(client, f"/api/v1/questions?{query}&limit=1000")
+    answer = get(client, f"/api/v1/questions?{query}&limit=1000")
     without = re.sub(r"&(sort|metrics)=[^&]*", "", query)
     runs = [row["run"] for row in get(client, f"/api/v1/leaderboard?{without}&metrics=brier")["rows"]]
     metrics = re.search(r"metrics=([^&]*)", query)
-    expected = rows_of(said, runs, metrics[1].split(",") if metrics else ["brier"])
-    found = table(client, f"/api/v1/questions.csv?{query}")
-    assert [numbers(row) for row in found] == [plain(row) for row in expected]
-    assert len(found) == said["total"]
+    expected = rows_of(answer, runs, metrics[1].split(",") if metrics else ["brier"])
+    rows = table(client, f"/api/v1/questions.csv?{query}")
+    assert [numbers(row) for row in rows] == [plain(row) for row in expected]
+    assert len(rows) == answer["total"]
     if expected:
-        assert list(found[0]) == list(expected[0])
+        assert list(rows[0]) == list(expected[0])
 
 
 def test_without_a_limit_it_is_everything(client):
@@ -65,12 +67,12 @@ def test_pages_follow_their_links(client):
     run = get(client, "/api/v1/leaderboard?dataset=pyramid")["rows"][0]["run"]
     start = f"/api/v1/questions.csv?dataset=pyramid&sort=-calscore:{run}&metrics=calscore,brier&category=Arts&category=History"
     whole = table(client, start)
-    found, address = [], f"{start}&limit=7"
+    rows, address = [], f"{start}&limit=7"
     while address:
-        found += table(client, address)
+        rows += table(client, address)
         link = client.get(address).headers.get("Link")
         address = link and re.fullmatch(r'<(.*)>; rel="next"', link)[1]
-    assert found == whole and len(whole) == 20
+    assert rows == whole and len(whole) == 20
     assert table(client, f"{start}&cursor=15") == whole[15:]
 
 
@@ -86,10 +88,10 @@ def test_what_the_table_is_asked_for_is_checked(client, query, field):
 
 
 def test_one_question_as_a_table(client):
-    said = get(client, "/api/v1/questions/pyramid/lit-01?human=survival")
+    question = get(client, "/api/v1/questions/pyramid/lit-01?human=survival")
     rows = table(client, "/api/v1/questions/pyramid/lit-01.csv?human=survival")
     expected = [
-        {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in said["runs"] for answer in run["clues"]
+        {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in question["runs"] for answer in run["clues"]
     ]
     assert list(rows[0]) == list(expected[0])
     texts = ("run", "model", "elicitation", "guess", "graded")

@@ -12,8 +12,8 @@ from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
 
 
 def grid(app, query):
-    found = [part for part in walk(plain(drawn(app, "questions", query))) if part.get("type") == "AgGrid"]
-    return found[0]["props"]["columnDefs"]
+    grids = [part for part in walk(plain(drawn(app, "questions", query))) if part.get("type") == "AgGrid"]
+    return grids[0]["props"]["columnDefs"]
 
 
 def order_menu(app, query):
@@ -26,7 +26,7 @@ def order_menu(app, query):
     return {option["value"]: option["label"] for option in menus[0]["options"]}, menus[0]["value"]
 
 
-def asked(app, query, sort="", start=0, end=100):
+def grid_rows(app, query, sort="", start=0, end=100):
     pairs = [pair for pair in parse_qsl(query) if pair[0] != "sort"] + ([("sort", sort)] if sort else [])
     answer = app.test_client().get(f"/_rows?{urlencode([*pairs, ('start', start), ('count', end - start)])}")
     assert answer.status_code == 200
@@ -56,10 +56,12 @@ def test_an_order_without_a_column_gets_one_left_of_the_runs(app, client, kind, 
     assert all(name.startswith("calscore:") for name in ids(columns)[place + 1 :]) and len(columns) - place - 1 == 8
     offered, chosen = order_menu(app, f"dataset=pyramid&sort={sign}{sort}")
     assert chosen == f"{sign}{sort}" and chosen in offered and len(set(offered.values())) == len(offered)
-    said = client.get(f"/api/v1/questions?dataset=pyramid&sort={sign}{sort}").get_json()["questions"]
-    shown = asked(app, f"dataset=pyramid&sort={sign}{sort}", f"{sign}{sort}")["rows"]
-    assert [row["question_id"] for row in shown] == [one["question_id"] for one in said]
-    assert [float(row["own"].replace("\u2212", "-")) for row in shown] == pytest.approx([one["value"] for one in said], abs=5e-4)
+    questions = client.get(f"/api/v1/questions?dataset=pyramid&sort={sign}{sort}").get_json()["questions"]
+    shown = grid_rows(app, f"dataset=pyramid&sort={sign}{sort}", f"{sign}{sort}")["rows"]
+    assert [row["question_id"] for row in shown] == [question["question_id"] for question in questions]
+    assert [float(row["own"].replace("\u2212", "-")) for row in shown] == pytest.approx(
+        [question["value"] for question in questions], abs=5e-4
+    )
     assert all(dict(parse_qsl(urlsplit(row["href"]).query))["sort"] == f"{sign}{sort}" for row in shown)
 
 
@@ -76,7 +78,7 @@ def test_an_order_of_a_column_needs_no_other(app, client):
 
 
 def test_the_dataset_turned_round_counts_backwards(app):
-    shown = asked(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rows"]
+    shown = grid_rows(app, "dataset=pyramid&sort=-position", "-position", 0, 3)["rows"]
     assert [row["own"] for row in shown] == ["60", "59", "58"]
 
 
@@ -92,8 +94,8 @@ def test_the_menu_offers_every_run_and_a_few_pairs(app, client, chosen, pairs):
 
 def test_blocks_follow_each_other(app, client):
     sort = f"-wrong:{runs_of(client)[0]}"
-    whole = asked(app, "dataset=pyramid", sort)["rows"]
-    parts = [asked(app, "dataset=pyramid", sort, start, start + 25) for start in (0, 25, 50)]
+    whole = grid_rows(app, "dataset=pyramid", sort)["rows"]
+    parts = [grid_rows(app, "dataset=pyramid", sort, start, start + 25) for start in (0, 25, 50)]
     assert [row["question_id"] for part in parts for row in part["rows"]] == [row["question_id"] for row in whole]
     assert {part["total"] for part in parts} == {60}
 
@@ -111,30 +113,30 @@ def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
     a, b = runs_of(client)[:2]
     sort = f"ks:{a}-{b}"  # which no other test asks for
     for start in (0, 20, 40):
-        asked(app, f"dataset=pyramid&run={a}", sort, start, start + 20)
+        grid_rows(app, f"dataset=pyramid&run={a}", sort, start, start + 20)
     client.get(f"/api/v1/questions?dataset=pyramid&sort={sort}&limit=7&cursor=7")
-    first = asked(app, "dataset=pyramid", sort, 0, 1)["rows"][0]
+    first = grid_rows(app, "dataset=pyramid", sort, 0, 1)["rows"][0]
     assert client.get(first["href"]).status_code == 200
     assert len(calls) == 1
 
 
 def test_rows_hold_small_figures_of_their_runs(app, client):
     first = runs_of(client)[0]
-    shown = asked(app, f"dataset=pyramid&run={first}", "", 0, 5)["rows"]
+    shown = grid_rows(app, f"dataset=pyramid&run={first}", "", 0, 5)["rows"]
     for row in shown:
-        said = client.get(f"/api/v1/questions/pyramid/{row['question_id']}?run={first}").get_json()
+        question = client.get(f"/api/v1/questions/pyramid/{row['question_id']}?run={first}").get_json()
         (line,) = row["clues"]["runs"]
-        clues = said["runs"][0]["clues"]
+        clues = question["runs"][0]["clues"]
         assert line["path"].count(" L") == len(clues) - 1
         assert line["right"] == (clues[-1]["correct"] >= 0.5)
         assert line["colour"].startswith("var(--run-")
         assert f"{clues[0]['confidence']:.2f} to {clues[-1]['confidence']:.2f}" in row["clues"]["label"]
-        assert ("people" in row["clues"]["label"]) == (said["human"] is not None)
+        assert ("people" in row["clues"]["label"]) == (question["human"] is not None)
 
 
 def test_questions_of_a_single_clue_have_no_small_figures(app):
     assert "clues" not in ids(grid(app, "dataset=lifeeval"))
-    assert asked(app, "dataset=lifeeval", "", 0, 3)["rows"][0]["clues"] is None
+    assert grid_rows(app, "dataset=lifeeval", "", 0, 3)["rows"][0]["clues"] is None
     assert "clues" in ids(grid(app, "dataset=pyramid"))
 
 
@@ -150,18 +152,18 @@ def test_a_small_figure_point_by_point():
         },
         HumanSparkline([0.5, 1.0], [0.0, 1.0]),
     )
-    found = spark_figure(spark, {"a": "A", "b": "B <b>"}, {"a": "red", "b": "blue"})
+    figure = spark_figure(spark, {"a": "A", "b": "B <b>"}, {"a": "red", "b": "blue"})
 
     def numbers(path):
         return [float(part.lstrip("MLHV")) for part in path.split()]
 
-    one, other = found["runs"]
-    assert (one["colour"], one["right"], one["x"], one["y"]) == ("red", True, end, top)
-    assert numbers(one["path"]) == pytest.approx([middle, bottom, end, top], abs=0.05)
+    first, other = figure["runs"]
+    assert (first["colour"], first["right"], first["x"], first["y"]) == ("red", True, end, top)
+    assert numbers(first["path"]) == pytest.approx([middle, bottom, end, top], abs=0.05)
     assert (other["colour"], other["right"]) == ("blue", False)
     assert numbers(other["path"]) == pytest.approx([middle, half, end, half], abs=0.05)
-    assert numbers(found["people"]["path"]) == pytest.approx([LEFT, bottom, middle, bottom, end, top], abs=0.05)
-    assert found["label"] == (
+    assert numbers(figure["people"]["path"]) == pytest.approx([LEFT, bottom, middle, bottom, end, top], abs=0.05)
+    assert figure["label"] == (
         "Confidence over 2 clues: A 0.00 to 1.00, right at the last; B <b> 0.50 to 0.50, wrong at the last; people 0.00 to 1.00"
     )
 
@@ -169,10 +171,10 @@ def test_a_small_figure_point_by_point():
 def test_a_small_figure_of_many_clues_keeps_its_ends():
     count = 200
     revealed = [(index + 1) / count for index in range(count)]
-    found = spark_figure(QuestionSparklines({"a": RunSparkline(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
-    assert found["runs"][0]["path"].count(" L") == MOST - 1
-    assert (found["runs"][0]["x"], found["runs"][0]["y"]) == (WIDTH - RIGHT, EDGE)
-    assert "200 clues" in found["label"] and found["people"] is None
+    figure = spark_figure(QuestionSparklines({"a": RunSparkline(revealed, revealed, 0.0)}, None), {"a": "A"}, {"a": "red"})
+    assert figure["runs"][0]["path"].count(" L") == MOST - 1
+    assert (figure["runs"][0]["x"], figure["runs"][0]["y"]) == (WIDTH - RIGHT, EDGE)
+    assert "200 clues" in figure["label"] and figure["people"] is None
 
 
 def test_nothing_to_draw_is_no_figure():

@@ -5,7 +5,7 @@ import pytest
 DATASET = "dataset=pyramid"
 
 
-def asked(client, query):
+def grid_rows(client, query):
     answer = client.get(f"/_rows?{query}")
     assert answer.status_code == 200, answer.json
     return answer.json
@@ -13,19 +13,19 @@ def asked(client, query):
 
 @pytest.mark.parametrize("more", ["", "&category=Arts", "&sort=-difficulty", "&sort=category&metric=ece"])
 def test_rows_are_the_questions_of_the_selection_in_order(client, more):
-    said = asked(client, f"{DATASET}{more}&start=3&count=7")
+    answer = grid_rows(client, f"{DATASET}{more}&start=3&count=7")
     listed = client.get(f"/api/v1/questions?{DATASET}{more.replace('metric=', 'metrics=')}").json
-    assert said["total"] == listed["total"]
-    assert [row["question_id"] for row in said["rows"]] == [one["question_id"] for one in listed["questions"]][3:10]
+    assert answer["total"] == listed["total"]
+    assert [row["question_id"] for row in answer["rows"]] == [question["question_id"] for question in listed["questions"]][3:10]
 
 
 def test_a_row_has_what_its_columns_show(client):
-    row = asked(client, f"{DATASET}&metric=ece&start=0&count=1&sort=-difficulty")["rows"][0]
-    one = client.get(f"/api/v1/questions?{DATASET}&metrics=ece&limit=1&sort=-difficulty").json["questions"][0]
-    for run, values in one["runs"].items():
+    row = grid_rows(client, f"{DATASET}&metric=ece&start=0&count=1&sort=-difficulty")["rows"][0]
+    question = client.get(f"/api/v1/questions?{DATASET}&metrics=ece&limit=1&sort=-difficulty").json["questions"][0]
+    for run, values in question["runs"].items():
         assert row[run] == (f"{values['ece']:.3f}" if values["ece"] is not None else row[run])
-    assert row["text"].startswith(f"{one['question_id']} · ") and row["difficulty"] == f"{one['difficulty']:.2f}"
-    assert row["href"] == f"/questions/pyramid/{one['question_id']}?sort=-difficulty&metric=ece"
+    assert row["text"].startswith(f"{question['question_id']} · ") and row["difficulty"] == f"{question['difficulty']:.2f}"
+    assert row["href"] == f"/questions/pyramid/{question['question_id']}?sort=-difficulty&metric=ece"
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_what_cannot_be_answered_has_no_rows(client, query):
 
 
 def test_it_gives_a_thousand_rows_at_most_and_none_beyond_the_end(client):
-    assert len(asked(client, "dataset=lifeeval&start=0&count=99999999")["rows"]) == 808
-    assert asked(client, f"{DATASET}&start=100000&count=5") == {"rows": [], "total": 60}
+    assert len(grid_rows(client, "dataset=lifeeval&start=0&count=99999999")["rows"]) == 808
+    assert grid_rows(client, f"{DATASET}&start=100000&count=5") == {"rows": [], "total": 60}

@@ -112,12 +112,12 @@ def parsed(form, content):
 
 def check_round_trip(pair, tmp_path, rows, dataset):
     """Import rows, export them in every form, see the rows in each, import each elsewhere and see the same run."""
-    one, other = pair
+    source, other = pair
     options = {"dataset": dataset, "model": 'a model, "odd"/../name', "elicitation": "v"}
-    run = put(one, tmp_path / "in.jsonl", as_json_lines(rows), **options)
-    client = client_of(one)
+    run = put(source, tmp_path / "in.jsonl", as_json_lines(rows), **options)
+    client = client_of(source)
     facts = get(client, f"/api/v1/runs/{run}")
-    there = []
+    contents = []
     for form, mimetype in FORMS.items():
         answer = client.get(f"/api/v1/runs/{run}/responses.{form}")
         assert answer.status_code == 200, answer.text
@@ -126,11 +126,11 @@ def check_round_trip(pair, tmp_path, rows, dataset):
             rf'attachment; filename="[A-Za-z0-9_-][A-Za-z0-9._-]*{run}\.{form}"', answer.headers["Content-Disposition"]
         )
         assert int(answer.headers["Content-Length"]) == len(answer.data)
-        found = {(row.pop("question_id"), row.pop("clue")): row for row in parsed(form, answer.data)}
-        assert {(row["model"], row["elicitation"]) for row in found.values()} == {(options["model"], "v")}
+        exported = {(row.pop("question_id"), row.pop("clue")): row for row in parsed(form, answer.data)}
+        assert {(row["model"], row["elicitation"]) for row in exported.values()} == {(options["model"], "v")}
         given = {(row["question_id"], row.get("clue", 0)): row for row in rows}
-        assert list(found) == sorted(given, key=lambda key: (key[0].encode(), key[1]))
-        for key, row in found.items():
+        assert list(exported) == sorted(given, key=lambda key: (key[0].encode(), key[1]))
+        for key, row in exported.items():
             wanted = {name: value for name, value in given[key].items() if value is not None} | {"model": options["model"]}
             wanted |= {"elicitation": "v"}
             wanted.pop("question_id"), wanted.pop("clue", None)
@@ -139,8 +139,8 @@ def check_round_trip(pair, tmp_path, rows, dataset):
                     assert "options" in wanted or "token_logprobs" in wanted
                     del row[derived]
             assert row == wanted, (form, key)
-        there.append(answer.data)
-    for form, content in zip(FORMS, there, strict=True):
+        contents.append(answer.data)
+    for form, content in zip(FORMS, contents, strict=True):
         assert put(other, tmp_path / f"again.{form}", content, dataset=dataset) == run
     assert get(client_of(other), f"/api/v1/runs/{run}")["sha256"] == facts["sha256"]
     assert len(get(client_of(other), "/api/v1/runs")["runs"]) == 1
@@ -221,17 +221,17 @@ def test_any_guess_and_confidence_come_out(bare, tmp_path_factory, guesses, conf
 def test_the_bundled_runs_import_as_the_same(client, tmp_path, form, copied):
     """Runs of the sample, exported and imported into a store that has their datasets already, are there already."""
     before = open_store(copied).version()
-    for one in get(client, "/api/v1/runs")["runs"]:
-        content = client.get(f"/api/v1/runs/{one['run']}/responses.{form}").data
-        assert put(copied, tmp_path / f"again.{form}", content, dataset=one["dataset"]) == one["run"]
+    for run in get(client, "/api/v1/runs")["runs"]:
+        content = client.get(f"/api/v1/runs/{run['run']}/responses.{form}").data
+        assert put(copied, tmp_path / f"again.{form}", content, dataset=run["dataset"]) == run["run"]
     assert open_store(copied).version() == before
 
 
 def test_runs_have_their_provenance(client):
-    said = get(client, "/api/v1/runs")
-    assert not misshapen(said, {"runs": [RUN]})
-    assert [one["dataset"] for one in said["runs"]] == ["lifeeval"] * 5 + ["pyramid"] * 8 + ["tone"] * 6
-    optimal = said["runs"][0]
+    answer = get(client, "/api/v1/runs")
+    assert not misshapen(answer, {"runs": [RUN]})
+    assert [run["dataset"] for run in answer["runs"]] == ["lifeeval"] * 5 + ["pyramid"] * 8 + ["tone"] * 6
+    optimal = answer["runs"][0]
     assert (optimal["items"], optimal["questions"], optimal["missing_questions"]) == (808, 808, 0)
     assert optimal["file_name"] == "lifeeval/responses/1-optimal.csv"
     assert optimal["imported_by"] is None and optimal["withdrawn_at"] is None and optimal["skipped"] == {}
@@ -243,23 +243,23 @@ def test_runs_have_their_provenance(client):
 
 def test_runs_of_one_dataset(client):
     everything = get(client, "/api/v1/runs")["runs"]
-    assert get(client, "/api/v1/runs?dataset=pyramid")["runs"] == [one for one in everything if one["dataset"] == "pyramid"]
+    assert get(client, "/api/v1/runs?dataset=pyramid")["runs"] == [run for run in everything if run["dataset"] == "pyramid"]
 
 
 def test_one_run_is_the_one_of_the_list(client):
-    for one in get(client, "/api/v1/runs")["runs"]:
-        assert get(client, f"/api/v1/runs/{one['run']}") == one
+    for run in get(client, "/api/v1/runs")["runs"]:
+        assert get(client, f"/api/v1/runs/{run['run']}") == run
 
 
 def test_runs_as_csv(client):
-    said = get(client, "/api/v1/runs")["runs"]
+    runs = get(client, "/api/v1/runs")["runs"]
     rows = table(client, "/api/v1/runs.csv")
-    assert [row["run"] for row in rows] == [one["run"] for one in said]
-    for row, one in zip(rows, said, strict=True):
+    assert [row["run"] for row in rows] == [run["run"] for run in runs]
+    for row, run in zip(rows, runs, strict=True):
         assert {key: value for key, value in row.items() if key != "skipped"} == {
-            key: "" if value is None else str(value) for key, value in one.items() if key != "skipped"
+            key: "" if value is None else str(value) for key, value in run.items() if key != "skipped"
         }
-        assert json.loads(row["skipped"]) == one["skipped"]
+        assert json.loads(row["skipped"]) == run["skipped"]
 
 
 def test_who_brought_a_run_what_it_skipped_and_that_it_was_withdrawn(fresh, tmp_path):
@@ -267,14 +267,14 @@ def test_who_brought_a_run_what_it_skipped_and_that_it_was_withdrawn(fresh, tmp_
     path.write_text("Answer,Confidence,Question ID\n80,0.5,1\nnone,0.5,2\n70,x,3\n60,y,4\n")
     options = ImportOptions(model="m")
     (run,) = ingest.import_paths(fresh.service.store, [path], options, form="lifeeval", by="lab").runs
-    said = get(fresh.client, f"/api/v1/runs/{run}")
-    assert (said["imported_by"], said["file_name"], said["withdrawn_at"]) == ("lab", path.name, None)
-    assert (said["items"], said["questions"], said["missing_questions"]) == (1, 1, 807)
-    assert said["skipped"] == {"answer is not a number": 1, "confidence is not a number": 2}
+    facts = get(fresh.client, f"/api/v1/runs/{run}")
+    assert (facts["imported_by"], facts["file_name"], facts["withdrawn_at"]) == ("lab", path.name, None)
+    assert (facts["items"], facts["questions"], facts["missing_questions"]) == (1, 1, 807)
+    assert facts["skipped"] == {"answer is not a number": 1, "confidence is not a number": 2}
     sql = "update runs set withdrawn_at = timestamp '2026-01-02 03:04:05.678901' where run = $r"
     fresh.service.store.write(lambda connection: connection.execute(sql, {"r": run}))
     gone = get(fresh.client, f"/api/v1/runs/{run}")
-    assert gone == said | {"withdrawn_at": "2026-01-02T03:04:05.678901Z"}
+    assert gone == facts | {"withdrawn_at": "2026-01-02T03:04:05.678901Z"}
     assert gone in get(fresh.client, "/api/v1/runs?dataset=lifeeval")["runs"]
     assert fresh.client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200
 
@@ -294,8 +294,8 @@ def test_who_brought_a_run_what_it_skipped_and_that_it_was_withdrawn(fresh, tmp_
     ],
 )
 def test_what_does_not_exist_is_said(client, address, code, field, status):
-    said = error(client, address, status)
-    assert (said["code"], said["field"]) == (code, field)
+    problem = error(client, address, status)
+    assert (problem["code"], problem["field"]) == (code, field)
 
 
 def test_other_keys_are_refused_everywhere(client):

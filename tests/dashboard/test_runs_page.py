@@ -23,31 +23,31 @@ def hrefs(content):
 
 def buttons(content):
     """Run -> what its button does."""
-    found = [part["props"] for part in walk(plain(content)) if part.get("type") == "Button"]
-    return {one["data-run"]: one["data-change"] for one in found}
+    buttons = [part["props"] for part in walk(plain(content)) if part.get("type") == "Button"]
+    return {button["data-run"]: button["data-change"] for button in buttons}
 
 
 def test_provenance_is_that_of_the_api(app, client):
     content = drawn(app, "runs", "dataset=pyramid")
-    said = client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]
+    runs = client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]
     text = json.dumps(plain(content), ensure_ascii=False)
-    assert len(said) > 1
-    for one in said:
-        assert f"{one['model']} · {one['elicitation']}" in text and one["run"] in text and one["file_name"] in text
-        assert one["sha256"] in text and f"{one['items']:,} answers" in text
-        assert f"{one['imported_at'][:10]} {one['imported_at'][11:16]} UTC" in text
+    assert len(runs) > 1
+    for run in runs:
+        assert f"{run['model']} · {run['elicitation']}" in text and run["run"] in text and run["file_name"] in text
+        assert run["sha256"] in text and f"{run['items']:,} answers" in text
+        assert f"{run['imported_at'][:10]} {run['imported_at'][11:16]} UTC" in text
 
 
 def test_every_link_leads_somewhere(app, client):
     links = hrefs(drawn(app, "runs", "dataset=pyramid"))
-    assert len([one for one in links if re.search(r"responses\.(csv|jsonl|parquet)$", one)]) >= 6
+    assert len([link for link in links if re.search(r"responses\.(csv|jsonl|parquet)$", link)]) >= 6
     for link in links:
         assert client.get(link).status_code == 200, link
 
 
 def test_runs_of_every_dataset_are_listed_if_wanted(app, client):
-    every = {one["run"] for one in client.get("/api/v1/runs").get_json()["runs"]}
-    own = {one["run"] for one in client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]}
+    every = {run["run"] for run in client.get("/api/v1/runs").get_json()["runs"]}
+    own = {run["run"] for run in client.get("/api/v1/runs?dataset=pyramid").get_json()["runs"]}
     assert own < every
     assert set(buttons(drawn(app, "runs", "dataset=pyramid"))) == own
     assert set(buttons(drawn(app, "runs", "dataset=pyramid&show=all"))) == every

@@ -77,28 +77,34 @@ def post(upload, content, status, query="dataset=pyramid&model=m", **more):
 
 def refused(upload, content, status, query="dataset=pyramid&model=m", **more):
     version = upload.service.store.version()
-    said = post(upload, content, status, query, **more)
-    assert set(said) == {"error"} and {"code", "message", "field", "allowed", "rows"} <= set(said["error"])
+    answer = post(upload, content, status, query, **more)
+    assert set(answer) == {"error"} and {"code", "message", "field", "allowed", "rows"} <= set(answer["error"])
     assert upload.service.store.version() == version
-    return said["error"]
+    return answer["error"]
 
 
 def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
-    said = post(upload, filled(prompts), 201, "dataset=pyramid&model=m&elicitation=e&filename=answers.csv")
-    (one,) = said["runs"]
-    assert set(one) >= RUN and said["warnings"] == []
-    assert (one["model"], one["elicitation"], one["items"], one["questions"], one["missing_questions"]) == ("m", "e", 339, 60, 0)
-    facts = get(upload.client, f"{ADDRESS}/{one['run']}")
-    assert (facts["imported_by"], facts["file_name"], facts["sha256"]) == ("ann", "answers.csv", one["sha256"])
+    answer = post(upload, filled(prompts), 201, "dataset=pyramid&model=m&elicitation=e&filename=answers.csv")
+    (uploaded,) = answer["runs"]
+    assert set(uploaded) >= RUN and answer["warnings"] == []
+    assert (
+        uploaded["model"],
+        uploaded["elicitation"],
+        uploaded["items"],
+        uploaded["questions"],
+        uploaded["missing_questions"],
+    ) == ("m", "e", 339, 60, 0)
+    facts = get(upload.client, f"{ADDRESS}/{uploaded['run']}")
+    assert (facts["imported_by"], facts["file_name"], facts["sha256"]) == ("ann", "answers.csv", uploaded["sha256"])
     assert facts["withdrawn_at"] is None and facts["decisions"] == []
     # The row of the leaderboard follows at once.
     board = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")
-    (row,) = [row for row in board["rows"] if row["run"] == one["run"]]
+    (row,) = [row for row in board["rows"] if row["run"] == uploaded["run"]]
     # By hand: Frankenstein is the answer of one question of six clues at most, right with 0.25 there.
     right = sum(
         clue["correct"]
         for name in {row["question_id"] for row in prompts}
-        for run in get(upload.client, f"/api/v1/questions/pyramid/{name}?run={one['run']}")["runs"]
+        for run in get(upload.client, f"/api/v1/questions/pyramid/{name}?run={uploaded['run']}")["runs"]
         for clue in run["clues"]
     )
     assert right in (0, 5, 6)
@@ -108,8 +114,8 @@ def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
 def test_prompts_in_json_lines_upload_with_two_keys_more(upload, client):
     lines = client.get("/api/v1/datasets/pyramid/prompts.jsonl").get_data(as_text=True).splitlines()
     rows = [json.loads(line) | {"guess": "x", "confidence": 0.5} for line in lines]
-    said = post(upload, "".join(json.dumps(row) + "\n" for row in rows).encode(), 201)
-    assert said["runs"][0]["items"] == 339
+    answer = post(upload, "".join(json.dumps(row) + "\n" for row in rows).encode(), 201)
+    assert answer["runs"][0]["items"] == 339
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda content: content], ids=["gzip", "plain"])
@@ -117,13 +123,13 @@ def test_the_same_file_again_gives_the_run_that_is_there(upload, prompts, pack):
     first = post(upload, pack(filled(prompts)), 201)
     version = upload.service.store.version()
     again = post(upload, pack(filled(prompts)), 200)
-    assert [one["run"] for one in again["runs"]] == [one["run"] for one in first["runs"]]
-    assert [one["stored"] for one in again["runs"]] == [True] and upload.service.store.version() == version
+    assert [run["run"] for run in again["runs"]] == [run["run"] for run in first["runs"]]
+    assert [run["stored"] for run in again["runs"]] == [True] and upload.service.store.version() == version
     # and the command line gives the same run
     path = upload.store.parent / "again.csv"
     path.write_bytes(filled(prompts))
     report = import_paths(upload.service.store, [path], ImportOptions(dataset="pyramid", model="m"))
-    assert report.runs == [one["run"] for one in first["runs"]]
+    assert report.runs == [run["run"] for run in first["runs"]]
 
 
 def test_a_form_carries_the_file_and_the_keys(upload, prompts):
@@ -132,8 +138,8 @@ def test_a_form_carries_the_file_and_the_keys(upload, prompts):
         "dataset": "pyramid",
         "elicitation": "",
     }
-    said = post(upload, form, 201, "model=form")
-    facts = get(upload.client, f"{ADDRESS}/{said['runs'][0]['run']}")
+    answer = post(upload, form, 201, "model=form")
+    facts = get(upload.client, f"{ADDRESS}/{answer['runs'][0]['run']}")
     assert (facts["model"], facts["file_name"]) == ("form", "my run.csv")
 
 
@@ -142,16 +148,16 @@ def test_several_runs_in_one_file_and_percent(upload):
         b"question_id,clue,guess,confidence,model,elicitation\nlit-01,0,x,50,a,verbalized\n"
         b"lit-01,0,x,75,b,verbalized\nlit-02,0,x,100,a,verbalized\n"
     )
-    said = post(upload, content, 201, "dataset=pyramid&confidence_scale=percent")
-    assert [(one["model"], one["items"], one["missing_questions"]) for one in said["runs"]] == [("a", 2, 58), ("b", 1, 59)]
+    answer = post(upload, content, 201, "dataset=pyramid&confidence_scale=percent")
+    assert [(run["model"], run["items"], run["missing_questions"]) for run in answer["runs"]] == [("a", 2, 58), ("b", 1, 59)]
 
 
 def test_other_formats_are_recognised_or_named(upload):
     content = b"Reasoning,Answer,Confidence,Question ID\nr,80,0.5,0\nr,unsure,0.5,1\n"
-    (one,) = post(upload, content, 201, "model=gpt")["runs"]
-    assert (one["items"], sum(one["skipped"].values())) == (1, 1)
+    (uploaded,) = post(upload, content, 201, "model=gpt")["runs"]
+    assert (uploaded["items"], sum(uploaded["skipped"].values())) == (1, 1)
     (same,) = post(upload, content, 200, "model=gpt&format=lifeeval")["runs"]
-    assert same["run"] == one["run"]
+    assert same["run"] == uploaded["run"]
 
 
 BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhere,0,x,0.5\nlit-02,0,x,50\nlit-03,99,x,nan\n"
@@ -159,43 +165,43 @@ BAD = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\nlit-01,0,x,0.5\nnowhe
 
 @pytest.mark.parametrize("dry", ["", "&dry_run=1"])
 def test_bad_rows_are_told_with_line_column_and_reason(standing, dry):
-    said = refused(standing, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
-    assert (said["code"], said["total"]) == ("bad_rows", 5)
-    told = sorted((row["line"], row["column"], row["value"]) for row in said["rows"])
-    assert told == [
+    problem = refused(standing, BAD, 422, f"dataset=pyramid&model=m&filename=f.csv{dry}")
+    assert (problem["code"], problem["total"]) == ("bad_rows", 5)
+    bad_rows = sorted((row["line"], row["column"], row["value"]) for row in problem["rows"])
+    assert bad_rows == [
         (3, "question_id", "lit-01"), (4, "question_id", "nowhere"), (5, "confidence", "50"), (6, "clue", "99"),
         (6, "confidence", "nan"),
     ]  # fmt: skip
-    assert all(row["file"] == "f.csv" and row["reason"] for row in said["rows"])
-    hinted = said["rows"][2]
+    assert all(row["file"] == "f.csv" and row["reason"] for row in problem["rows"])
+    hinted = problem["rows"][2]
     assert (hinted["hint"], hinted["remedy"]) == ("percent", "if the file states percent, say so: confidence_scale=percent")
-    assert "--" not in json.dumps(said)
+    assert "--" not in json.dumps(problem)
 
 
 def test_at_most_a_hundred_bad_rows_are_told_unless_asked(standing):
     content = b"question_id,clue,guess,confidence\n" + b"nowhere,0,x,0.5\n" * 700
-    said = refused(standing, content, 422)
-    assert (len(said["rows"]), said["total"]) == (100, 700)
+    problem = refused(standing, content, 422)
+    assert (len(problem["rows"]), problem["total"]) == (100, 700)
     assert len(refused(standing, content, 422, "dataset=pyramid&model=m&rows=650")["rows"]) == 650
 
 
 def test_a_dry_run_shows_what_would_be_and_stores_nothing(upload, prompts):
     some = [row for row in prompts if row["question_id"] not in ("lit-01", "lit-02")]
     version = upload.service.store.version()
-    said = post(upload, filled(some, confidence=0.9), 200, "dataset=pyramid&model=m&dry_run=1")
+    answer = post(upload, filled(some, confidence=0.9), 200, "dataset=pyramid&model=m&dry_run=1")
     assert upload.service.store.version() == version
-    (one,) = said["runs"]
-    assert said["dry_run"] and (one["stored"], one["questions"], one["missing_questions"]) == (False, 58, 2)
-    assert said["missing"] == [{"run": one["run"], "total": 2, "questions": ["lit-01", "lit-02"]}]
-    assert said["format"] == "responses" and said["columns"] == ["question_id", "clue", "guess", "confidence"]
-    assert [row["clue"] for row in said["first"]][:3] == [0, 1, 2] and len(said["first"]) == 10
-    error(upload.client, f"{ADDRESS}/{one['run']}", 404)
+    (uploaded,) = answer["runs"]
+    assert answer["dry_run"] and (uploaded["stored"], uploaded["questions"], uploaded["missing_questions"]) == (False, 58, 2)
+    assert answer["missing"] == [{"run": uploaded["run"], "total": 2, "questions": ["lit-01", "lit-02"]}]
+    assert answer["format"] == "responses" and answer["columns"] == ["question_id", "clue", "guess", "confidence"]
+    assert [row["clue"] for row in answer["first"]][:3] == [0, 1, 2] and len(answer["first"]) == 10
+    error(upload.client, f"{ADDRESS}/{uploaded['run']}", 404)
     # What it says of the ranks comes true.
-    (row,) = said["leaderboard"]["rows"]
-    assert post(upload, filled(some, confidence=0.9), 201)["runs"][0]["run"] == one["run"]
+    (row,) = answer["leaderboard"]["rows"]
+    assert post(upload, filled(some, confidence=0.9), 201)["runs"][0]["run"] == uploaded["run"]
     board = leaderboard(upload.service.snapshot(), Selection("pyramid"), METRICS)
-    (true,) = [found for found in board.rows if found.run == one["run"]]
-    assert said["ranked"] == len(board.rows)
+    (true,) = [row for row in board.rows if row.run == uploaded["run"]]
+    assert answer["ranked"] == len(board.rows)
     for key, cell in row["metrics"].items():
         assert (cell["value"], cell["rank"]) == (pytest.approx(true.metrics[key].value, nan_ok=True), true.metrics[key].rank), key
 
@@ -205,19 +211,23 @@ def test_uncertain_grades_are_listed_and_decisions_kept(upload):
     head = re.split(r"[\[(]", re.sub(r"<[^>]*>", "", answer))[0].strip()
     near = head + "s"  # a letter more than what is right
     content = f'question_id,clue,guess,confidence\nlit-01,0,"{near}",0.5\nlit-01,1,"{near}",0.5\nlit-02,0,zzzz,0.5\n'.encode()
-    said = post(upload, content, 200, "dataset=pyramid&model=m&dry_run=1")["uncertain"]
-    (doubt,) = said["guesses"]
+    uncertain = post(upload, content, 200, "dataset=pyramid&model=m&dry_run=1")["uncertain"]
+    (doubt,) = uncertain["guesses"]
     assert (doubt["question_id"], doubt["clues"], doubt["guess"], doubt["correct"]) == ("lit-01", [0, 1], near, 0)
-    assert (said["total"], said["graded"], said["looked_at"]) == (1, 2, 2) and doubt["reason"] and doubt["answer"] == answer
+    assert (
+        (uncertain["total"], uncertain["graded"], uncertain["looked_at"]) == (1, 2, 2)
+        and doubt["reason"]
+        and doubt["answer"] == answer
+    )
     grades = [{"question_id": "lit-01", "clue": 1, "guess": near, "correct": True}]
     form = {"file": (io.BytesIO(content), "f.csv"), "grades": json.dumps(grades)}
-    (one,) = post(upload, form, 201)["runs"]
-    assert get(upload.client, f"{ADDRESS}/{one['run']}")["decisions"] == [grades[0] | {"correct": 1.0}]
-    (run,) = get(upload.client, f"/api/v1/questions/pyramid/lit-01?run={one['run']}")["runs"]
+    (uploaded,) = post(upload, form, 201)["runs"]
+    assert get(upload.client, f"{ADDRESS}/{uploaded['run']}")["decisions"] == [grades[0] | {"correct": 1.0}]
+    (run,) = get(upload.client, f"/api/v1/questions/pyramid/lit-01?run={uploaded['run']}")["runs"]
     assert [clue["correct"] for clue in run["clues"] if clue["guess"] == near] == [0, 1]
     # What goes out comes in as the same run, whose correctness a file states now.
-    out = upload.client.get(f"{ADDRESS}/{one['run']}/responses.csv").data
-    assert post(upload, out, 200)["runs"][0]["run"] == one["run"]
+    out = upload.client.get(f"{ADDRESS}/{uploaded['run']}/responses.csv").data
+    assert post(upload, out, 200)["runs"][0]["run"] == uploaded["run"]
 
 
 BAD_GRADES = [
@@ -229,8 +239,8 @@ BAD_GRADES = [
 @pytest.mark.parametrize("grades", BAD_GRADES)
 def test_decisions_that_cannot_be_read_are_refused(standing, grades):
     form = {"file": (io.BytesIO(BAD), "f.csv"), "grades": grades}
-    said = refused(standing, form, 400)
-    assert (said["code"], said["field"]) == ("bad_value", "grades")
+    problem = refused(standing, form, 400)
+    assert (problem["code"], problem["field"]) == ("bad_value", "grades")
 
 
 KEYS = [
@@ -251,15 +261,15 @@ KEYS = [
 @pytest.mark.parametrize("where", ["address", "form"])
 def test_what_a_key_may_be_is_checked(standing, query, code, field, where):
     if where == "address":
-        said = refused(standing, b"x", 400, query)
+        problem = refused(standing, b"x", 400, query)
     else:
         key, _, value = query.partition("=")
         query = "dataset=pyramid" if code == "repeated_key" else ""
         value = "tone" if code == "repeated_key" else "\u0663" if "%" in value else value
-        said = refused(standing, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
-    assert (said["code"], said["field"]) == (code, field)
+        problem = refused(standing, {"file": (io.BytesIO(b"x"), "f"), key: value}, 400, query)
+    assert (problem["code"], problem["field"]) == (code, field)
     if code == "unknown_value":
-        assert said["allowed"]
+        assert problem["allowed"]
 
 
 def test_what_is_no_file_of_runs_is_refused(standing, prompts):
@@ -273,8 +283,8 @@ def test_what_is_no_file_of_runs_is_refused(standing, prompts):
     assert refused(standing, filled(prompts), 415, content_type="image/png")["code"] == "unsupported_type"
     assert refused(standing, filled(prompts), 415, headers={"Content-Encoding": "br"})["code"] == "unsupported_encoding"
     assert refused(standing, b"\x89PNG\r\n\x1a\n" + bytes(100), 422)["code"] == "bad_rows"
-    said = refused(standing, b"a,b\n1,2\n", 422)
-    assert "the format is not recognised" in said["rows"][0]["reason"] and "format=" in said["rows"][0]["remedy"]
+    problem = refused(standing, b"a,b\n1,2\n", 422)
+    assert "the format is not recognised" in problem["rows"][0]["reason"] and "format=" in problem["rows"][0]["remedy"]
     assert "dataset=ID" in refused(standing, filled(prompts), 422, "model=m")["rows"][0]["remedy"]
     assert "model=NAME" in refused(standing, filled(prompts), 422, "dataset=pyramid")["rows"][0]["remedy"]
 
@@ -288,7 +298,11 @@ def test_only_runs_are_taken(standing, tmp_path):
     with open(packed, "rb") as file:
         content = file.read()
     assert "this brings datasets for dataset 'other'" in refused(standing, content, 422, "model=m")["rows"][0]["reason"]
-    assert [one["dataset"] for one in get(standing.client, "/api/v1/datasets")["datasets"]] == ["lifeeval", "pyramid", "tone"]
+    assert [dataset["dataset"] for dataset in get(standing.client, "/api/v1/datasets")["datasets"]] == [
+        "lifeeval",
+        "pyramid",
+        "tone",
+    ]
 
 
 def test_a_file_that_is_too_large_is_not_taken(copied, prompts):
@@ -313,18 +327,18 @@ def test_a_body_that_breaks_off_is_not_taken(standing):
     whole = b'--a\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nquestion_id\r\n--a--\r\n'
     for end in range(len(whole) - 4):
         cut = {"input_stream": io.BytesIO(whole[:end]), "environ_overrides": {"CONTENT_LENGTH": str(len(whole))}}
-        said = refused(standing, None, 400, content_type="multipart/form-data; boundary=a", **cut)
-        assert said["code"] in ("broken_off", "bad_form"), end
+        problem = refused(standing, None, 400, content_type="multipart/form-data; boundary=a", **cut)
+        assert problem["code"] in ("broken_off", "bad_form"), end
 
 
 def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
-    (one,) = post(upload, filled(prompts), 201)["runs"]
-    name = one["run"]
+    (uploaded,) = post(upload, filled(prompts), 201)["runs"]
+    name = uploaded["run"]
 
     def listed():
         boards = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")["rows"]
-        of = get(upload.client, "/api/v1/questions/pyramid/lit-01")["runs"]
-        return [name in [row["run"] for row in rows] for rows in (boards, of)]
+        answered = get(upload.client, "/api/v1/questions/pyramid/lit-01")["runs"]
+        return [name in [row["run"] for row in rows] for rows in (boards, answered)]
 
     before = get(upload.client, f"{ADDRESS}/{name}")
     assert listed() == [True, True]
@@ -401,15 +415,15 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
             timeout=120,
         )
         assert done.returncode == 0, done.stderr
-        (one,) = json.loads(done.stdout)["runs"]
-        assert (one["model"], one["items"]) == ("my-model", 339)
+        (uploaded,) = json.loads(done.stdout)["runs"]
+        assert (uploaded["model"], uploaded["items"]) == ("my-model", 339)
         # The program of the README, as it stands there: questions out, answers in.
         (program,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Bearer" in code)
         assert len([line for line in program.splitlines() if line]) < 20
         monkeypatch.setenv("TOKEN", token)
         exec(compile(program.replace("http://127.0.0.1:8050", served.address), "README.md", "exec"), {})
         assert "'model': 'my-program'" in capsys.readouterr().out
-        with urllib.request.urlopen(f"{served.address}{ADDRESS}/{one['run']}") as answer:
+        with urllib.request.urlopen(f"{served.address}{ADDRESS}/{uploaded['run']}") as answer:
             assert json.load(answer)["imported_by"] == "lab"
         # A token that is revoked no longer holds, in whichever worker.
         run_cli("token", "revoke", "lab", store=copied)

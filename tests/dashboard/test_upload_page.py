@@ -15,16 +15,16 @@ def attributes(content, name):
 
 def test_the_form_knows_datasets_and_limits(app, client):
     (form,) = (json.loads(text) for text in attributes(drawn(app, "upload", "dataset=tone"), "data-form"))
-    said = client.get("/api/v1/datasets").get_json()["datasets"]
-    assert form["datasets"] == [[one["dataset"], one["title"]] for one in said] and form["chosen"] == "tone"
+    datasets = client.get("/api/v1/datasets").get_json()["datasets"]
+    assert form["datasets"] == [[dataset["dataset"], dataset["title"]] for dataset in datasets] and form["chosen"] == "tone"
     assert form["most"] == 1024 and [key for key, _ in form["metrics"]] == [metric.key for metric in METRICS]
 
 
 def test_every_dataset_offers_its_questions(app, client):
     links = hrefs(drawn(app, "upload"))
-    for one in client.get("/api/v1/datasets").get_json()["datasets"]:
+    for dataset in client.get("/api/v1/datasets").get_json()["datasets"]:
         for form in ("csv", "jsonl"):
-            link = f"/api/v1/datasets/{one['dataset']}/prompts.{form}"
+            link = f"/api/v1/datasets/{dataset['dataset']}/prompts.{form}"
             assert link in links and client.get(link).status_code == 200
 
 

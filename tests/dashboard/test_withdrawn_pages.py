@@ -33,17 +33,17 @@ def drawn(app, name, query):
 
 
 def test_it_is_shown_where_it_is_named_alone(gone):
-    app, run, said = gone
+    app, run, notice = gone
     names = [name for name, view in VIEWS.items() if view.place is not None]
     assert len(names) >= 8
     for name in (*names, "question"):
         assert (run in drawn(app, name, {})) == (name == "runs"), name
         shown = drawn(app, name, {"run": run})
-        assert said in shown and " by ann. " in shown, name
+        assert notice in shown and " by ann. " in shown, name
 
 
 def test_it_is_said_of_runs_that_other_keys_name(gone):
-    app, run, said = gone
+    app, run, notice = gone
     other = app.extensions["clueline"].facets("pyramid").runs[0][0]
-    assert said in drawn(app, "compare", {"a": other, "b": run})
-    assert said in drawn(app, "questions", {"sort": f"brier:{run}"})
+    assert notice in drawn(app, "compare", {"a": other, "b": run})
+    assert notice in drawn(app, "questions", {"sort": f"brier:{run}"})

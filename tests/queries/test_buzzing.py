@@ -402,7 +402,7 @@ def test_rules_are_read(offered):
     )
     said = parse_rules({"threshold": [f"{second}:-1e-3", "-0.03", f"{first}:0"], "scale": ["logprob"]}, offered)
     assert said.threshold == -0.03
-    assert (said.of(first), said.of(second), said.of("another")) == (0, -0.001, -0.03)
+    assert (said.threshold_of(first), said.threshold_of(second), said.threshold_of("another")) == (0, -0.001, -0.03)
 
 
 @pytest.mark.parametrize(

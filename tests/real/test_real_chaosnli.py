@@ -97,17 +97,17 @@ def test_items_and_votes(store, board):
 
 
 def test_figures_that_came_with_the_data(board):
-    found = {key: cell.value for key, cell in board["RoBERTa-0"].metrics.items()}
+    values = {key: cell.value for key, cell in board["RoBERTa-0"].metrics.items()}
     keys = ("accuracy", "ece", "dist_ce", "ent_ce_abs", "rank_cs")
-    assert [round(found[key], 3) for key in keys] == [0.739, 0.146, 0.259, 0.310, 0.625]
+    assert [round(values[key], 3) for key in keys] == [0.739, 0.146, 0.259, 0.310, 0.625]
     assert round(board["Oracle"].metrics["ece"].value, 3) == 0.245
 
 
 def test_the_oracle_is_what_people_said(board):
-    found = {key: cell.value for key, cell in board["Oracle"].metrics.items()}
-    assert [found[key] for key in ("accuracy", "rank_cs", "rank_cs_tied")] == [1, 1, 1]
+    values = {key: cell.value for key, cell in board["Oracle"].metrics.items()}
+    assert [values[key] for key in ("accuracy", "rank_cs", "rank_cs_tied")] == [1, 1, 1]
     # Shares of hundredths, whose differences from votes / 100 are rounding.
-    assert [found[key] for key in ("dist_ce", "ent_ce", "ent_ce_abs")] == pytest.approx([0, 0, 0], abs=1e-15)
+    assert [values[key] for key in ("dist_ce", "ent_ce", "ent_ce_abs")] == pytest.approx([0, 0, 0], abs=1e-15)
 
 
 # How far a figure of the paper is from ours where it is by more than rounding. The divergences of the paper are of seed 0 alone
@@ -130,9 +130,9 @@ def test_published_figures(board, shared):
         key, model = KEYS.get(row["metric"], row["metric"]), row["model"]
         seeds = SEEDS[:1] if key in ("kl_ref", "tvd_ref") else SEEDS
         names = [f"{model}-{seed}" for seed in seeds] if model.startswith("RoBERTa") else [model]
-        found = np.mean([board[name].metrics[key].value for name in names])
+        mean = np.mean([board[name].metrics[key].value for name in names])
         rounding = 0.51 * 10.0 ** -len(row["value"].partition(".")[2])
-        assert found == pytest.approx(float(row["value"]), abs=APART.get((model, key), rounding)), (model, key)
+        assert mean == pytest.approx(float(row["value"]), abs=APART.get((model, key), rounding)), (model, key)
 
 
 def test_another_order_of_the_classes_would_rank_otherwise(store, board, items):
@@ -164,7 +164,7 @@ def test_people(store, board, binning):
         gap = sum(abs(a - b) for a, b in zip(row.histograms.distance, row.reference.distance, strict=True)) / 2 / ITEMS
         assert gap == pytest.approx(cells["tvd_ref"].value)
         assert row.histograms.ranking[0] / ITEMS == pytest.approx(cells["rank_cs"].value)
-        assert sum(each.items for part in row.classes for each in part.bins) == 3 * ITEMS
+        assert sum(bin_.items for part in row.classes for bin_ in part.bins) == 3 * ITEMS
 
 
 # -- seed 0 at T = 1 and T = 2, as the paper's figures and its table 2 have it ------------------------------------------

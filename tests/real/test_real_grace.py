@@ -65,10 +65,10 @@ def imported(store, released, tmp_path_factory):
 
 
 def test_counts(imported):
-    found = imported.rows(
+    counts = imported.rows(
         "select team_kind, correct, count(*), count(distinct team) from buzzes where dataset = 'grace' group by all order by all"
     )
-    assert [row[:3] for row in found] == [
+    assert [row[:3] for row in counts] == [
         ("human", False, 292),
         ("human", True, 1079),
         ("model", False, 110),
@@ -116,12 +116,12 @@ def test_curves_count_what_the_release_says(imported, released):
 
 def tallies(released, kind):
     """Team -> its buzzes as (words heard, of so many, correct)."""
-    found = defaultdict(list)
+    buzzes = defaultdict(list)
     for row in released:
         if row["team_kind"] == kind:
             # Word n_words - 1 is the end of the question.
-            found[row["team"]].append((int(row["word_index"]) + 1, int(row["n_words"]), int(row["correct"])))
-    return found
+            buzzes[row["team"]].append((int(row["word_index"]) + 1, int(row["n_words"]), int(row["correct"])))
+    return buzzes
 
 
 def test_buzz_curves_of_people_by_quartile(imported, released):
@@ -129,19 +129,19 @@ def test_buzz_curves_of_people_by_quartile(imported, released):
     totals = {team: sum(correct for *_, correct in buzzes) for team, buzzes in teams.items()}
     cuts = quantiles(totals.values(), n=4, method="inclusive")  # linear interpolation
     members = {f"Q{n + 1}": [team for team in teams if sum(totals[team] > cut for cut in cuts) == n] for n in range(4)}
-    found = {curve.name: curve for curve in buzz_curves(imported, Selection("grace"), Rules()).curves}
-    assert [found[name].teams for name in ("people", "Q1", "Q2", "Q3", "Q4", "M1", "M2", "M3")] == [17, 5, 4, 4, 4, 1, 1, 1]
-    assert found["people"].heard == 1079 + 292
-    assert found["people"].correct[-1] == pytest.approx(1079 / 1371)
-    assert found["people"].incorrect[-1] == pytest.approx(292 / 1371)
+    curves = {curve.name: curve for curve in buzz_curves(imported, Selection("grace"), Rules()).curves}
+    assert [curves[name].teams for name in ("people", "Q1", "Q2", "Q3", "Q4", "M1", "M2", "M3")] == [17, 5, 4, 4, 4, 1, 1, 1]
+    assert curves["people"].heard == 1079 + 292
+    assert curves["people"].correct[-1] == pytest.approx(1079 / 1371)
+    assert curves["people"].incorrect[-1] == pytest.approx(292 / 1371)
     models = {name: [name] for name in ("M1", "M2", "M3")}
-    assert sum(found[name].heard for name in models) == 268 + 110
+    assert sum(curves[name].heard for name in models) == 268 + 110
     every = teams | tallies(released, "M")
     for name, group in (members | models).items():
         buzzes = [buzz for team in group for buzz in every[team]]
-        curve = found[name]
+        curve = curves[name]
         for step in range(51):
-            by_then = [correct for words, of, correct in buzzes if 50 * words <= step * of]
+            by_then = [correct for words, length, correct in buzzes if 50 * words <= step * length]
             assert curve.correct[step] == pytest.approx(sum(by_then) / len(buzzes))
             assert curve.incorrect[step] == pytest.approx((len(by_then) - sum(by_then)) / len(buzzes))
     # Teams that answer more questions correctly have more correct buzzes behind each curve.
@@ -150,8 +150,8 @@ def test_buzz_curves_of_people_by_quartile(imported, released):
 
 def test_models_never_count_among_people(imported):
     def of_people(query, dataset, *rules):
-        said = query(imported, Selection(dataset), *rules)
-        return [group for group in (said.curves if query is buzz_curves else said.teams) if group.kind == "human"]
+        results = query(imported, Selection(dataset), *rules)
+        return [group for group in (results.curves if query is buzz_curves else results.teams) if group.kind == "human"]
 
     for query, rules in ((buzz_curves, [Rules()]), (buzz_rates, [Rules()]), (accuracy_by_fraction, [])):
         assert of_people(query, "grace", *rules) == of_people(query, "people", *rules)
@@ -166,7 +166,7 @@ def test_people_answer_correctly_by_each_fraction(imported, released):
     (people, *_) = accuracy_by_fraction(imported, Selection("grace")).teams
     for at, fifth in zip(people.fractions, range(1, 6), strict=True):
         shares = [
-            sum(correct for words, of, correct in buzzes if 5 * words <= fifth * of) / len(buzzes)
+            sum(correct for words, length, correct in buzzes if 5 * words <= fifth * length) / len(buzzes)
             for buzzes in by_question.values()
         ]
         assert at.right == pytest.approx(sum(shares) / len(shares))

@@ -29,7 +29,7 @@ def test_published_best_ages(shared):
         for row in rows(shared("lifeeval") / "fin_le_data.csv")
     }  # fmt: skip
     assert len(published) == 88
-    for asked, (age, mas) in published.items():
-        best, probability = best_guess(*asked)
-        assert probability == pytest.approx(mas, abs=1e-6), asked
-        assert best == age or mas > 1 - 1e-6, asked  # several ages are as good where everybody is within the radius
+    for person, (age, mas) in published.items():
+        best, probability = best_guess(*person)
+        assert probability == pytest.approx(mas, abs=1e-6), person
+        assert best == age or mas > 1 - 1e-6, person  # several ages are as good where everybody is within the radius

@@ -80,8 +80,8 @@ def test_the_error_of_the_slope_is_that_of_scipy(store, board):
             {"run": row.run},
         )
         fit = linregress(*zip(*points, strict=True))
-        found = [row.metrics[key].value for key in ("hard_easy_slope", "hard_easy_slope_se")]
-        assert found == pytest.approx([fit.slope, fit.stderr], abs=1e-10)
+        slope = [row.metrics[key].value for key in ("hard_easy_slope", "hard_easy_slope_se")]
+        assert slope == pytest.approx([fit.slope, fit.stderr], abs=1e-10)
 
 
 def test_what_was_skipped_is_told(store, imported):

@@ -132,12 +132,12 @@ def test_a_server_with_a_full_disk_still_answers_readers(disk, seeded, tmp_path)
     try:
         runs = get(served, "/api/v1/runs")
         with filled(disk, 0):
-            status, said = upload(served, token, "crowded")
-            assert (status, said["error"]["code"]) == (503, "store_unavailable"), said
+            status, answer = upload(served, token, "crowded")
+            assert (status, answer["error"]["code"]) == (503, "store_unavailable"), answer
             assert get(served, "/api/v1/runs") == runs
             assert get(served, f"/api/v1/questions/pyramid/{QUESTION}")["runs"]
-        status, said = upload(served, token, "roomy")
-        assert status == 201, said
+        status, answer = upload(served, token, "roomy")
+        assert status == 201, answer
     finally:
         served.stop()
     log = (tmp_path / "log").read_text(encoding="utf-8")
@@ -152,9 +152,9 @@ def test_a_store_that_cannot_be_written_is_read(disk, seeded, tmp_path):
     served = start_server(store, tmp_path / "log", workers=1)
     try:
         assert get(served, "/api/v1/runs")["runs"]
-        status, said = upload(served, token, "barred")
-        assert (status, said["error"]["code"]) == (503, "store_unavailable"), said
-        assert "cannot be written" in said["error"]["message"]
+        status, answer = upload(served, token, "barred")
+        assert (status, answer["error"]["code"]) == (503, "store_unavailable"), answer
+        assert "cannot be written" in answer["error"]["message"]
         assert get(served, f"/api/v1/questions/pyramid/{QUESTION}")["runs"]
     finally:
         served.stop()

@@ -11,14 +11,14 @@ SEED = 11
 
 def check_coverage(measurements, boards_below=0.03):
     """At least nominal, but for noise and so much of what the method itself falls short."""
-    for one in measurements:
-        assert one.measured >= one.nominal - boards_below - one.noise, one
+    for measurement in measurements:
+        assert measurement.measured >= measurement.nominal - boards_below - measurement.noise, measurement
 
 
 def check_errors(measurements, above=0.02):
     """At most nominal, but for noise and so much of what the method itself exceeds."""
-    for one in measurements:
-        assert one.measured <= one.nominal + above + one.noise, one
+    for measurement in measurements:
+        assert measurement.measured <= measurement.nominal + above + measurement.noise, measurement
 
 
 def test_p_values_of_equal_runs():

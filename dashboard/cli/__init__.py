@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import click
 
-from dashboard.cli.datasets import datasets_command
-from dashboard.cli.export import export_group
-from dashboard.cli.import_files import import_command
-from dashboard.cli.output import Refusal
-from dashboard.cli.score import score_command
-from dashboard.cli.serve import serve
-from dashboard.cli.store import backup, migrate, repair, restore
-from dashboard.cli.tokens import token_group
 from dashboard.settings import BadSetting, read_settings, unknown_settings
 from dashboard.version import VERSION
-from data.store import StoreError
-from data.tokens import TokenError
+
+# Where each command is. Only the one that runs is imported: all together take seconds.
+COMMANDS = {
+    "serve": "dashboard.cli.serve:serve",
+    "import": "dashboard.cli.import_files:import_command",
+    "score": "dashboard.cli.score:score_command",
+    "export": "dashboard.cli.export:export_group",
+    "datasets": "dashboard.cli.datasets:datasets_command",
+    "backup": "dashboard.cli.store:backup",
+    "restore": "dashboard.cli.store:restore",
+    "migrate": "dashboard.cli.store:migrate",
+    "repair": "dashboard.cli.store:repair",
+    "token": "dashboard.cli.tokens:token_group",
+}
 
 
 class _Commands(click.Group):
-    """Reports what is wrong with the store or the tokens in one line."""
+    """Imports a command when it is named, and reports what is wrong with the store or the tokens in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (StoreError, TokenError) as error:
-            raise Refusal(str(error)) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            from dashboard.cli.output import Refusal
+            from data.store import StoreError
+            from data.tokens import TokenError
+
+            if isinstance(error, (StoreError, TokenError)):
+                raise Refusal(str(error)) from error
+            raise
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -44,9 +67,3 @@ def main(context: click.Context) -> None:
         raise click.UsageError(str(error)) from error
     for warning in unknown_settings():
         click.echo(f"warning: {warning}", err=True)
-
-
-for command in (
-    serve, import_command, score_command, export_group, datasets_command, backup, restore, migrate, repair, token_group,
-):  # fmt: skip
-    main.add_command(command)

@@ -6,6 +6,8 @@ import json
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -38,27 +40,18 @@ def export_dataset(settings: Settings, dataset: str, dest: Path, form: Form) -> 
     importing it into an empty store gives the same run ids and metrics. When and by whom a run was imported is not part of
     it: `backup` keeps everything.
     """
-    _check_new(dest)
-    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=_parent(dest)))
-    try:
-        with exporter(open_store(settings.store)) as opened:
-            parts = bundle(opened.snapshot, dataset, form)
-            folder = draft / dataset
-            (folder / "responses").mkdir(parents=True)
-            (folder / "dataset.json").write_text(json.dumps(parts.facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            for name, table in parts.tables.items():
-                opened.write(table, form, folder / f"{name}.{form}")
+    with _draft(dest) as draft, exporter(open_store(settings.store)) as opened:
+        parts = bundle(opened.snapshot, dataset, form)
+        folder = draft / dataset
+        (folder / "responses").mkdir(parents=True)
+        (folder / "dataset.json").write_text(json.dumps(parts.facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        for name, table in parts.tables.items():
+            opened.write(table, form, folder / f"{name}.{form}")
         if dest.suffix.lower() == ".zip":
             _zip(folder, draft / "zip")
             (draft / "zip").replace(dest)
         else:
             folder.replace(dest)
-    except BadRequest as error:
-        raise _unknown(error) from error
-    except OSError as error:
-        raise StoreError(f"{dest} cannot be written: {error}") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     withdrawn = f"; {parts.withdrawn:,} withdrawn left out" if parts.withdrawn else ""
     click.echo(f"{dest}: dataset {dataset}, {parts.runs:,} {'run' if parts.runs == 1 else 'runs'}{withdrawn}")
 
@@ -75,40 +68,33 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
     form: Form | None = next((form for form in FORMS if dest.suffix.lower() == f".{form}"), None)
     if form is None:
         raise click.BadParameter(f"must end in one of {', '.join(f'.{form}' for form in FORMS)}", param_hint="DEST")
-    _check_new(dest)
-    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=_parent(dest)))
-    try:
-        with exporter(open_store(settings.store)) as opened:
-            opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
+    with _draft(dest) as draft, exporter(open_store(settings.store)) as opened:
+        opened.write(responses(opened.snapshot, run, form), form, draft / "responses")
         (draft / "responses").replace(dest)
+    click.echo(f"{dest}: responses of run {run}")
+
+
+@contextmanager
+def _draft(dest: Path) -> Iterator[Path]:
+    """A temporary folder beside DEST, so that DEST appears complete or not at all. Reports in one line what goes wrong in it."""
+    if dest.exists():
+        raise Refusal(f"{dest} exists; give another name")
+    parent = dest.absolute().parent
+    if not parent.is_dir():
+        raise Refusal(f"{parent} is no folder")
+    draft = Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=parent))
+    try:
+        yield draft
     except BadRequest as error:
-        raise _unknown(error) from error
+        allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
+        raise Refusal(error.message + allowed) from error
     except OSError as error:
         raise StoreError(f"{dest} cannot be written: {error}") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    click.echo(f"{dest}: responses of run {run}")
-
-
-def _check_new(dest: Path) -> None:
-    if dest.exists():
-        raise Refusal(f"{dest} exists; give another name")
-
-
-def _parent(dest: Path) -> Path:
-    """The folder in which DEST appears, complete or not at all."""
-    parent = dest.absolute().parent
-    if not parent.is_dir():
-        raise Refusal(f"{parent} is no folder")
-    return parent
 
 
 def _zip(folder: Path, target: Path) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             archive.write(path, path.relative_to(folder.parent))
-
-
-def _unknown(error: BadRequest) -> Refusal:
-    allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
-    return Refusal(error.message + allowed)

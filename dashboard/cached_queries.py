@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from dashboard.service import service
 from queries.buzzing import Rules, threshold_explorer
+from queries.facets import Facets
 from queries.metrics import Metric
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
-from queries.selection import Facets, Selection
+from queries.selection import Selection
 
 
 def question_order(selection: Selection, sort: str) -> QuestionOrder:

@@ -10,7 +10,6 @@ from queries.engine.reliability_diagrams import BANDS
 from queries.metrics import METRICS, Metric
 from queries.parameters import Choice, Flag, Fractions, Kind, MetricList, Parameters, Range
 from queries.question_order import FACTS, read_sort
-from queries.selection import Facets
 
 
 @dataclass(frozen=True)

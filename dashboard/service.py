@@ -23,9 +23,10 @@ from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_su
 from data.store import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
+from queries.facets import Facets
 from queries.metrics import Metric
 from queries.parameters import P
-from queries.selection import Facets, Request, Selection, facets, read_address
+from queries.selection import Request, Selection, facets, read_address
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
+from queries.facets import Facets
 from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
-
-if TYPE_CHECKING:
-    from queries.selection import Facets
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]

@@ -15,19 +15,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_type_hints
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 
 import msgspec
 
+from queries.facets import Facets
 from queries.metrics import CATALOGUE, METRICS, Metric
-
-if TYPE_CHECKING:
-    from queries.selection import Facets
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Parameters")
 Range = tuple[float, float]
-Options = Sequence[str] | Callable[["Facets"], Sequence[str]]  # allowed values, or what lists them given what a dataset offers
+Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or what lists them given what a dataset offers
 LONGEST_VALUE = 500  # characters
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,12 +9,10 @@ import numpy as np
 
 from data.life_table import best_guess, survivors
 from data.store import Snapshot
-from queries.buzzing import Rules
-from queries.buzzing.runs import NO_LOGPROBS, read_buzzing
+from queries.buzzing import Buzzpoint, Rules, buzzpoints
 from queries.engine.evidence import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
-from queries.metrics.kernels.buzzing import buzzpoints_at
 from queries.metrics.kernels.questions import buzz_mass
 from queries.parameters import BadRequest
 from queries.selection import Selection, number
@@ -73,19 +70,6 @@ class ClueResponse(msgspec.Struct):
     contribution: float | None
     graded: str
     failed: bool
-
-
-class Buzzpoint(msgspec.Struct):
-    """Where a run buzzes: at the first clue whose score is above its threshold, strictly.
-
-    ``best`` says that the threshold is the run's best one on the selection, because none was asked for; ``clue`` is None where no
-    clue passes it, ``threshold`` where ``missing`` says why there is none.
-    """
-
-    threshold: float | None
-    best: bool
-    clue: int | None
-    missing: str | None
 
 
 class RunResponses(msgspec.Struct):
@@ -197,7 +181,7 @@ def question(
             getattr(human, curve) if human else None,
             votes,
             stated,
-            _buzzpoints(snapshot, only, rules, dict(best)) if rules else {},
+            buzzpoints(snapshot, only, rules, dict(best)) if rules else {},
         ),
     )
 
@@ -249,22 +233,6 @@ def _shares(votes: Votes | None, options: list[float] | None, names: list[str] |
         return None
     share_of = dict(zip(names, options, strict=True))
     return [float(share_of.get(name, 0.0)) for name in votes.classes]
-
-
-def _buzzpoints(snapshot: Snapshot, only: Selection, rules: Rules, best: dict[str, float]) -> dict[str, Buzzpoint]:
-    """By run; a threshold on one question alone would know too much to be a run's best one."""
-    settled = replace(rules, thresholds=tuple((best | dict(rules.thresholds)).items()))
-    buzzpoints = {}
-    for data in read_buzzing(snapshot, only, settled).runs:
-        run = data.run.run
-        threshold = settled.threshold_of(run)
-        if threshold is None or not data.scored:
-            why = "this selection has no best threshold: give one" if data.scored else NO_LOGPROBS
-            buzzpoints[run] = Buzzpoint(None, False, None, why)
-            continue
-        at = data.at[buzzpoints_at(data.passing, threshold)]
-        buzzpoints[run] = Buzzpoint(threshold, rules.threshold_of(run) is None, int(at[0]) if len(at) else None, None)
-    return buzzpoints
 
 
 def _runs(

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic
 import msgspec
 
 from data.store import Snapshot
+from queries.facets import Facets
 from queries.filters import (
     ColumnFilter,
     Condition,
@@ -29,59 +30,6 @@ from queries.filters import (
 )
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest, Flag, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
-
-
-class Facets(msgspec.Struct, frozen=True):
-    """What a dataset offers to filter by."""
-
-    dataset: str
-    title: str
-    kind: str
-    simulated: bool
-    note: str | None
-    questions: int
-    human_teams: int
-    longest: int  # clues of its longest question
-    values: dict[str, tuple[str | int, ...]]  # of each column that a filter chooses from, by its key
-    difficulty: tuple[float, float] | None  # least and greatest
-    difficulty_source: str | None
-    runs: tuple[tuple[str, str, str], ...]  # run, model, elicitation in order of import; withdrawn ones left out
-    withdrawn: tuple[str, ...]
-    failed: int = 0  # failed calls of all runs
-    head_to_head: bool = False  # at most one team of a room can be right
-
-    @property
-    def all_runs(self) -> tuple[str, ...]:
-        """Ids of the runs in order of import, then of the withdrawn ones."""
-        return (*(run for run, _, _ in self.runs), *self.withdrawn)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Models in order of import."""
-        return self._texts("model")
-
-    @property
-    def elicitations(self) -> tuple[str, ...]:
-        """Elicitations in order of import."""
-        return self._texts("elicitation")
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """Categories in ascending order."""
-        return self._texts("category")
-
-    @property
-    def subcategories(self) -> tuple[str, ...]:
-        """Subcategories in ascending order."""
-        return self._texts("subcategory")
-
-    @property
-    def radii(self) -> tuple[int, ...]:
-        """Radii in ascending order."""
-        return tuple(value for value in self.values.get("radius", ()) if isinstance(value, int))
-
-    def _texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(value) for value in self.values.get(key, ()))
 
 
 def _split(conventions: Conventions) -> dict[str, Any]:

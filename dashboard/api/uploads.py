@@ -24,9 +24,10 @@ from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from queries.facets import Facets
 from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
 from queries.runs import run
-from queries.selection import Facets, read_parameters
+from queries.selection import read_parameters
 
 ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
 MOST_DECISIONS = 10_000

@@ -11,8 +11,9 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import named
 from dashboard.figures.style import OTHERS
+from queries.buzzing import Buzzpoint
 from queries.metrics import Metric
-from queries.question import Buzzpoint, ClueResponse, Question, RunResponses
+from queries.question import ClueResponse, Question, RunResponses
 
 ABOUT = {
     "Buzzes": "The first clue at which its score is above its threshold",

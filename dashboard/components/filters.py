@@ -11,8 +11,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.controls import between, choices, menu, search, several
+from queries.facets import Facets
 from queries.filters import Control, Narrows, SelectionKey
-from queries.selection import Facets, Selection
+from queries.selection import Selection
 
 
 def _component(key: str, control_of: Control) -> Component:

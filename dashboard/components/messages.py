@@ -10,9 +10,10 @@ from dash import html
 
 from dashboard.components.links import page_link
 from data.store import StoreError
+from queries.facets import Facets
 from queries.parameters import BadRequest
 from queries.runs import RunFacts
-from queries.selection import Facets, Selection
+from queries.selection import Selection
 
 MOST_LINKS = 24
 MOST_IGNORED = 10  # keys of an address that are named

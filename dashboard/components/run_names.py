@@ -9,7 +9,8 @@ from dash import html
 
 from dashboard.components.attributes import aria
 from dashboard.figures.style import INK, OTHERS
-from queries.selection import Facets, Selection
+from queries.facets import Facets
+from queries.selection import Selection
 
 COLOURS = 8  # beyond eight runs, colours would no longer be told apart
 

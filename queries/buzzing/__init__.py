@@ -6,6 +6,7 @@ Of a selection, the filters on questions apply to runs and people alike. ``revea
 so that their buzzpoint is the first of those above the threshold; people are taken as they played.
 """
 
+from queries.buzzing.buzzpoints import Buzzpoint, buzzpoints
 from queries.buzzing.conditional import buzz_rates
 from queries.buzzing.cumulative import buzz_curves
 from queries.buzzing.fractions import accuracy_by_fraction
@@ -21,6 +22,7 @@ __all__ = [
     "BuzzCurves",
     "BuzzParameters",
     "BuzzRates",
+    "Buzzpoint",
     "FractionAccuracy",
     "Rules",
     "ThresholdExplorer",
@@ -28,5 +30,6 @@ __all__ = [
     "buzz",
     "buzz_curves",
     "buzz_rates",
+    "buzzpoints",
     "threshold_explorer",
 ]

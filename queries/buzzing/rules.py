@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from queries.facets import Facets
 from queries.parameters import BadRequest, Choice, Group, Kind, Parameters, allowed, format_number
-from queries.selection import Facets
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")

@@ -7,11 +7,11 @@ import math
 import msgspec
 import pytest
 
-from queries.buzzing import Rules
+from queries.buzzing import Buzzpoint, Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
 from queries.parameters import BadRequest
-from queries.question import Buzzpoint, Question, question
+from queries.question import Question, question
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.small_polls import POLLS, YES_NO

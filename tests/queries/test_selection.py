@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.engine.evidence import gather
+from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
-from queries.selection import Facets, Selection, facets, read_address, read_selection
+from queries.selection import Selection, facets, read_address, read_selection
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 from tests.helpers.strategies import selections

@@ -338,8 +338,8 @@ def recalibrated(questions):
     """Confidence -> its isotonic recalibration: the highest, over starts, of the lowest mean of y from there past it."""
     pairs = pairs_of(questions)
     stated = sorted({c for c, _ in pairs})
-    right = [math.fsum(y for c, y in pairs if c == each) for each in stated]
-    items = [sum(c == each for c, _ in pairs) for each in stated]
+    right = [math.fsum(y for c, y in pairs if c == value) for value in stated]
+    items = [sum(c == value for c, _ in pairs) for value in stated]
     best = [-math.inf] * len(stated)
     for start in range(len(stated)):
         means, total, mass = [], 0.0, 0

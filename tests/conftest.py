@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.serving import run_cli, start_server
+from tests.helpers.serving import call_cli, run_cli, start_server
 
 
 @pytest.fixture
@@ -44,4 +44,11 @@ def copied(seeded, tmp_path):
 
 @pytest.fixture(scope="session")
 def cli():
+    """The command line, in this process."""
+    return call_cli
+
+
+@pytest.fixture(scope="session")
+def cli_process():
+    """The command line in a process of its own, for tests that several processes or a damaged store are part of."""
     return run_cli

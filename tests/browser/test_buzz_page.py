@@ -26,12 +26,12 @@ FIGURE = """(name) => { const gd = document.querySelector(`.figure-${name} .js-p
 
 
 @pytest.fixture(scope="module")
-def more(server, cli, tmp_path_factory):
+def more(server, cli_process, tmp_path_factory):
     """The server's store with a dataset of token log-probabilities and one of many runs and no people."""
     folder = tmp_path_factory.mktemp("bundles")
     write_tokens(folder / "tokens")
     write_crowd(folder / "throng", "throng")
-    done = cli("import", folder / "tokens", folder / "throng", store=server.store)
+    done = cli_process("import", folder / "tokens", folder / "throng", store=server.store)
     assert done.returncode == 0, done.stderr
 
 

@@ -32,12 +32,12 @@ PAGES = ("/", "/?dataset=pyramid", "/questions?dataset=pyramid", f"{QUESTION}?cl
 
 
 @pytest.fixture(scope="module")
-def awkward(server, cli, tmp_path_factory):
+def awkward(server, cli_process, tmp_path_factory):
     """The server's store with two more datasets, imported while it serves."""
     folder = tmp_path_factory.mktemp("bundles")
     write_nasty(folder / "nasty")
     write_crowd(folder / "crowd")
-    done = cli("import", folder / "nasty", folder / "crowd", store=server.store)
+    done = cli_process("import", folder / "nasty", folder / "crowd", store=server.store)
     assert done.returncode == 0, done.stderr
 
 

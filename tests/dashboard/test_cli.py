@@ -1,4 +1,4 @@
-"""The command line, in processes of its own."""
+"""The command line."""
 
 import json
 import os
@@ -244,27 +244,27 @@ def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path
     assert "questions.csv, line 2" in done.stderr and "questions.csv, line 3" in done.stderr
 
 
-def test_a_taken_port_is_said_in_one_line(cli, copied):
+def test_a_taken_port_is_said_in_one_line(cli_process, copied):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = cli("serve", store=copied, port=port)
+        done = cli_process("serve", store=copied, port=port)
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert f"port {port}" in done.stderr
     assert "CLUELINE_PORT" in done.stderr
 
 
-def test_the_port_can_be_an_option(cli, copied):
+def test_the_port_can_be_an_option(cli_process, copied):
     """It is checked as the setting is, and wins over it."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = cli("serve", "--port", port, store=copied, port=1)
+        done = cli_process("serve", "--port", port, store=copied, port=1)
     assert done.returncode == 1 and f"port {port}" in done.stderr
-    done = cli("serve", "--port", "x", store=copied)
+    done = cli_process("serve", "--port", "x", store=copied)
     assert done.returncode == 2
     assert "--port" in done.stderr and "must be a whole number from 1 to 65535, not 'x'" in done.stderr
 
@@ -278,9 +278,10 @@ def test_a_server_listens_where_the_options_say(copied, tmp_path):
         served.stop()
 
 
-def test_the_version_is_that_of_pyproject(cli):
-    done = cli("--version")
+def test_the_version_is_that_of_pyproject(cli_process):
+    done = cli_process("--version")
     assert (done.returncode, done.stdout) == (0, f"Clueline {VERSION}\n")
+    assert cli_process("--help").stdout.startswith("Usage: python -m dashboard ")
     assert f'\nversion = "{VERSION}"\n' in (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
 
 

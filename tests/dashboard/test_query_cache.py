@@ -147,7 +147,7 @@ def of_selection(snapshot: Snapshot, selection: Selection) -> Counted:
     return Counted(0, snapshot.version)
 
 
-def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
+def test_what_was_computed_of_other_datasets_is_kept(fresh, cli_process, tmp_path):
     """A run of the dataset Pyramid leaves answers about the others as they are, and true of the new version."""
     names = [row.dataset for row in fresh.service.datasets()]
     assert names == ["lifeeval", "pyramid", "tone"]
@@ -158,7 +158,7 @@ def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
     COMPUTED.clear()
     path = tmp_path / "new.csv"
     path.write_text("question_id,clue,guess,confidence\nlit-01,0,x,0.5\n")
-    imported = cli("import", path, "--dataset", "pyramid", "--model", "new", store=fresh.store)
+    imported = cli_process("import", path, "--dataset", "pyramid", "--model", "new", store=fresh.store)
     assert imported.returncode == 0, imported.stderr
     for name in names:
         fresh.service.ask(of_selection, chosen[name])
@@ -171,7 +171,7 @@ def test_what_was_computed_of_other_datasets_is_kept(fresh, cli, tmp_path):
     assert [row.runs for row in fresh.service.datasets()] == [len(board[name]["rows"]) + (name == "pyramid") for name in names]
 
 
-def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
+def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_path):
     """While threads keep asking: each answer belongs to one version, and no thread goes back to an older one."""
     bundle = write_bundle(tmp_path / "late")
     before = fresh.service.store.version()
@@ -190,7 +190,7 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli, tmp_path):
     for thread in threads:
         thread.start()
     try:
-        imported = cli("import", bundle, store=fresh.store)
+        imported = cli_process("import", bundle, store=fresh.store)
         assert imported.returncode == 0, imported.stderr
         # Acknowledged: from here on, nobody may get the old answers.
         after = fresh.service.store.version()

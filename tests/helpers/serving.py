@@ -12,6 +12,8 @@ import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 
+from click.testing import CliRunner
+
 ROOT = Path(__file__).parents[2]
 STARTED = 60  # seconds that a server may take to be ready
 
@@ -28,6 +30,18 @@ def run_cli(*arguments, **settings):
     return subprocess.run(
         command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=120
     )
+
+
+def call_cli(*arguments, **settings):
+    """``python -m dashboard ARGUMENTS`` in this process, which saves the imports of another. An unforeseen error is raised."""
+    from dashboard.cli import main
+
+    unset = {name: None for name in os.environ if name.startswith("CLUELINE_")}
+    chosen = {name: value for name, value in environment(**settings).items() if name.startswith("CLUELINE_")}
+    result = CliRunner().invoke(
+        main, [*map(str, arguments)], env=unset | chosen, prog_name="python -m dashboard", catch_exceptions=False
+    )
+    return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
 
 
 def free_port():

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.helpers.serving import BROWSERS, FLAGS, chromium
-from tests.helpers.visiting import Visit
+from tests.helpers.visiting import Tabs, Visit
 
 
 def pytest_collection_modifyitems(items):
@@ -24,19 +24,24 @@ def browser():
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def tabs(browser, server):
+    return Tabs(browser, server)
+
+
 @pytest.fixture
-def visit(browser, server):
-    """Opens pages, each in a browser context of its own; complaints of any of them fail the test."""
+def visit(browser, server, tabs):
+    """Opens pages that share nothing; complaints of any of them fail the test. ``new_context`` gives one without a cache."""
     visits = []
 
-    def opened(**options):
-        visits.append(Visit(browser, server, **options))
+    def opened(new_context=False, **options):
+        visits.append(Visit(browser, server, tabs=None if new_context else tabs, **options))
         return visits[-1].page
 
     yield opened
     complaints = [complaint for visit in visits for complaint in visit.complaints]
     for visit in visits:
-        visit.context.close()
+        visit.close()
     assert not complaints, "\n".join(complaints)
 
 

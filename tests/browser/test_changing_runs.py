@@ -15,7 +15,7 @@ def runs_page(browser, served):
     visit = Visit(browser, served)
     yield visit.page, served
     refused = [complaint for complaint in visit.complaints if not ("/api/v1/runs" in complaint and "status of 40" in complaint)]
-    visit.context.close()
+    visit.close()
     assert not refused, refused
 
 

@@ -27,7 +27,7 @@ def typeset(page):
 
 def test_every_formula_is_set(visit):
     requested = []
-    page = visit()
+    page = visit(new_context=True)
     page.on("request", lambda request: requested.append(request.url))
     page.goto("/metrics")
     typeset(page)
@@ -39,8 +39,9 @@ def test_every_formula_is_set(visit):
     assert not any("mathjax" in url for url in requested)
 
 
-def test_no_other_page_loads_the_font_of_formulas(page):
+def test_no_other_page_loads_the_font_of_formulas(visit):
     requested = []
+    page = visit(new_context=True)
     page.on("request", lambda request: requested.append(request.url))
     page.goto("/")
     page.wait_for_load_state("networkidle")

@@ -12,7 +12,7 @@ from tests.helpers.visiting import Visit
 def page(browser, served):
     visit = Visit(browser, served)
     yield visit.page
-    visit.context.close()
+    visit.close()
     assert not visit.complaints
 
 

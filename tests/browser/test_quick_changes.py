@@ -89,7 +89,7 @@ def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
 
 def test_what_is_typed_fast_stays_in_order(visit):
     """On a slow machine, which draws the page anew between two keys."""
-    page = visit()
+    page = visit(new_context=True)
     page.goto("/questions?dataset=pyramid")
     box = page.locator(".filter-q input")
     box.wait_for()

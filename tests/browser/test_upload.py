@@ -32,7 +32,7 @@ def upload_page(browser, served):
     visit.token = token
     yield visit
     left = [complaint for complaint in visit.complaints if "/api/v1/runs" not in complaint]
-    visit.context.close()
+    visit.close()
     assert not left, left
 
 

@@ -69,7 +69,7 @@ def test_a_grid_stays_and_is_told_of_another_selection(app):
         ("difficulty", (), [PYRAMID], {"hard-easy", "revealed", "by-category"}),
         ("compare", (), [PYRAMID], {"scatter", "differences", "forest"}),
         ("people", (), [("dataset", "tone")], {"distance", "entropy", "ranking", "classes"}),
-        ("buzz", (), [PYRAMID], {"wins", "becomes", "curves", "habits"}),
+        ("buzz", (), [PYRAMID], {"wins", "rooms", "curves", "habits"}),
         ("question", ("pyramid", "lit-08"), [], {"clues"}),
         ("question", ("lifeeval", "0"), [], {"lifespan"}),
         ("question", ("tone", "work-01"), [], {"votes"}),

@@ -4,13 +4,17 @@ import csv
 import io
 import json
 import re
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from data.tokens import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.driving import api, board, eventually, fetched
-from tests.helpers.visiting import Visit
+from tests.helpers.serving import start_server
+from tests.helpers.visiting import Tabs, Visit
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();
@@ -22,11 +26,19 @@ DROP = """([name, content]) => {
 }"""
 
 
-@pytest.fixture
-def upload_page(browser, served):
-    """The upload page of a server of its own, with a token typed in; what the API refuses is no complaint."""
-    token = Tokens(served.store).create("ann")
-    visit = Visit(browser, served)
+@pytest.fixture(scope="module")
+def shared(browser, seeded, tmp_path_factory):
+    """A server that takes uploads, its tabs, and a token."""
+    folder = tmp_path_factory.mktemp("uploads")
+    server = start_server(Path(shutil.copytree(seeded, folder / "store")), folder / "log", workers=1)
+    yield server, Tabs(browser, server), Tokens(server.store).create("ann")
+    server.stop()
+
+
+@contextmanager
+def upload_visit(browser, server, tabs, token):
+    """The upload page with a token typed in; what the API refuses is no complaint."""
+    visit = Visit(browser, server, tabs=tabs)
     visit.page.goto("/upload?dataset=pyramid")
     visit.page.get_by_label("Token").fill(token)
     visit.token = token
@@ -34,6 +46,19 @@ def upload_page(browser, served):
     left = [complaint for complaint in visit.complaints if "/api/v1/runs" not in complaint]
     visit.close()
     assert not left, left
+
+
+@pytest.fixture
+def upload_page(browser, shared):
+    with upload_visit(browser, *shared) as visit:
+        yield visit
+
+
+@pytest.fixture
+def first_upload_page(browser, served):
+    """The upload page of a server to which nothing was uploaded."""
+    with upload_visit(browser, served, None, Tokens(served.store).create("ann")) as visit:
+        yield visit
 
 
 def rows(page):
@@ -73,8 +98,8 @@ def region(page, name):
     )
 
 
-def test_a_file_is_tried_then_published(upload_page):
-    page = upload_page.page
+def test_a_file_is_tried_then_published(first_upload_page):
+    page = first_upload_page.page
     before = fetched(page, "/readyz")[1]
     page.get_by_label("Model").fill("Guesser")
     page.get_by_label("Elicitation").fill("flat")
@@ -83,14 +108,14 @@ def test_a_file_is_tried_then_published(upload_page):
     message_is(page, "Nothing is stored yet")
     ((*run, state),) = region(page, "Runs")
     questions = len({row["question_id"] for row in answers})
-    assert run == ["Guesser", "flat", f"{len(answers):,}", f"{questions:,}", "0", "–"] and state == "new"
+    assert run == ["Guesser", "flat", f"{len(answers):,}", f"{questions:,}", "0", "0", "–"] and state == "new"
     assert region(page, "First answers")[0][:4] == [answers[0]["question_id"], "0", "Frankenstein", "0.250"]
     ranks = {row[1]: row[3] for row in region(page, "Ranks")}
     assert ranks["Accuracy"].endswith("of 9")  # eight runs are there
     assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
     page.get_by_role("button", name="Publish").click()
     message_is(page, "Published.")
-    assert upload_page.token not in page.url
+    assert first_upload_page.token not in page.url
     page.get_by_role("link", name="on the leaderboard").click()
     page.locator("table.board").wait_for()
     new = eventually(page, lambda: next(row for row in board(page) if row["model"] == "Guesser"))

@@ -113,7 +113,7 @@ def api(page, address, query=(), **more):
     return json.loads(body)
 
 
-def said_by_api(page, query):
+def expected_board(page, query):
     """The leaderboard of a query string as the page has to show it, best first by the metric that leads."""
     answer = api(page, "leaderboard", [*query, ("metrics", ",".join(SHOWN))])
     by_lead = sorted(answer["rows"], key=lambda row: row["metrics"][answer["lead"]]["rank"] or math.inf)
@@ -142,7 +142,7 @@ def board_is(page, query):
             assert sorted(shown, key=lambda row: row["run"]) == sorted(expected, key=lambda row: row["run"])
         return shown
 
-    expected = said_by_api(page, query)
+    expected = expected_board(page, query)
     return eventually(page, check)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from queries.engine.reliability_diagrams import BANDS
+from queries.facets import Facets
 from queries.metrics import METRICS, Metric
 from queries.parameters import Choice, Flag, Fractions, Kind, MetricList, Parameters, Range
 from queries.question_order import FACTS, read_sort

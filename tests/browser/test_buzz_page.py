@@ -16,7 +16,7 @@ ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({
     said: [...row.querySelectorAll(".readout b")].map((part) => part.innerText),
     kept: row.querySelector(".kept").innerText }))"""
 TABLE = """() => Object.fromEntries([...document.querySelectorAll("table.outcomes tbody tr")].map((row) => [row.dataset.run,
-    Object.fromEntries([...row.querySelectorAll("td")].map((cell) => [cell.dataset.key, cell.innerText]))]))"""
+    Object.fromEntries([...row.querySelectorAll("td")].map((cell) => [cell.dataset.key, cell.firstChild.textContent]))]))"""
 DOTS = """() => { const gd = document.querySelector(".figure-wins .js-plotly-plot");
     return gd && gd._fullData ? Object.fromEntries(
         (gd.layout.shapes || []).map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])) : {}; }"""

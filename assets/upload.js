@@ -208,7 +208,18 @@
             }
             if (!rows.length) return null;
             return make("section", { class: "section" }, make("h2", {}, "How it would rank"),
+                ...coverage(answer.leaderboard, name).map((line) => make("p", { class: "note" }, line)),
                 table("Ranks", ["Run", "Metric", "Value", "Rank"], rows, [2, 3]));
+        }
+
+        // Sentences on what missing answers do to the ranking.
+        function coverage(board, name) {
+            const lines = board.rows.filter((row) => !row.ranked).map((row) =>
+                `${name(row.run)} answered ${number(row.answered)} of ${count(board.questions, "question")}, less than half. It would not be ranked.`);
+            if (board.common !== null) {
+                lines.push(`Runs would be measured on the ${count(board.common, "question")} that all ranked ones answered.`);
+            }
+            return lines;
         }
 
         // -- grades to decide about

@@ -53,6 +53,7 @@ class Score(msgspec.Struct):
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")
+@click.option("--common", metavar="0|1", help="0: each run on its own questions; by default, on those that all runs answered.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
 def score_command(
@@ -66,10 +67,11 @@ def score_command(
     beta: str | None,
     t: str | None,
     failed: str | None,
+    common: str | None,
     **options: Unpack[FileOptions],
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
-    given = (("binning", binning), ("human", human), ("beta", beta), ("t", t), ("failed", failed))
+    given = (("binning", binning), ("human", human), ("beta", beta), ("t", t), ("failed", failed), ("common", common))
     conventions = [(key, value) for key, value in given if value is not None]
     store = open_store(settings.store)
     try:
@@ -125,6 +127,8 @@ def score_lines(score: Score) -> Iterator[str]:
         line += f"; {run.missing_questions:,} questions not answered" if run.missing_questions else ""
         line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(run.skipped.items()))
         line += f"; {run.failed:,} failed calls" if run.failed else ""
+        if score.leaderboard.common is not None:
+            line += f"; measured on {row.questions:,}" + ("" if row.ranked else ", its own, since it answered less than half")
         yield line + (f"; in the store as run {run.run}" if run.stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():

@@ -184,7 +184,7 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
     snapshot, report = dry_run.snapshot, dry_run.report
     selection = read_selection([("dataset", dry_run.dataset)], lambda dataset: facets(snapshot, dataset))
     board = leaderboard(snapshot, selection, METRICS)
-    ranked = len(board.rows)
+    ranked = sum(row.ranked for row in board.rows)
     board.rows = [row for row in board.rows if row.run in report.runs]
     return DryRunReport(
         dry_run=True,

@@ -158,3 +158,23 @@ def test_an_empty_store_is_said_and_stays_empty(cli, tmp_path, answers):
     done = cli("score", answers(*ROWS), *WHERE, store=tmp_path / "store")
     assert done.returncode == 1 and "no dataset yet" in done.stderr
     assert not (tmp_path / "store").exists()
+
+
+def test_runs_that_answered_other_questions(cli, copied, answers):
+    """Three runs of one file: two share a question, and the third answered one of four."""
+    rows = [f"{question},0,x,0.5,{model},v" for model, names in (
+        ("A", ("lit-01", "lit-02", "lit-03")), ("B", ("lit-03", "lit-04", "lit-02")), ("C", ("lit-01",)),
+    ) for question in names]  # fmt: skip
+    path = answers(*rows, header=f"{HEADER},model,elicitation")
+    where = ("--dataset", "pyramid", "--metrics", "brier")
+    by_model = {row["model"]: row for row in scored(cli, copied, path, *where)["rows"]}
+    assert [(row["answered"], row["questions"], row["ranked"]) for _, row in sorted(by_model.items())] == [
+        (3, 2, True), (3, 2, True), (1, 1, False),
+    ]  # fmt: skip
+    text = cli("score", path, *where, store=copied).stdout
+    assert "3 questions; 57 questions not answered; measured on 2\n" in text
+    assert "measured on 1, its own, since it answered less than half" in text
+    own = scored(cli, copied, path, *where, "--common", "0")
+    assert own["common"] is None and [row["questions"] for row in own["rows"]] == [3, 3, 1]
+    refused = cli("score", path, *where, "--common", "2", store=copied)
+    assert refused.returncode == 2 and "--common" in refused.stderr

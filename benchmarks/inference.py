@@ -1,4 +1,4 @@
-"""How often what is concluded from runs is wrong, by simulation; writes inference.md.
+"""How often what is concluded from runs is wrong, by simulation; writes inference.md, and the table of the page Metrics.
 
 Run it with ``make calibrate-ourselves``. It takes about ten minutes; the tests run a short form of it.
 """
@@ -6,9 +6,11 @@ Run it with ``make calibrate-ourselves``. It takes about ten minutes; the tests 
 from __future__ import annotations
 
 import argparse
+import csv
 from datetime import date
 from pathlib import Path
 
+from queries.uncertainty import MEASURED
 from tests.helpers import buzz_simulation, simulation
 
 OUT = Path(__file__).with_suffix(".md")
@@ -38,9 +40,13 @@ def main() -> None:
         f"Written by `benchmarks/inference.py` on {date.today()}. Runs are simulated: a question's ease is shared by the",
         "runs, and the clues of a question hang together. Noise: half the width of a 99.9 % interval of a share that is nominal.",
     ]  # fmt: skip
+    measured: list[list[object]] = []
     for study, factor, about in STUDIES:
         lines += ["", "", "| claim | setting | nominal | measured | noise | boards |", "|---|---|---:|---:|---:|---:|"]
         rows = list(study(given.boards * factor, SEED))
+        measured += [
+            [row.study, row.setting, f"{row.nominal:.3f}", f"{row.measured:.3f}", f"{row.noise:.3f}", row.boards] for row in rows
+        ]
         lines[-3] = f"{about}\n"
         lines += [
             f"| {row.study} | {row.setting} | {row.nominal:.3f} | {row.measured:.3f} | {row.noise:.3f} | {row.boards:,} |"
@@ -48,6 +54,10 @@ def main() -> None:
         ]
         print(f"{study.__name__}: {len(rows)} rows", flush=True)
     OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with MEASURED.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [["claim", "setting", "nominal", "measured", "noise", "boards"], *measured]
+        )
 
 
 if __name__ == "__main__":

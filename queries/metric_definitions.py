@@ -10,7 +10,9 @@ import msgspec
 from queries.metrics import FAMILIES, NOTES, AnalysisMetric, Counterexample, Metric
 from queries.metrics.axioms import AXIOMS, READING, value_of_items
 from queries.metrics.metric import MetricFacts
+from queries.sakai_examples import SakaiExample, sakai_examples
 from queries.selection import number
+from queries.uncertainty import KINDS, MeasuredClaim, Uncertainty, measured_claims
 
 
 class RefutedAxiom(msgspec.Struct, frozen=True):
@@ -80,13 +82,20 @@ class MetricFamily(msgspec.Struct, frozen=True):
 
 
 class MetricDefinitions(msgspec.Struct, frozen=True):
-    """Answer of ``/api/v1/metrics``; metrics in the order in which they are shown."""
+    """Answer of ``/api/v1/metrics``; metrics in the order in which they are shown.
+
+    ``uncertainty`` says what intervals and tests mean, ``measured`` how often they held in simulations, and ``sakai`` has his
+    worked examples of the axioms.
+    """
 
     families: list[MetricFamily]
     metrics: list[MetricDefinition]
     axioms: dict[str, str]
     axioms_reading: str
     notes: list[SourceNote]
+    uncertainty: list[Uncertainty]
+    measured: list[MeasuredClaim]
+    sakai: list[SakaiExample]
 
 
 @cache
@@ -98,6 +107,9 @@ def metric_definitions() -> MetricDefinitions:
         axioms={axiom: words for axiom, words in AXIOMS.items()},
         axioms_reading=READING,
         notes=[SourceNote(note.key, note.title, note.source, note.text, list(note.metrics)) for note in NOTES],
+        uncertainty=list(KINDS),
+        measured=list(measured_claims()),
+        sakai=list(sakai_examples()),
     )
 
 

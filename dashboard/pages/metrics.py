@@ -12,8 +12,12 @@ from markupsafe import Markup
 
 from dashboard.components.attributes import aria
 from dashboard.components.numbers import CURVE_NAMES
+from dashboard.components.table import row, table
 from dashboard.view import PageParameters, PageRequest, View, register
 from queries.metric_definitions import MetricDefinition, MetricDefinitions, RefutedAxiom, SourceNote, metric_definitions
+from queries.metrics import METRICS
+from queries.sakai_examples import SakaiExample
+from queries.uncertainty import MeasuredClaim
 
 NOTHING = "no items are selected"  # needs no telling
 BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": "not ranked"}
@@ -31,6 +35,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
                 html.Div(
                     [
                         *(part for family in known.families for part in _family(family.key, known)),
+                        _uncertainty(known),
                         _axioms(known),
                         _notes(known.notes, titles),
                     ],
@@ -56,7 +61,8 @@ def _contents(known: MetricDefinitions) -> html.Nav:
             html.P(html.A(family.title, href=f"#{family.key}")),
             html.Ul([html.Li(html.A(entry.label, href=f"#{entry.key}", title=entry.name)) for entry in entries]),
         ]
-    lists.append(html.P([html.A("Axioms", href="#axioms"), html.A("What the papers leave open", href="#notes")]))
+    after = (("Intervals and tests", "uncertainty"), ("Axioms", "axioms"), ("What the papers leave open", "notes"))
+    lists.append(html.P([html.A(title, href=f"#{key}") for title, key in after]))
     return html.Nav(lists, className="contents", **aria(label="Metrics"))
 
 
@@ -146,8 +152,68 @@ def _ordinal(index: int) -> str:
 
 
 def _axioms(known: MetricDefinitions) -> html.Section:
-    table = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
-    return html.Section([html.H2("Axioms"), html.P(known.axioms_reading), table], id="axioms", className="metric")
+    definitions = html.Dl([part for name, words in known.axioms.items() for part in (html.Dt(name), html.Dd(words))])
+    examples = [_sakai(example) for example in known.sakai]
+    return html.Section(
+        [html.H2("Axioms"), html.P(known.axioms_reading), definitions, *examples], id="axioms", className="metric"
+    )
+
+
+def _sakai(example: SakaiExample) -> html.Details:
+    """An example that opens: its systems with their values, and those of X's copies that break the axiom."""
+    original = example.systems[0].items
+    titles = {metric.key: metric.label for metric in METRICS}
+    rows = []
+    for system in example.systems:
+        changed = [
+            f"{'right' if correct else 'wrong'} {before:g} → {confidence:g}"
+            for (before, _), (confidence, correct) in zip(original, system.items, strict=True)
+            if before != confidence
+        ]
+        items = ", ".join(f"{confidence:g} {'right' if correct else 'wrong'}" for confidence, correct in original)
+        values = [
+            html.Td(
+                f"{value:.3f}" + (" ✗" if key in system.refuted else ""),
+                className="number",
+                title=f"breaks {system.axiom}" if key in system.refuted else "",
+            )
+            for key, value in system.values.items()
+        ]
+        rows.append(
+            html.Tr(
+                [html.Th(system.system, scope="row"), html.Td(system.axiom or "–"), html.Td(", ".join(changed) or items), *values]
+            )
+        )
+    head = ["System", "Axiom", "Instances", *(titles[key] for key in example.systems[0].values)]
+    summary = html.Summary(f"Sakai's example {example.example}: X and three worse copies of it")
+    note = "Three bins of equal mass, as in the paper. ✗: the copy is called better than X, or in W no worse."
+    return html.Details([summary, table(head, rows, f"Sakai's example {example.example}"), html.P(note, className="note")])
+
+
+def _uncertainty(known: MetricDefinitions) -> html.Section:
+    """Each kind of interval and test in a sentence, with how often it held in simulations."""
+    parts: list[Component] = []
+    for kind in known.uncertainty:
+        claims = [claim for claim in known.measured if claim.claim in kind.claims]
+        parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
+    lead = (
+        "The unit is always the question: the clues of one question hang together. What is claimed was simulated, with runs of "
+        "which the truth is known; the tables say how often it held. benchmarks/inference.py makes them."
+    )
+    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="uncertainty", className="metric")
+
+
+def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
+    rows = [
+        row(claim.claim, html.Span(claim.setting), f"{claim.nominal:.3f}", f"{claim.measured:.3f}", f"{claim.noise:.3f}")
+        for claim in claims
+    ]
+    return html.Details(
+        [
+            html.Summary("How often it held"),
+            table(["Claim", "Setting", "Claimed", "Measured", "Noise"], rows, f"{name}: measured"),
+        ]
+    )
 
 
 def _notes(notes: Sequence[SourceNote], titles: dict[str, str]) -> html.Section:

@@ -56,6 +56,23 @@ def test_the_catalogue_as_json(client):
     assert list(answer["axioms"]) == ["U", "O", "UO"] and answer["axioms_reading"].startswith("After Sakai")
 
 
+def test_intervals_are_explained_and_their_simulations_shown(app, client):
+    said = client.get("/api/v1/metrics").get_json()
+    text = shown(drawn(app, "metrics"))
+    for kind in said["uncertainty"]:
+        assert kind["words"] in text
+    assert "How often it held" in text and len(said["measured"]) > 100
+    assert all(claim["setting"] in text for claim in said["measured"])
+
+
+def test_sakais_examples_open_on_the_page(app, client):
+    said = client.get("/api/v1/metrics").get_json()["sakai"]
+    text = shown(drawn(app, "metrics"))
+    for example in said:
+        assert f"Sakai's example {example['example']}: X and three worse copies of it" in text
+    assert text.count(' ✗"') == sum(len(system["refuted"]) for example in said for system in example["systems"]) > 5
+
+
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
 def test_a_measure_is_given_where_the_catalogue_says_and_stays_in_its_range(client, measure):
     (question,) = client.get("/api/v1/questions?dataset=pyramid&limit=1").get_json()["questions"]

@@ -10,6 +10,7 @@ from data.human_curves import CURVES
 from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, distributions, pairs, questions
+from queries.sakai_examples import sakai_examples
 
 pytestmark = pytest.mark.real
 
@@ -134,6 +135,28 @@ def test_sakai_every_cell(sakai, examples):
             assert printed_as(value, row["printed"]), row
     assert seen == {"probability": 288, "true_class": 21, "ks_step": 180, "bin": 36, "result": 100}
     assert sum(seen.values()) == len(sakai) == 625
+
+
+def test_sakai_examples_of_the_product(examples, sakai):
+    """The page Metrics has these instances, and the values that the paper prints."""
+    product = {(str(e.example), s.system): s for e in sakai_examples() for s in e.systems}
+    assert product.keys() == examples.keys()
+    names = {
+        "accuracy": "accuracy",
+        "R_O": "r_over",
+        "R_U": "r_under",
+        "HMR": "hmr",
+        "ECE": "ece",
+        "MCE": "max_ce",
+        "KS": "ks_sequential",
+    }
+    for key, system in product.items():
+        assert system.items == list(zip(examples[key].confidence.tolist(), examples[key].correct.tolist(), strict=True))
+    for row in sakai:
+        if row["kind"] == "result" and row["measure"] in names:
+            assert product[row["example"], row["system"]].values[names[row["measure"]]] == pytest.approx(
+                float(row["value"]), abs=1e-9
+            )
 
 
 def test_sakai_slip_contradicts_its_own_table(sakai):

@@ -95,8 +95,8 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     assert method in METHODS
     counted, _ = restrict(snapshot, selection, by_default=True)
     before = gather(snapshot, counted, metrics)
-    items = _items(snapshot, counted)
-    fold = _folds(before.selected)[items["place"].to_numpy()]
+    items = selected_items(snapshot, counted)
+    fold = folds_of_questions(before.selected)[items["place"].to_numpy()]
     parts = items.with_columns(fold=fold).partition_by("run", as_dict=True)
     mapped = {run: _mapped(part, method) for (run,), part in parts.items()}
     recalibrated = {run: _responses(part) for run, part in mapped.items() if part is not None}
@@ -118,7 +118,8 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
-def _items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
+    """Run, question, clue, confidence, correctness of each item of a selection, and the place of its question in it."""
     with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
@@ -129,7 +130,7 @@ def _items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     )
 
 
-def _folds(questions: int) -> np.ndarray:
+def folds_of_questions(questions: int) -> np.ndarray:
     """Fold of each question of a selection in its order, by lot, of sizes that differ by one at most."""
     return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 

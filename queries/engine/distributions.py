@@ -170,7 +170,7 @@ def _ballot(
     """The right class is the one that the answer names or, where it names none, the one with most votes."""
     place = {name: k for k, name in enumerate(options)}
     counts = [votes.get(name, 0) for name in names]
-    answer_class = _named(answer, names)
+    answer_class = class_named(answer, names)
     most = max(counts)
     majority = -1
     if most:  # of classes that tie, the one that the answer names, else the first
@@ -186,7 +186,7 @@ def _ballot(
     )
 
 
-def _named(answer: str | None, names: Sequence[str]) -> int:
+def class_named(answer: str | None, names: Sequence[str]) -> int:
     """Index of the class that an answer line names: to the letter, else the only one that it accepts; -1 for none."""
     if answer is None:
         return -1

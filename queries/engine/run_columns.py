@@ -246,7 +246,7 @@ def _statistics(
 
     def read(missing: list[str]) -> dict[str, V]:
         order = dict(zip(missing, row_orders(snapshot, dataset, missing), strict=True))
-        return _read(snapshot, dataset, missing, sql, lambda run, table: convert(_in_order(table, order[run].order)))
+        return _read(snapshot, dataset, missing, sql, lambda run, table: convert(in_order(table, order[run].order)))
 
     return snapshot.cached(dataset, name, runs, read)
 
@@ -265,11 +265,11 @@ def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, convert: 
     # The runs' range lets DuckDB pass over what it need not read: rows of a run stand together.
     parameters = {"dataset": dataset, "runs": runs, "first": min(runs), "last": max(runs)}
     rows = snapshot.frame(sql, parameters)
-    rows = _in_order(rows, np.argsort(rows["run"].to_numpy(), kind="stable"))
+    rows = in_order(rows, np.argsort(rows["run"].to_numpy(), kind="stable"))
     ends = np.searchsorted(rows["run"].to_numpy(), np.arange(1, len(runs) + 2))
     return {run: convert(run, rows[a:b]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
 
 
-def _in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:
+def in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:
     """The rows of a table in some order: mostly, they are in it already."""
     return table if (np.diff(order) == 1).all() else table[order]

@@ -99,7 +99,7 @@ def test_beyond_the_ends_there_is_nothing_to_choose(diagrams):
     cleared(page)
 
 
-def test_the_range_control_shades_the_diagrams_and_keeps_its_focus(diagrams):
+def test_the_range_control_shades_diagrams_and_keeps_focus(diagrams):
     page = diagrams
     handle = page.locator(".items [role=slider]").first
     handle.focus()

@@ -83,7 +83,7 @@ def handle(page, index):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_while_a_slider_moves_all_follows_and_only_its_release_asks_the_server(page):
+def test_a_slider_asks_the_server_on_release_only(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
     assert heading(page) == "Buzz" and len(before) == 8
@@ -128,7 +128,7 @@ def _number(text):
     return float(text.replace("\u2212", "-").replace(" %", ""))
 
 
-def test_the_address_is_the_view_after_reload_elsewhere_and_on_the_way_back(page, visit):
+def test_the_address_is_the_view(page, visit):
     page.goto("/buzz?dataset=pyramid&category=History")
     first, second, *_ = (row["run"] for row in view_is(page, [PYRAMID, ("category", "History")]))
     for index in (0, 1):
@@ -205,7 +205,7 @@ def test_a_threshold_for_all_runs_stays_where_one_gets_its_own(page):
     view_is(page, common)
 
 
-def test_an_answer_that_comes_while_another_slider_moves_takes_nothing_away(page):
+def test_a_late_answer_leaves_a_moving_slider_alone(page):
     page.goto("/buzz?dataset=pyramid")
     before = view_is(page, [PYRAMID])
     waiting = []
@@ -252,7 +252,7 @@ def _table_at(page, run, text):
     assert page.evaluate(TABLE)[run]["threshold"] == text
 
 
-def test_thresholds_outlast_filters_even_of_runs_that_these_hide(page):
+def test_thresholds_of_hidden_runs_outlast_filters(page):
     page.goto("/buzz?dataset=pyramid")
     run = view_is(page, [PYRAMID])[0]["run"]
     page.locator(".threshold [role=slider]").nth(0).focus()
@@ -335,7 +335,7 @@ def _rows_of(page, count):
     return shown
 
 
-def test_a_dataset_whose_questions_are_asked_whole_offers_others(page):
+def test_a_dataset_without_clues_offers_others(page):
     page.goto("/buzz?dataset=lifeeval")
     panel = page.locator("#content .panel")
     eventually(page, lambda: _offers(panel))
@@ -348,7 +348,7 @@ def _offers(panel):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_figure_is_drawn_with_its_text_and_fits_a_telephone(visit, more, theme):
+def test_figures_have_text_and_fit_a_telephone(visit, more, theme):
     page = visit(width=390, height=844, theme=theme)
     for dataset in ("pyramid", "tokens", "throng", "lifeeval"):
         page.goto(f"/buzz?dataset={dataset}")

@@ -73,7 +73,7 @@ def _narrower(page, before):
     assert plot == frame < before
 
 
-def test_numbers_are_written_alike_on_the_server_and_in_the_browser(board):
+def test_server_and_browser_write_numbers_alike(board):
     chance = random.Random(1)
     values = [chance.uniform(-1, 1) * 10 ** chance.randint(-5, 4) for _ in range(500)]
     values += [None, 0.0, -0.0, 1.0, -1e-9, 0.0005, 0.0015, -0.0005, 0.0625, -0.0625, 0.1875, 0.5, 1e6, math.pi]

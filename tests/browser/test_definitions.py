@@ -54,7 +54,7 @@ def test_a_link_to_a_metric_shows_it(page):
     in_sight(page, "corp_mcb")
 
 
-def test_the_table_of_contents_leads_to_each_metric_without_an_entry_in_the_history(page):
+def test_the_table_of_contents_adds_no_history(page):
     page.goto("/metrics")
     typeset(page)
     before = entries(page)

@@ -65,7 +65,7 @@ def test_pyramid_says_that_its_people_are_simulated(page):
     assert len(board(page)) == 8
 
 
-def test_filters_change_the_table_and_the_address_and_not_the_history(page):
+def test_filters_change_table_and_address_not_history(page):
     to_pyramid(page)
     all_of_it = board(page)
     before = entries(page)

@@ -161,7 +161,7 @@ def _sparks(page):
     return sparks
 
 
-def test_eight_runs_fit_beside_the_question_and_two_columns_on_a_telephone(visit):
+def test_columns_that_fit_on_a_screen(visit):
     wide = visit()
     wide.goto("/questions?dataset=pyramid")
     listed(wide)

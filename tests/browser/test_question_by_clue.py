@@ -365,7 +365,7 @@ def test_hostile_addresses_are_answered_as_what_they_are(visit, awkward):
     assert [api(page, question_address(name).removeprefix("/"))["question_id"] for name in IDS] == list(IDS)
 
 
-def test_the_box_moves_every_buzzpoint_but_those_of_runs_with_a_threshold_of_their_own(page):
+def test_the_box_moves_buzzpoints_without_own_thresholds(page):
     def buzzing(threshold, own):
         question = api(page, "questions/pyramid/lit-08")
         ends = [clue["word_end"] for clue in question["clues"]]

@@ -123,7 +123,7 @@ def test_a_file_is_tried_then_published(first_upload_page):
     assert (facts["imported_by"], facts["file_name"], facts["items"]) == ("ann", "answers.csv", len(answers))
 
 
-def test_wrong_rows_are_shown_and_downloaded_as_cells_that_are_no_formulas(upload_page):
+def test_wrong_rows_download_without_formulas(upload_page):
     page = upload_page.page
     page.get_by_label("Model").fill("Guesser")
     drop(page, "question_id,clue,guess,confidence\nlit-01,0,x,7\n=1+1,0,x,0.5\nlit-01,99,x,0.5\n")

@@ -255,7 +255,7 @@ def test_question(client, snapshot, dataset, name):
         assert answer["human"] is None
 
 
-def test_a_question_takes_runs_and_conventions_from_the_selection(client):
+def test_a_question_takes_runs_and_conventions(client):
     plainly = get(client, "/api/v1/questions/pyramid/lit-01")
     run = plainly["runs"][3]["run"]
     answer = get(client, f"/api/v1/questions/pyramid/lit-01?run={run}&human=survival&category=History")

@@ -151,7 +151,7 @@ def test_a_threshold_changes_only_what_it_concerns(drawn):
     assert divide(drawn(PYRAMID)) == before
 
 
-def test_the_structure_stands_while_thresholds_and_curves_change(drawn):
+def test_thresholds_and_curves_keep_the_structure(drawn):
     outline = divide(drawn(PYRAMID)).outline()
     assert divide(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
     assert divide(drawn(PYRAMID, ("curve", "dataset"))).outline() == outline

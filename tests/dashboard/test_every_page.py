@@ -157,7 +157,7 @@ def test_the_dots_of_a_reliability_diagram_are_its_bins(app, client):
         assert dots[run["run"]]["y"] == [part["accuracy"] for part in filled]
 
 
-def test_items_of_a_range_of_confidence_are_listed_furthest_off_first(app, client):
+def test_items_of_a_range_are_listed_furthest_off_first(app, client):
     run = runs_of(app, "pyramid")[0]
     content = drawn(app, "reliability", f"dataset=pyramid&focus={run}&confidence=0.9..1")
     answer = client.get(f"/api/v1/items?dataset=pyramid&run={run}&confidence=0.9..1").get_json()

@@ -74,7 +74,7 @@ def test_sakais_examples_open_on_the_page(app, client):
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
-def test_a_measure_is_given_where_the_catalogue_says_and_stays_in_its_range(client, measure):
+def test_a_measure_is_where_the_catalogue_says(client, measure):
     (question,) = client.get("/api/v1/questions?dataset=pyramid&limit=1").get_json()["questions"]
     address = measure.address.format(dataset="pyramid", question_id=question["question_id"])
     answer = client.get(f"{address}{'' if '{' in measure.address else '?dataset=pyramid&threshold=0.5'}").get_json()
@@ -215,7 +215,7 @@ def bodies(app, *pairs):
 
 
 @pytest.mark.parametrize("sort", ["", "ece", "-accuracy", "model"])
-def test_published_rows_stand_below_the_computed_ones_and_change_nothing_in_them(app, sort):
+def test_published_rows_change_nothing_in_computed_ones(app, sort):
     sorting = [("sort", sort)] if sort else []
     (alone,) = bodies(app, *sorting)
     computed, printed = bodies(app, ("published", "lifeeval-table-2"), *sorting)
@@ -228,7 +228,7 @@ def test_published_rows_stand_below_the_computed_ones_and_change_nothing_in_them
         assert "LifeEval, Table 2" in shown(row)
 
 
-def test_published_rows_have_figures_only_where_a_column_has_their_metric(app):
+def test_published_rows_fill_columns_of_their_metric(app):
     _, printed = bodies(app, ("published", "lifeeval-table-2"))
     row = printed.children[1]
     assert [cell.children for cell in row.children[1:3]] == ["verbalized · reasoning", "808"]
@@ -243,7 +243,7 @@ def test_the_caveat_of_a_published_table_is_told(app):
     assert "Caveat" not in shown(drawn(app, "leaderboard"))
 
 
-def test_no_published_figure_is_in_the_answer_of_the_leaderboard(app, client):
+def test_the_leaderboard_answer_has_no_published_figure(app, client):
     answer = client.get("/api/v1/leaderboard").get_json()
     runs = {row["run"] for row in answer["rows"]}
     with app.test_request_context("/"):

@@ -105,7 +105,7 @@ def test_that_there_is_no_such_question_is_said(client):
     assert error(client, "/api/v1/questions/pyramid/lit-01.csv?colour=red", 400)["code"] == "unknown_key"
 
 
-def test_an_id_that_ends_in_csv_goes_before_the_table_of_another(fresh, tmp_path):
+def test_an_id_that_ends_in_csv_is_a_question(fresh, tmp_path):
     folder = tmp_path / "odd"
     folder.mkdir()
     (folder / "dataset.json").write_text(json.dumps({"dataset": "odd", "title": "Odd", "kind": "single"}))

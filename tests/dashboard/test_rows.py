@@ -40,6 +40,6 @@ def test_what_cannot_be_answered_has_no_rows(client, query):
     assert (answer.status_code, answer.json) == (400, {"rows": [], "total": 0})
 
 
-def test_it_gives_a_thousand_rows_at_most_and_none_beyond_the_end(client):
+def test_a_thousand_rows_at_most_and_none_beyond_the_end(client):
     assert len(grid_rows(client, "dataset=lifeeval&start=0&count=99999999")["rows"]) == 808
     assert grid_rows(client, f"{DATASET}&start=100000&count=5") == {"rows": [], "total": 60}

@@ -262,7 +262,7 @@ def test_runs_as_csv(client):
         assert json.loads(row["skipped"]) == run["skipped"]
 
 
-def test_who_brought_a_run_what_it_skipped_and_that_it_was_withdrawn(fresh, tmp_path):
+def test_uploader_skipped_rows_and_withdrawal_of_a_run(fresh, tmp_path):
     path = tmp_path / "answers of a model.csv"
     path.write_text("Answer,Confidence,Question ID\n80,0.5,1\nnone,0.5,2\n70,x,3\n60,y,4\n")
     options = ImportOptions(model="m")

@@ -1,6 +1,7 @@
 """The store: one writer at a time, readers at any time, nothing half done."""
 
 import multiprocessing
+import os
 import re
 import shutil
 import signal
@@ -30,7 +31,10 @@ def note(text):
     """A change that adds one dataset named ``text``."""
 
     def change(connection):
-        connection.execute("insert into datasets select $t, 0, $t, 'single', null, null, false, null, null, ''", {"t": text})
+        connection.execute(
+            "insert into datasets (dataset, position, title, kind, simulated, content) select $t, 0, $t, 'single', false, ''",
+            {"t": text},
+        )
 
     return change
 
@@ -232,7 +236,8 @@ def test_damage_within_a_version_is_found_before_it_is_restored(store):
     store.write(note("a"))
     store.write(
         lambda connection: connection.execute(
-            "insert into datasets select hash(i), 0, '', 'single', null, null, false, null, null, '' from range(99999) t(i)"
+            "insert into datasets (dataset, position, title, kind, simulated, content) "
+            "select hash(i), 0, '', 'single', false, '' from range(99999) t(i)"
         )
     )
     path = store.folder / "gen-000002.duckdb"
@@ -267,9 +272,12 @@ def test_a_store_of_another_version_says_so(store):
 def test_files_are_synced_before_the_pointer_moves(store, monkeypatch):
     store.write(note("a"))
     synced = []
-    monkeypatch.setattr(
-        "data.store.generations._sync", lambda path: synced.append((path.name, (store.folder / "CURRENT").read_text()[:10]))
-    )
+
+    def record(handle):
+        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        synced.append((path.name, (store.folder / "CURRENT").read_text()[:10]))
+
+    monkeypatch.setattr(os, "fsync", record)
     store.write(note("b"))
     assert synced == [("gen-000002.duckdb", "gen-000001"), ("CURRENT.tmp", "gen-000001"), (store.folder.name, "gen-000002")]
 
@@ -344,23 +352,27 @@ def test_processes_write_and_read_at_once(store):
 
 KILLED = """
 import os, signal, sys
-from data.store import generations as module
-store = module.open_store(sys.argv[1], threads=1)
+from pathlib import Path
+from data.store import open_store
+store = open_store(sys.argv[1], threads=1)
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 def change(connection):
     connection.execute(
-        "insert into datasets select 'b' || i, 0, '', 'single', null, null, false, null, null, '' from range(20000) t(i)"
+        "insert into datasets (dataset, position, title, kind, simulated, content) "
+        "select 'b' || i, 0, '', 'single', false, '' from range(20000) t(i)"
     )
     if sys.argv[2] == "change":
         die()
 if sys.argv[2] == "sync":
-    module._sync = die
+    os.fsync = die
 if sys.argv[2] == "point":
-    module.GenerationStore._point = die
-if sys.argv[2] == "clean":
-    original = module.GenerationStore._clean
-    module.GenerationStore._clean = lambda self, upcoming: die() if upcoming == 3 else original(self, upcoming)
+    Path.replace = die
+if sys.argv[2] == "clean":  # the pointer has moved, and old generations are looked for
+    glob = Path.glob
+    def glob_or_die(folder, pattern):
+        return die() if "gen-000002" in (store.folder / "CURRENT").read_text() else glob(folder, pattern)
+    Path.glob = glob_or_die
 store.write(change)
 """
 

@@ -3,7 +3,7 @@
 import json
 import random
 
-from tests.helpers.small_store import _write
+from tests.helpers.small_store import write_csv
 
 YES_NO = ("yes", "no", "maybe")
 # Votes that tie, too few for the reference, exactly as many as it sees, none.
@@ -27,14 +27,14 @@ def write_polls(folder):
     chance = random.Random("polls")
     names = [f"p{index:02}" for index in range(len(POLLS))]
     stated = {"p01": "no", "p04": "maybe", "p06": "maybe", "p07": "no", "p12": "yes"}
-    _write(
+    write_csv(
         folder / "questions.csv",
         ["question_id", "text", "answer", "category"],
         [[name, f"Is it {name}?", stated.get(name, ""), "even" if index % 2 else "odd"] for index, name in enumerate(names)],
     )
     votes = [[name, *pair] for name, counts in zip(names, POLLS, strict=True) for pair in zip(YES_NO, counts or (), strict=False)]
     chance.shuffle(votes)
-    _write(folder / "votes.csv", ["question_id", "class", "votes"], votes)
+    write_csv(folder / "votes.csv", ["question_id", "class", "votes"], votes)
     for model, form in {"list": list, "map": dict, "sparse": list, "plain": None, "unsure": list}.items():
         lines = []
         for name in names:
@@ -44,7 +44,7 @@ def write_polls(folder):
             options = json.dumps(shares if form is list else dict(chance.sample(pairs, 3))) if given else ""
             lines.append([name, chance.choice(YES_NO), max(shares), chance.choice((0, 1)), options, model])
         header = ["question_id", "guess", "confidence", "correct", "options", "model"]
-        _write(folder / "responses" / f"{model}.csv", header, lines)
+        write_csv(folder / "responses" / f"{model}.csv", header, lines)
     facts = {"dataset": "polls", "title": "Polls", "kind": "votes", "classes": YES_NO}
     (folder / "dataset.json").write_text(json.dumps(facts))
 
@@ -54,14 +54,14 @@ def write_quiz(folder):
     chance = random.Random("quiz")
     names = [f"k{index}" for index in range(8)]
     options = {name: chance.sample(CITIES, 2 + index % 3) for index, name in enumerate(names)}
-    _write(
+    write_csv(
         folder / "questions.csv",
         ["question_id", "answer"],
         [[name, "" if name == "k5" else options[name][0] if name != "k6" else "nowhere"] for name in names],
     )
-    _write(folder / "clues.csv", ["question_id", "clue", "text"], [[n, t, f"Clue {t} of {n}"] for n in names for t in (0, 1)])
+    write_csv(folder / "clues.csv", ["question_id", "clue", "text"], [[n, t, f"Clue {t} of {n}"] for n in names for t in (0, 1)])
     votes = [[name, city, chance.randint(0, 30)] for name in names[:6] for city in options[name]]
-    _write(folder / "votes.csv", ["question_id", "class", "votes"], [*votes, ["k0", "Quito", 9]])
+    write_csv(folder / "votes.csv", ["question_id", "class", "votes"], [*votes, ["k0", "Quito", 9]])
     for model in ("first", "second"):
         lines = []
         for name in names:
@@ -69,5 +69,7 @@ def write_quiz(folder):
                 shares = _shares(chance, len(options[name]))
                 pairs = chance.sample(list(zip(options[name], shares, strict=True)), len(shares))
                 lines.append([name, clue, 0.5, 1, json.dumps(dict(pairs)), model])
-        _write(folder / "responses" / f"{model}.csv", ["question_id", "clue", "confidence", "correct", "options", "model"], lines)
+        write_csv(
+            folder / "responses" / f"{model}.csv", ["question_id", "clue", "confidence", "correct", "options", "model"], lines
+        )
     (folder / "dataset.json").write_text(json.dumps({"dataset": "quiz", "title": "Quiz", "kind": "incremental"}))

@@ -13,7 +13,7 @@ CONFIDENCES = (0.0, 1.0, 0.1, 0.15, 0.3, 0.1 + 0.2, 0.35, 1 / 3, 0.5, 0.7, 0.95,
 WORDS = ["river", "Ångström", "engine", "100%", "treaty", "_under_", "island", "opera", "cell", "Émile", "fossil", "quartz"]
 
 
-def _write(path, header, rows):
+def write_csv(path, header, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as out:
         csv.writer(out).writerows([header, *rows])
@@ -25,7 +25,7 @@ def write_relay(folder):
     lengths = {f"r{index:02}": 1 + index % 6 for index in range(12)}
     texts = {(name, clue): " ".join(chance.sample(WORDS, 4)) for name, count in lengths.items() for clue in range(count)}
     stated = {"r00": 0.25, "r01": 0.75, "r09": 0.5}
-    _write(
+    write_csv(
         folder / "questions.csv",
         ["question_id", "answer", "category", "subcategory", "difficulty"],
         [
@@ -33,7 +33,7 @@ def write_relay(folder):
             for index, name in enumerate(lengths)
         ],
     )
-    _write(folder / "clues.csv", ["question_id", "clue", "text"], [[*place, text] for place, text in texts.items()])
+    write_csv(folder / "clues.csv", ["question_id", "clue", "text"], [[*place, text] for place, text in texts.items()])
     heard, buzzes = [], []
     for name in list(lengths)[:9]:
         for team in ("Ash", "Birch", "Cedar", "Robot"):
@@ -42,8 +42,8 @@ def write_relay(folder):
                 if chance.random() < 0.8:
                     word = chance.randint(0, 4 * lengths[name])
                     buzzes.append([name, "m1", team, word, "true" if chance.random() < 0.6 else "false"])
-    _write(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], heard)
-    _write(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
+    write_csv(folder / "exposures.csv", ["question_id", "match_id", "team", "team_kind"], heard)
+    write_csv(folder / "buzzes.csv", ["question_id", "match_id", "team", "word", "correct"], buzzes)
 
     def response(name, clue):
         return [chance.choice(CONFIDENCES), chance.choice((0, 1))]
@@ -61,7 +61,7 @@ def write_relay(folder):
         ("gone", "logit"): {place: response(*place) for place in texts},
     }
     for index, ((model, elicitation), answers) in enumerate(runs.items()):
-        _write(
+        write_csv(
             folder / "responses" / f"{index}.csv",
             ["question_id", "clue", "guess", "confidence", "correct", "model", "elicitation"],
             [[*place, f"guess {place[1]}", *answer, model, elicitation] for place, answer in answers.items()],
@@ -73,7 +73,7 @@ def write_spans(folder):
     """Sixteen people; correctness is a probability of the life table. Nobody was asked among people."""
     chance = random.Random("spans")
     people = [(sex, age, radius) for sex in ("male", "female") for age in (0, 65) for radius in (1, 5, 10, 20)]
-    _write(
+    write_csv(
         folder / "questions.csv",
         ["question_id", "text", "sex", "minimum_age", "radius"],
         [
@@ -82,7 +82,7 @@ def write_spans(folder):
         ],
     )
     for model in ("steady", "wild"):
-        _write(
+        write_csv(
             folder / "responses" / f"{model}.csv",
             ["question_id", "guess", "confidence", "model"],
             [
@@ -96,13 +96,13 @@ def write_spans(folder):
 def write_steps(folder, difficulties):
     """A question of each difficulty, answered by one run, and a last one that nobody answered."""
     names = [f"d{index}" for index in range(len(difficulties) + 1)]
-    _write(
+    write_csv(
         folder / "questions.csv",
         ["question_id", "text", "answer", "difficulty"],
         [[name, "Which?", "this", repr(stated)] for name, stated in zip(names, difficulties, strict=False)]
         + [[names[-1], "Which?", "that", ""]],
     )
-    _write(
+    write_csv(
         folder / "responses" / "steady.csv",
         ["question_id", "guess", "confidence", "correct", "model"],
         [[name, "this", CONFIDENCES[index], index % 2, "steady"] for index, name in enumerate(names[:-1])],

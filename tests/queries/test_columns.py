@@ -71,5 +71,5 @@ def test_rows_are_put_in_the_order_of_questions(snapshot):
 def test_rows_out_of_order_are_put_in_it():
     order = np.random.default_rng(3).permutation(1000)
     table = pl.DataFrame({"value": order})
-    assert run_columns._in_order(table, np.argsort(order))["value"].to_list() == list(range(1000))
-    assert run_columns._in_order(table, np.arange(1000)) is table
+    assert run_columns.in_order(table, np.argsort(order))["value"].to_list() == list(range(1000))
+    assert run_columns.in_order(table, np.arange(1000)) is table

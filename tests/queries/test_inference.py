@@ -140,7 +140,7 @@ def test_a_run_far_from_calibrated_is_told(distance):
     assert inference.calibration_test(noise + 1, items, distance)[0] == 1 / 2001
 
 
-def test_an_interval_of_a_distance_contains_0_unless_a_test_says_otherwise():
+def test_a_distance_interval_contains_0_unless_tested_otherwise():
     random = np.random.default_rng(5)
     replicates = np.abs(random.normal(0.1, 0.02, (1000, 2)))
     low, high = inference.distance_interval(np.array([0.1, 0.1]), replicates, replicates, 1.0, np.array([0.2, 0.001]))

@@ -51,7 +51,7 @@ def test_residuals_add_up_to_confidence_less_correctness(snapshot, binning):
         assert items.sum(axis=1) == pytest.approx(evidence.totals({"items": evidence.sums["items"]})["items"])
 
 
-def test_a_few_questions_have_jackknife_intervals_within_the_range():
+def test_jackknife_intervals_stay_within_the_range():
     evidence = evidence_of(simulated(3, 20, seed=1))
     for key in ("brier", "accuracy", "hmr", "overconfidence", "calscore"):
         metric = CATALOGUE[key]
@@ -73,7 +73,7 @@ def test_many_questions_have_percentile_intervals():
 
 @pytest.mark.parametrize("binning", BINNINGS)
 @pytest.mark.parametrize("questions", [25, 90])
-def test_distances_from_calibration_have_an_interval_around_the_value(binning, questions):
+def test_distance_intervals_contain_the_value(binning, questions):
     evidence = evidence_of(simulated(2, questions, seed=3, shift=-1.5), Conventions(binning))
     for metric in METRICS:
         if metric.distance and "votes" not in metric.needs:

@@ -505,7 +505,7 @@ def test_two_questions_that_disagree_have_a_negative_error():
     assert folds_of([[-0.4], [0.9]]) == pytest.approx(-(0.4 + 0.9) / 2, abs=1e-12)
 
 
-def test_a_bin_without_items_in_one_half_has_the_sign_of_the_half():
+def test_a_bin_empty_in_one_half_has_the_half_s_sign():
     # One question in bin 0 and one in bin 1: both halves are overconfident as a whole.
     assert folds_of([[0.4, 0.0], [0.0, 0.9]]) == pytest.approx((0.4 + 0.9) / 2, abs=1e-12)
 

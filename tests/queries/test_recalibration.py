@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
-from sklearn.calibration import _SigmoidCalibration
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 
 import queries.recalibration
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
-from queries.recalibration import _folds, _items, recalibration
+from queries.recalibration import folds_of_questions, recalibration, selected_items
 from queries.selection import Selection
 from tests.helpers import reference_metrics as slow
 from tests.helpers.strategies import selections
@@ -79,13 +81,30 @@ def test_temperature_at_its_ends(confidence, correct, expected):
     assert np.isfinite(found(GRID)).all() and (np.diff(found(GRID)) >= 0).all()
 
 
+class LogOdds(ClassifierMixin, BaseEstimator):
+    """A classifier for scikit-learn whose decision is the log-odds of the stated confidence."""
+
+    def __init__(self):
+        self.classes_ = np.array([0, 1])
+
+    def fit(self, stated, correct):
+        return self
+
+    def decision_function(self, stated):
+        return log_odds(stated[:, 0])
+
+    def predict(self, stated):
+        return (self.decision_function(stated) > 0).astype(int)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("digits", [1, 15])
 def test_platt_is_that_of_scikit_learn(seed, digits):
     confidence, correct = answers(seed, digits=digits)
-    expected = _SigmoidCalibration().fit(log_odds(confidence), correct)
-    found = platt(*grouped(confidence, correct))
-    assert found(GRID) == pytest.approx(expected.predict(log_odds(GRID)), abs=2e-4)  # it stops when a step gains 1e-6 or so
+    expected = CalibratedClassifierCV(FrozenEstimator(LogOdds()), method="sigmoid").fit(confidence[:, None], correct)
+    fitted = platt(*grouped(confidence, correct))
+    # It stops when a step gains 1e-6 or so.
+    assert fitted(GRID) == pytest.approx(expected.predict_proba(GRID[:, None])[:, 1], abs=2e-4)
 
 
 @pytest.mark.parametrize("shares", [False, True])
@@ -172,7 +191,7 @@ def test_cross_fitting_is_fitting_without_the_fold(method, digits):
 def test_nothing_is_judged_by_what_it_was_fitted_to(method):
     confidence, correct = answers(6, count=60)
     question = np.arange(60) // 3
-    fold = _folds(20)[question]
+    fold = folds_of_questions(20)[question]
     before = cross_fitted(method, confidence, correct, fold, 5)
     for changed in range(20):
         other = np.where(question == changed, 1 - correct, correct)
@@ -185,11 +204,11 @@ def test_nothing_is_judged_by_what_it_was_fitted_to(method):
 
 @pytest.mark.parametrize("questions", [1, 4, 5, 12, 808, 1001])
 def test_folds_are_of_one_size_and_by_lot(questions):
-    fold = _folds(questions)
+    fold = folds_of_questions(questions)
     sizes = np.bincount(fold, minlength=5)
     assert (len(fold), len(sizes)) == (questions, 5)
     assert sizes.max() - sizes.min() <= 1
-    assert fold.tolist() == _folds(questions).tolist()
+    assert fold.tolist() == folds_of_questions(questions).tolist()
     if questions > 100:
         assert abs(np.corrcoef(fold, np.arange(questions))[0, 1]) < 0.1
 
@@ -228,7 +247,7 @@ def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offe
     found = recalibration(snapshot, selection, method, METRICS)
     assert (found.method, found.folds) == (method, 5)
     kept = [question["question_id"] for question in rows[dataset].kept_questions(selection)]
-    fold_of = dict(zip(kept, _folds(len(kept)).tolist(), strict=True))
+    fold_of = dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
     asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
     asked = {run: questions for run, questions in asked.items() if questions}
     assert [run.run for run in found.runs] == list(asked)
@@ -284,7 +303,9 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
     selection = RELAY.replace(model=("plain",), elicitation=("logit",), conventions=conventions, revealed=revealed)
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     kept = [question["question_id"] for question in rows["relay"].kept_questions(selection)]
-    after = slowly(method, rows["relay"].answered(selection, run.run), dict(zip(kept, _folds(len(kept)).tolist(), strict=True)))
+    after = slowly(
+        method, rows["relay"].answered(selection, run.run), dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
+    )
     for metric in METRICS:
         now = slow.METRICS[metric.key](list(after.values()), conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
@@ -372,7 +393,7 @@ def test_nothing_is_left_behind_in_the_store(snapshot):
 
 def test_items_are_those_of_the_selection(snapshot, rows):
     selection = RELAY.replace(revealed=(0.2, 0.9), category=("History",))
-    found = {(row["run"], row["question_id"], row["clue"]): row for row in _items(snapshot, selection).to_dicts()}
+    found = {(row["run"], row["question_id"], row["clue"]): row for row in selected_items(snapshot, selection).to_dicts()}
     low, high = selection.revealed
     runs = {run["run"] for run in rows["relay"].kept_runs(selection)}
     names = {question["question_id"] for question in rows["relay"].kept_questions(selection)}

@@ -114,7 +114,7 @@ def test_confidences_at_edges(snapshot, rows, offered):
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
-def test_intervals_of_bins_are_wilsons_for_the_items_they_are_worth(snapshot, rows, binning):
+def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binning):
     selection = RELAY.replace(conventions=Conventions(binning))
     evidence = gather(snapshot, selection, [BIN_TOTALS, CATALOGUE["corp_mcb"]])
     for index, run in enumerate(reliability(snapshot, selection).runs):

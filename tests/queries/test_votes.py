@@ -156,7 +156,7 @@ def test_replicates_come_along(polled, dataset, binning):
     ],
 )  # fmt: skip
 def test_the_right_class_is_the_one_that_the_answer_names(answer, expected):
-    assert distributions._named(answer, ["yes", "no", "maybe"]) == expected
+    assert distributions.class_named(answer, ["yes", "no", "maybe"]) == expected
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------

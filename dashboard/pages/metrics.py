@@ -61,7 +61,7 @@ def _contents(known: MetricDefinitions) -> html.Nav:
             html.P(html.A(family.title, href=f"#{family.key}")),
             html.Ul([html.Li(html.A(entry.label, href=f"#{entry.key}", title=entry.name)) for entry in entries]),
         ]
-    after = (("Intervals and tests", "uncertainty"), ("Axioms", "axioms"), ("What the papers leave open", "notes"))
+    after = (("Intervals and tests", "intervals"), ("Axioms", "axioms"), ("What the papers leave open", "notes"))
     lists.append(html.P([html.A(title, href=f"#{key}") for title, key in after]))
     return html.Nav(lists, className="contents", **aria(label="Metrics"))
 
@@ -200,7 +200,7 @@ def _uncertainty(known: MetricDefinitions) -> html.Section:
         "The unit is always the question: the clues of one question hang together. What is claimed was simulated, with runs of "
         "which the truth is known; the tables say how often it held. benchmarks/inference.py makes them."
     )
-    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="uncertainty", className="metric")
+    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
 
 
 def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:

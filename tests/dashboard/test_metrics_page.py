@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -252,3 +253,8 @@ def test_the_leaderboard_answer_has_no_published_figure(app, client):
     assert {row.run for row in board.rows} == runs
     assert max(cell.rank or 0 for row in board.rows for cell in row.metrics.values()) <= len(runs)
     assert client.get("/api/v1/leaderboard?published=lifeeval-table-2").status_code == 400
+
+
+def test_no_two_parts_of_the_page_have_the_same_id(app):
+    ids = re.findall(r'"id": "([^"]+)"', shown(drawn(app, "metrics")))
+    assert len(ids) == len(set(ids)) > 40 and "intervals" in ids

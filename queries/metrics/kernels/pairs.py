@@ -19,7 +19,7 @@ from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100
 CURVES = 300  # simulated for a consistency band, fewer where that takes more than so many normal draws:
-NORMALS = 20_000_000
+NORMALS = 6_000_000
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
 

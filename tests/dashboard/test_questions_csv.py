@@ -94,8 +94,8 @@ def test_one_question_as_a_table(client):
         {key: run[key] for key in ("run", "model", "elicitation")} | answer for run in question["runs"] for answer in run["clues"]
     ]
     assert list(rows[0]) == list(expected[0])
-    texts = ("run", "model", "elicitation", "guess", "graded")
-    assert [numbers(row, texts) for row in rows] == [plain(row) for row in expected]
+    texts = ("run", "model", "elicitation", "guess", "graded", "failed")
+    assert [numbers(row, texts) for row in rows] == [plain(row) | {"failed": str(row["failed"])} for row in expected]
     assert client.get("/api/v1/questions/pyramid/lit-01.csv").headers["Content-Disposition"].endswith('"pyramid-lit-01.csv"')
 
 

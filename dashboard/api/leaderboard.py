@@ -34,7 +34,7 @@ def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "ranked"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
-        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, int(row.ranked)]
+        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, row.ranked]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in _leaderboard(query).rows
     ]

@@ -39,11 +39,19 @@ def error_response(
 
 
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
-    """A table as CSV, numbers in full precision, missing values blank."""
-    plain = ["" if cell is None else repr(cell) if isinstance(cell, float) else cell for row in rows for cell in row]
+    """A table as CSV, numbers in full precision, missing values blank, truth values as ``true`` and ``false``."""
+    plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
     lines = [_line(header), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
     return stream_response(["".join(lines)], "csv", name)
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, bool):  # as files of responses have it
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else value
 
 
 class _Echo:

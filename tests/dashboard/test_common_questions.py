@@ -126,8 +126,8 @@ def test_a_run_that_takes_no_part_is_not_compared_in_slices(partial):
 def test_the_table_as_csv_says_who_answered_what(partial):
     text = partial.client.get("/api/v1/leaderboard.csv?dataset=pyramid&metrics=brier").text
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(text))}
-    assert (rows["few"]["answered"], rows["few"]["ranked"], rows["few"]["brier_rank"]) == ("5", "0", "")
-    assert (rows["partial"]["answered"], rows["partial"]["ranked"]) == (str(len(partial.ids)), "1")
+    assert (rows["few"]["answered"], rows["few"]["ranked"], rows["few"]["brier_rank"]) == ("5", "false", "")
+    assert (rows["partial"]["answered"], rows["partial"]["ranked"]) == (str(len(partial.ids)), "true")
 
 
 @pytest.mark.parametrize("value", ["", "2", "yes"])

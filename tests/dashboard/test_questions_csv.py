@@ -32,7 +32,8 @@ def plain(row):
 
 
 def numbers(row, texts=("question_id", "text", "category", "subcategory")):
-    return {key: value if key in texts or value == "" else float(value) for key, value in row.items()}
+    truth = {"true": 1.0, "false": 0.0}
+    return {key: value if key in texts or value == "" else float(truth.get(value, value)) for key, value in row.items()}
 
 
 @pytest.mark.parametrize(

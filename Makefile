@@ -12,7 +12,7 @@ RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 BENCH   := $(BENCH_VENV)/.bench
 
-PYTEST_ARGS ?= -n 2 --dist loadfile
+PYTEST_ARGS ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev hooks serve check format test walk soak test-libraries calibrate-ourselves bench-metrics lock clean

@@ -58,20 +58,20 @@ def test_the_catalogue_as_json(client):
 
 
 def test_intervals_are_explained_and_their_simulations_shown(app, client):
-    said = client.get("/api/v1/metrics").get_json()
+    answer = client.get("/api/v1/metrics").get_json()
     text = shown(drawn(app, "metrics"))
-    for kind in said["uncertainty"]:
+    for kind in answer["uncertainty"]:
         assert kind["words"] in text
-    assert "How often it held" in text and len(said["measured"]) > 100
-    assert all(claim["setting"] in text for claim in said["measured"])
+    assert "How often it held" in text and len(answer["measured"]) > 100
+    assert all(claim["setting"] in text for claim in answer["measured"])
 
 
 def test_sakais_examples_open_on_the_page(app, client):
-    said = client.get("/api/v1/metrics").get_json()["sakai"]
+    examples = client.get("/api/v1/metrics").get_json()["sakai"]
     text = shown(drawn(app, "metrics"))
-    for example in said:
+    for example in examples:
         assert f"Sakai's example {example['example']}: X and three worse copies of it" in text
-    assert text.count(' ✗"') == sum(len(system["refuted"]) for example in said for system in example["systems"]) > 5
+    assert text.count(' ✗"') == sum(len(system["refuted"]) for example in examples for system in example["systems"]) > 5
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)

@@ -13,12 +13,12 @@ BASE = {
 
 def bases(snapshot, dataset, runs):
     """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
-    found = {}
+    hashes = {}
     for table, columns in BASE.items():
         kept = "where dataset = $d" + (" and list_contains($r, run)" if table in ("responses", "statistics") else "")
         parameters = {"d": dataset} | ({"r": runs} if "run" in kept else {})
-        found[table] = snapshot.rows(f"select hash(t) from (select {columns} from {table} {kept}) t order by 1", parameters)
-    return found
+        hashes[table] = snapshot.rows(f"select hash(t) from (select {columns} from {table} {kept}) t order by 1", parameters)
+    return hashes
 
 
 def datasets(snapshot):
@@ -28,11 +28,11 @@ def datasets(snapshot):
         for (name,) in snapshot.rows("select table_name from duckdb_columns() where column_name = 'dataset' and not internal")
         if name != "revisions"
     ]
-    held = {}
+    contents = {}
     for name in sorted(tables):
         for dataset, rows in snapshot.rows(f"select dataset, list(hash(t) order by hash(t)) from {name} t group by 1"):
-            held.setdefault(dataset, {})[name] = rows
-    return held
+            contents.setdefault(dataset, {})[name] = rows
+    return contents
 
 
 @pytest.fixture(autouse=True)

@@ -55,7 +55,7 @@ def refusal(kept, *paths, **options) -> Refused:
     return refused.value
 
 
-def told(kept, *paths, **options):
+def reported(kept, *paths, **options):
     """The problems of a refusal as tuples without the file, which must be the one there is."""
     problems = refusal(kept, *paths, **options).problems
     assert {problem.file for problem in problems} == {path.name for path in paths}
@@ -199,13 +199,13 @@ def test_responses(kept, tmp_path, case):
     ((name, content),) = files.items()
     path = tmp_path / name
     path.write_bytes(content)
-    found = told(kept, path, form="responses", dataset="toy", model="new")
+    result = reported(kept, path, form="responses", dataset="toy", model="new")
     if isinstance(expected, str):
-        assert [row[:3] for row in found] == [(None, None, None)]
-        assert found[0][3].startswith(expected)
-        assert str(tmp_path) not in found[0][3]
+        assert [row[:3] for row in result] == [(None, None, None)]
+        assert result[0][3].startswith(expected)
+        assert str(tmp_path) not in result[0][3]
     else:
-        assert found == expected
+        assert result == expected
 
 
 OPTIONS = {
@@ -235,15 +235,15 @@ def test_options(kept, tmp_path):
     path.write_text(
         bundles.table([{"question_id": "v1", "options": options, "model": f"m{i}"} for i, options in enumerate(OPTIONS)])
     )
-    found = told(kept, path, dataset="voted")
-    assert found == [(line, "options", options, reason) for line, (options, reason) in enumerate(OPTIONS.items(), start=2)]
+    result = reported(kept, path, dataset="voted")
+    assert result == [(line, "options", options, reason) for line, (options, reason) in enumerate(OPTIONS.items(), start=2)]
 
 
 def test_options_without_classes(kept, tmp_path):
     path = tmp_path / "run.csv"
     rows = [("[0.5, 0.5]", ""), ('{"yes": 1}', "no")]
     path.write_text(bundles.table([{"question_id": "q2", "clue": i, "options": o, "guess": g} for i, (o, g) in enumerate(rows)]))
-    assert told(kept, path, dataset="toy", model="m") == [
+    assert reported(kept, path, dataset="toy", model="m") == [
         (2, "options", "[0.5, 0.5]", "a list of probabilities needs a dataset that names its classes; give a map"),
         (
             3,
@@ -257,7 +257,7 @@ def test_options_without_classes(kept, tmp_path):
 def test_percent_has_a_range_too(kept, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(HEADER + "q1,0,Rome,101\nq1,1,Rome,-1\nq1,2,Rome,99\n")
-    assert told(kept, path, dataset="toy", model="m", percent=True) == [
+    assert reported(kept, path, dataset="toy", model="m", percent=True) == [
         (2, "confidence", "101", "must lie in [0, 100]"), (3, "confidence", "-1", "must lie in [0, 100]"),
     ]  # fmt: skip
 
@@ -265,9 +265,9 @@ def test_percent_has_a_range_too(kept, tmp_path):
 def test_who_answered(kept, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
-    assert told(kept, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
+    assert reported(kept, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
     path.write_text("question_id,clue,confidence,model\nq1,0,0.5,a\nq1,1,0.5,\n")
-    assert told(kept, path, dataset="toy") == [
+    assert reported(kept, path, dataset="toy") == [
         (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and name the model beside the file"),
     ]  # fmt: skip
 
@@ -283,17 +283,17 @@ def test_who_answered(kept, tmp_path):
 def test_where_to(kept, tmp_path, options, reason):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
-    assert told(kept, path, model="m", **options) == [(None, None, None, reason)]
+    assert reported(kept, path, model="m", **options) == [(None, None, None, reason)]
 
 
 def test_ungradable(kept, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("question_id,guess,confidence\nb1,Rome,0.5\n")
-    assert told(kept, path, dataset="bare", model="m") == [
+    assert reported(kept, path, dataset="bare", model="m") == [
         (2, "correct", "Rome", "the file does not say whether this is correct, and the question has no answer to grade it by"),
     ]  # fmt: skip
     path.write_text("question_id,guess,confidence\n1,76 years,0.5\n")
-    assert told(kept, path, dataset="spans", model="m") == [
+    assert reported(kept, path, dataset="spans", model="m") == [
         (2, "guess", "76 years", "a LifeEval answer is an age: a number of years, or nothing")
     ]
 
@@ -314,9 +314,9 @@ def test_ungradable(kept, tmp_path):
 )
 def test_what_is_not_recognised(kept, tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
-    found = refusal(kept, tmp_path / name, dataset="toy", model="m").problems
-    assert [problem.file for problem in found] == [name]
-    assert found[0].reason.startswith(reason)
+    result = refusal(kept, tmp_path / name, dataset="toy", model="m").problems
+    assert [problem.file for problem in result] == [name]
+    assert result[0].reason.startswith(reason)
 
 
 def test_no_such_path(kept, tmp_path):
@@ -388,10 +388,11 @@ FACTS = {
 @pytest.mark.parametrize("case", FACTS)
 def test_dataset_json(kept, tmp_path, case):
     facts, expected = FACTS[case]
-    found = refusal(kept, bundles.write(tmp_path / "new", facts)).problems
-    assert sorted((p.file, p.line, p.column, p.value) for p in found) == [(f"new{file}", *rest[:3]) for file, *rest in expected]
+    result = refusal(kept, bundles.write(tmp_path / "new", facts)).problems
+    assert sorted((p.file, p.line, p.column, p.value) for p in result) == [(f"new{file}", *rest[:3]) for file, *rest in expected]
     assert all(
-        p.reason.startswith(reason) for p, (*_, reason) in zip(sorted(found, key=lambda p: p.column or ""), expected, strict=True)
+        p.reason.startswith(reason)
+        for p, (*_, reason) in zip(sorted(result, key=lambda p: p.column or ""), expected, strict=True)
     )
 
 
@@ -456,9 +457,9 @@ BUNDLES = {
 @pytest.mark.parametrize("case", BUNDLES)
 def test_bundles(kept, tmp_path, case):
     tables, expected = BUNDLES[case]
-    found = refusal(kept, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
+    result = refusal(kept, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
     wanted = [Problem("new" + ("/" + file if file else ""), *rest) for file, *rest in expected]
-    assert sorted(found, key=repr) == sorted(wanted, key=repr)
+    assert sorted(result, key=repr) == sorted(wanted, key=repr)
 
 
 def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
@@ -470,8 +471,8 @@ def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
         responses=HEADER + "q1,0,Rome,80\nq9,0,Rome,1\n",
     )
     (folder / "responses" / "second.csv").write_text(HEADER + "q1,0,Rome,x\n")
-    found = refusal(kept, folder, model="m").problems
-    assert [(p.file, p.line, p.column) for p in found] == [
+    result = refusal(kept, folder, model="m").problems
+    assert [(p.file, p.line, p.column) for p in result] == [
         ("new/buzzes.csv", 2, "word"),
         ("new/exposures.csv", 2, "question_id"),
         ("new/responses/run.csv", 2, "confidence"),
@@ -486,8 +487,8 @@ def test_files_that_cannot_be_read_do_not_hide_each_other(kept, tmp_path):
     (folder / "responses" / "second.csv.gz").write_bytes(b"\x1f\x8b")
     other = tmp_path / "third.parquet"
     other.write_bytes(b"PAR")
-    found = refusal(kept, folder, other, tmp_path / "none", model="m").problems
-    assert [(p.file, p.line) for p in found] == [
+    result = refusal(kept, folder, other, tmp_path / "none", model="m").problems
+    assert [(p.file, p.line) for p in result] == [
         (str(tmp_path / "none"), None), ("new/clues.csv", 1), ("new/responses/run.csv", 2), ("new/responses/second.csv.gz", None), ("third.parquet", None),
     ]  # fmt: skip
 
@@ -496,8 +497,8 @@ def test_one_bad_file_refuses_the_good_ones_with_it(kept, tmp_path):
     good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
     good.write_text(GOOD)
     bad.write_text(HEADER + "q1,0,Rome,80\n")
-    found = refusal(kept, good, bad, dataset="toy", model="new").problems
-    assert {problem.file for problem in found} == {"bad.csv"}
+    result = refusal(kept, good, bad, dataset="toy", model="new").problems
+    assert {problem.file for problem in result} == {"bad.csv"}
 
 
 def test_people_that_the_store_knows_otherwise(kept, tmp_path):
@@ -523,9 +524,9 @@ def test_lifeeval_files(kept, tmp_path):
     }  # fmt: skip
     for text, expected in cases.items():
         path.write_text(text)
-        assert told(kept, path, dataset="spans", model="m") == expected
-    assert told(kept, path, dataset="spans")[0][3] == "which model answered?"
-    assert told(kept, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
+        assert reported(kept, path, dataset="spans", model="m") == expected
+    assert reported(kept, path, dataset="spans")[0][3] == "which model answered?"
+    assert reported(kept, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
 
 
 def test_very_many_problems_are_counted(kept, tmp_path, monkeypatch):
@@ -575,5 +576,5 @@ def test_cells_are_trimmed_of_every_space_of_unicode():
     with duckdb.connect() as connection:
         connection.execute("create table t (nth integer, cell varchar)")
         connection.executemany("insert into t values (?, ?)", list(enumerate([*cells, None])))
-        found = [row[0] for row in connection.execute(f"select {trimmed_text('cell')} from t order by nth").fetchall()]
-    assert found == [*(cell.strip("".join(spaces)) or None for cell in cells), None]
+        trimmed = [row[0] for row in connection.execute(f"select {trimmed_text('cell')} from t order by nth").fetchall()]
+    assert trimmed == [*(cell.strip("".join(spaces)) or None for cell in cells), None]

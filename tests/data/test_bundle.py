@@ -74,9 +74,9 @@ def test_formats_and_packings_hold_the_same(store, folder, as_csv, ending, packe
             if packed == "zip of a folder":
                 archive.writestr("__MACOSX/toy/._questions.csv", b"what macOS adds")
     bundles.put(store, path, model="m")
-    found = bundles.content(store)
-    found["runs"] = [tuple(str(v).replace(ending, "csv").replace("upload/", "toy/") for v in row) for row in found["runs"]]
-    assert found == as_csv | {"runs": [tuple(map(str, row)) for row in as_csv["runs"]]}
+    stored = bundles.content(store)
+    stored["runs"] = [tuple(str(v).replace(ending, "csv").replace("upload/", "toy/") for v in row) for row in stored["runs"]]
+    assert stored == as_csv | {"runs": [tuple(map(str, row)) for row in as_csv["runs"]]}
 
 
 @pytest.mark.parametrize(("delimiter", "ends"), [(";", "\n"), ("\t", "\r\n"), (",", "\r"), (";", "mixed"), (",", "mixed")])
@@ -245,9 +245,9 @@ def test_votes_may_come_later_and_runs_with_them(store, folder):
 
 def test_the_same_again_changes_nothing(store, folder):
     bundles.put(store, bundles.write(folder, **TEXTS), model="m")
-    version, held = store.version(), bundles.content(store)
+    version, stored = store.version(), bundles.content(store)
     report = bundles.put(store, folder, model="m")
-    assert (store.version(), bundles.content(store)) == (version, held)
+    assert (store.version(), bundles.content(store)) == (version, stored)
     assert report.lines[1:] == [
         "dataset toy: 2 questions, already there",
         f"run {report.runs[0]} (m, verbalized, toy): 5 items of 2 questions, already there",
@@ -281,13 +281,13 @@ def test_rows_in_another_order_are_the_same(store, folder):
 )
 def test_other_questions_are_refused(store, folder, change):
     bundles.put(store, bundles.write(folder))
-    version, held = store.version(), bundles.content(store)
+    version, stored = store.version(), bundles.content(store)
     with pytest.raises(Refused) as refused:
         bundles.put(store, bundles.write(folder, **change))
     problem = refused.value.problems[0]
     assert problem.file == "toy/dataset.json"
     assert problem.reason == ("dataset 'toy' is there with other questions, and runs may depend on them")
-    assert (store.version(), bundles.content(store)) == (version, held)
+    assert (store.version(), bundles.content(store)) == (version, stored)
     bundles.put(store, folder, dataset="another")
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
 
@@ -403,12 +403,12 @@ def test_votes_are_replaced_when_told(store, folder):
 
 
 def test_what_went_in_is_there_as_it_was(store, folder):
-    said = ["  Paris ", 'a "b", c', "zwei\r\nZeilen", "\u6771\u4eac \U0001f5fc", "x" * 100_000]
+    texts = ["  Paris ", 'a "b", c', "zwei\r\nZeilen", "\u6771\u4eac \U0001f5fc", "x" * 100_000]
     confidences = [0.1 + 0.2, 5e-324, 1 / 3, 0.0, 1.0]
     places = [("q1", 0), ("q1", 1), ("q1", 2), ("q2", 0), ("q2", 1)]
     frame = pl.DataFrame(
         {
-            "question_id": [q for q, _ in places], "clue": [c for _, c in places], "guess": said, "confidence": confidences,
+            "question_id": [q for q, _ in places], "clue": [c for _, c in places], "guess": texts, "confidence": confidences,
             "correct": [True, False, True, False, True], "token_logprobs": [[-0.1, -0.0], [-1e-300], None, [-700.0], [0.0]],
             "options": ['{"a":0.25,"b":0.75}', None, '{"b":1,"a":0}', '{"a":0.9995}', None],
         },
@@ -423,11 +423,11 @@ def test_what_went_in_is_there_as_it_was(store, folder):
         """select question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names from responses
         order by question_id, clue""",
     ) == [
-        ("q1", 0, said[0], confidences[0], 1.0, "file", [-0.1, -0.0], [0.25, 0.75], ["a", "b"]),
-        ("q1", 1, said[1], confidences[1], 0.0, "file", [-1e-300], None, None),
-        ("q1", 2, said[2], confidences[2], 1.0, "file", None, [1.0, 0.0], ["b", "a"]),
-        ("q2", 0, said[3], confidences[3], 0.0, "file", [-700.0], [0.9995], ["a"]),
-        ("q2", 1, said[4], confidences[4], 1.0, "file", [0.0], None, None),
+        ("q1", 0, texts[0], confidences[0], 1.0, "file", [-0.1, -0.0], [0.25, 0.75], ["a", "b"]),
+        ("q1", 1, texts[1], confidences[1], 0.0, "file", [-1e-300], None, None),
+        ("q1", 2, texts[2], confidences[2], 1.0, "file", None, [1.0, 0.0], ["b", "a"]),
+        ("q2", 0, texts[3], confidences[3], 0.0, "file", [-700.0], [0.9995], ["a"]),
+        ("q2", 1, texts[4], confidences[4], 1.0, "file", [0.0], None, None),
     ]
 
 
@@ -461,8 +461,8 @@ def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
         (tmp_path / name).write_bytes(bundles.in_format(bundles.RESPONSES, name.partition(".")[2]))
         assert bundles.put(store, tmp_path / name, dataset="toy", model="m").runs == [run[0]]
     assert store.version() == version
-    for said in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
-        assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **said).runs != [run[0]]
+    for options in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
+        assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **options).runs != [run[0]]
     assert len(rows(store, "from runs")) == 3
 
 
@@ -537,25 +537,27 @@ SINGLE = {"dataset": "single", "kind": "single"}
 ONE = "question_id,answer\ns1,yes\n"
 
 
-def answered(store, folder, text, facts=SINGLE, **said):
+def answered(store, folder, text, facts=SINGLE, **options):
     """The one response to the one question."""
-    report = bundles.put(store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | said)
+    report = bundles.put(
+        store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | options
+    )
     columns = ("guess", "confidence", "correct", "graded", "options", "option_names", "elicitation")
-    found = rows(store, f"select {', '.join(columns)} from responses join runs using (run)")
-    return dict(zip(columns, found[0], strict=True)), report.warnings
+    stored = rows(store, f"select {', '.join(columns)} from responses join runs using (run)")
+    return dict(zip(columns, stored[0], strict=True)), report.warnings
 
 
 def test_token_logprobs_give_the_mean_probability(store, folder):
-    found, _ = answered(store, folder, 'question_id,guess,token_logprobs\ns1,yes,"[-0.5, -1, 0]"\n')
-    assert found["confidence"] == pytest.approx((0.6065306597126334 + 0.36787944117144233 + 1) / 3, abs=1e-15)
-    assert found["elicitation"] == "token"
+    stored, _ = answered(store, folder, 'question_id,guess,token_logprobs\ns1,yes,"[-0.5, -1, 0]"\n')
+    assert stored["confidence"] == pytest.approx((0.6065306597126334 + 0.36787944117144233 + 1) / 3, abs=1e-15)
+    assert stored["elicitation"] == "token"
 
 
 CLASSES = SINGLE | {"classes": ["no", "yes", "maybe"]}
 
 
 @pytest.mark.parametrize(
-    ("facts", "guess", "options", "shares", "names", "confidence", "told"),
+    ("facts", "guess", "options", "shares", "names", "confidence", "warned"),
     [
         (SINGLE, "yes", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.25, False),
         (SINGLE, "", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.75, False),
@@ -569,12 +571,12 @@ CLASSES = SINGLE | {"classes": ["no", "yes", "maybe"]}
         (CLASSES, "no", "[1, 2, 1]", [0.25, 0.5, 0.25], None, 0.25, True),
     ],
 )  # fmt: skip
-def test_options(store, folder, facts, guess, options, shares, names, confidence, told):
-    found, warnings = answered(store, folder, bundles.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
-    assert (found["options"], found["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
-    assert found["option_names"] == names
-    assert found["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
-    assert warnings == (["1 distributions in `options` did not sum to 1 and were normalised"] if told else [])
+def test_options(store, folder, facts, guess, options, shares, names, confidence, warned):
+    stored, warnings = answered(store, folder, bundles.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
+    assert (stored["options"], stored["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
+    assert stored["option_names"] == names
+    assert stored["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
+    assert warnings == (["1 distributions in `options` did not sum to 1 and were normalised"] if warned else [])
 
 
 def test_options_as_lists_and_structs_of_parquet(store, folder):
@@ -594,14 +596,14 @@ def test_a_stated_confidence_goes_before_options(store, folder):
     text = bundles.table(
         [{"question_id": "s1", "guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}]
     )
-    found, _ = answered(store, folder, text)
-    assert (found["guess"], found["confidence"], found["elicitation"]) == ("perhaps", 0.125, "verbalized")
+    stored, _ = answered(store, folder, text)
+    assert (stored["guess"], stored["confidence"], stored["elicitation"]) == ("perhaps", 0.125, "verbalized")
 
 
 @pytest.mark.parametrize(("stated", "correct"), [("TRUE", 1.0), ("no", 0.0), ("0.5", 0.5), ("1", 1.0)])
 def test_stated_correctness(store, folder, stated, correct):
-    found, _ = answered(store, folder, f"question_id,guess,confidence,correct\ns1,whatever,0.5,{stated}\n")
-    assert (found["correct"], found["graded"]) == (correct, "file")
+    stored, _ = answered(store, folder, f"question_id,guess,confidence,correct\ns1,whatever,0.5,{stated}\n")
+    assert (stored["correct"], stored["graded"]) == (correct, "file")
 
 
 def test_stated_correctness_of_some_rows_only(store, folder):
@@ -615,9 +617,9 @@ def test_the_life_table_grades_lifeeval(store, folder):
     questions = "question_id,sex,minimum_age,radius\na,male,30,1\nb,male,30,20\nc,female,65,5\nd,female,65,5\ne,male,30,5\n"
     responses = "question_id,guess,confidence\na,78,0.5\nb, 78.0 ,0.5\nc,86,0.5\nd,,0.5\ne,error,0.5\n"
     bundles.put(store, bundles.write(folder, facts, questions=questions, clues=None, responses=responses), model="m")
-    found = rows(store, "select correct, graded from responses order by question_id")
-    assert [graded for _, graded in found] == ["table"] * 4 + ["failed"]
-    assert [correct for correct, _ in found] == pytest.approx([0.053226, 0.860209, 0.409616, 0, 0], abs=1e-6)
+    grades = rows(store, "select correct, graded from responses order by question_id")
+    assert [graded for _, graded in grades] == ["table"] * 4 + ["failed"]
+    assert [correct for correct, _ in grades] == pytest.approx([0.053226, 0.860209, 0.409616, 0, 0], abs=1e-6)
     difficulty = [d for (d,) in rows(store, "select difficulty from questions order by question_id")]
     assert all(0 < d < 1 for d in difficulty) and difficulty[2] == difficulty[3]
     assert rows(store, "select distinct difficulty_source from questions") == [("given",)]

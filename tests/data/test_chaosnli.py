@@ -19,18 +19,18 @@ TEXT = {"premise": "A man sleeps.", "hypothesis": "A man dreams."}
 def item(uid, /, **changes):
     counts = COUNTS.get(uid, (1, 0, 0))
     counter = {letter: count for letter, count in zip("enc", counts, strict=True) if count}
-    found = {
+    fields = {
         "uid": uid, "label_counter": counter, "majority_label": MAJORITY.get(uid, "e"), "label_dist": [n / 100 for n in counts],
         "label_count": list(counts), "entropy": 1.0, "example": TEXT | {"uid": uid},
     }  # fmt: skip
-    return {key: value for key, value in (found | changes).items() if value is not ...}
+    return {key: value for key, value in (fields | changes).items() if value is not ...}
 
 
 def prediction(uid, /, **changes):
     probs = PROBS.get(uid, (1.0, 0.0, 0.0))
     pred = probs.index(max(probs))
-    found = {"index": 0, "true": 0, "pred": pred, "conf": max(probs), "logits": [0.0] * 3, "probs": list(probs), "uid": uid}
-    return {key: value for key, value in (found | changes).items() if value is not ...}
+    fields = {"index": 0, "true": 0, "pred": pred, "conf": max(probs), "logits": [0.0] * 3, "probs": list(probs), "uid": uid}
+    return {key: value for key, value in (fields | changes).items() if value is not ...}
 
 
 def write(path, rows):
@@ -53,7 +53,7 @@ def rows(store, sql):
     return store.snapshot().rows(sql)
 
 
-def told(store, *paths, **options):
+def reported(store, *paths, **options):
     """Reasons of a refusal, after which there is nothing new."""
     version = store.version()
     with pytest.raises(Refused) as refused:
@@ -74,9 +74,9 @@ def test_items(store, items):
         (uid, answer, "Premise: A man sleeps.\nHypothesis: A man dreams.", 1)
         for uid, answer in (("a#1", "entailment"), ("b#2", "contradiction"), ("c#3", "entailment"))
     ]
-    found = {(question, name): count for question, name, count in rows(store, "select question_id, class, votes from votes")}
+    votes = {(question, name): count for question, name, count in rows(store, "select question_id, class, votes from votes")}
     names = ("entailment", "neutral", "contradiction")
-    assert found == {(uid, name): n for uid, counts in COUNTS.items() for name, n in zip(names, counts, strict=True)}
+    assert votes == {(uid, name): n for uid, counts in COUNTS.items() for name, n in zip(names, counts, strict=True)}
 
 
 def test_the_earlier_of_two_tied_classes_is_the_answer(store, tmp_path):
@@ -88,9 +88,9 @@ def test_the_earlier_of_two_tied_classes_is_the_answer(store, tmp_path):
 
 def test_predictions_are_put_into_the_datasets_class_order(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
-    one = write(tmp_path / "one.json.gz", [prediction("c#3"), prediction("z#9"), prediction("a#1")])
+    path = write(tmp_path / "one.json.gz", [prediction("c#3"), prediction("z#9"), prediction("a#1")])
     two = write(tmp_path / "two.json.gz", [prediction("b#2"), prediction("y#8")])
-    report = bundles.put(store, one, two, dataset="nli", model="RoBERTa", classes=CLASSES)
+    report = bundles.put(store, path, two, dataset="nli", model="RoBERTa", classes=CLASSES)
     assert report.lines[2:] == [
         f"run {report.runs[0]} (RoBERTa, softmax, nli): 3 items of 3 questions imported; "
         "2 rows skipped: not a question of this dataset"
@@ -144,7 +144,7 @@ def test_a_contradicted_class_order_is_warned_of(store, items, tmp_path):
 )  # fmt: skip
 def test_what_must_be_said(store, items, tmp_path, options, reason):
     bundles.put(store, items, dataset="nli")
-    assert told(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
+    assert reported(store, write(tmp_path / "one.json.gz", [prediction("a#1")]), **options) == [(None, None, reason)]
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_what_must_be_said(store, items, tmp_path, options, reason):
 def test_bad_predictions(store, items, tmp_path, changes, column, reason):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("c#3"), prediction("a#1", **changes)])
-    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
+    assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [(2, column, reason)]
 
 
 def test_predictions_of_other_items_alone(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("z#9"), prediction("y#8")])
-    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
+    assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
         (None, "uid", "none of its 2 predictions is for a question of dataset 'nli'")
     ]
 
@@ -176,7 +176,7 @@ def test_predictions_of_other_items_alone(store, items, tmp_path):
 def test_a_second_prediction_of_one_item(store, items, tmp_path):
     bundles.put(store, items, dataset="nli")
     path = write(tmp_path / "one.jsonl", [prediction("a#1"), prediction("a#1")])
-    assert told(store, path, dataset="nli", model="m", classes=CLASSES) == [
+    assert reported(store, path, dataset="nli", model="m", classes=CLASSES) == [
         (2, "question_id", "this run has an answer to this question and clue already")
     ]
 
@@ -197,18 +197,18 @@ def test_a_second_prediction_of_one_item(store, items, tmp_path):
 )  # fmt: skip
 def test_bad_items(store, tmp_path, changes, column, reason):
     path = write(tmp_path / "items.jsonl", [item("a#1"), item("d#4", **changes)])
-    assert (2, column, reason) in told(store, path)
+    assert (2, column, reason) in reported(store, path)
 
 
 def test_the_same_item_twice(store, tmp_path):
     path = write(tmp_path / "items.jsonl", [item("a#1"), item("a#1")])
-    assert told(store, path) == [(2, "question_id", "this question is in the file already")]
+    assert reported(store, path) == [(2, "question_id", "this question is in the file already")]
 
 
 def test_alpha_nli_is_refused(store, tmp_path):
     example = {"obs1": "Stan felt sick.", "obs2": "He recovered.", "hyp1": "He was out.", "hyp2": "The nurse sent him home."}
     row = {"uid": "x-1", "label_counter": {"2": 63, "1": 37}, "majority_label": 2, "label_count": [37, 63], "example": example}
-    reasons = {reason for _, _, reason in told(store, write(tmp_path / "alpha.jsonl", [row]))}
+    reasons = {reason for _, _, reason in reported(store, write(tmp_path / "alpha.jsonl", [row]))}
     assert "must be three numbers: votes for entailment, neutral, contradiction" in reasons
 
 

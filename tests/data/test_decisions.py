@@ -26,7 +26,7 @@ def put(store, path, *decisions, model="m"):
     return run
 
 
-def said(store, run):
+def decisions_of(store, run):
     rows = store.snapshot().rows(
         "select question_id, clue, correct, graded from responses where run = $r order by 1, 2", {"r": run}
     )
@@ -35,7 +35,7 @@ def said(store, run):
 
 
 def test_a_decision_holds_and_is_kept(store, run):
-    rows, decisions = said(store, put(store, run, ROME, Decision("q2", 0, None, 0.5)))
+    rows, decisions = decisions_of(store, put(store, run, ROME, Decision("q2", 0, None, 0.5)))
     assert rows == [
         ("q1", 0, 1.0, "person"), ("q1", 1, 1.0, "answer"), ("q1", 2, 1.0, "answer"),
         ("q2", 0, 0.5, "person"), ("q2", 1, 1.0, "answer"),
@@ -48,8 +48,8 @@ def test_a_decision_holds_and_is_kept(store, run):
 
 def test_without_a_clue_it_is_about_every_clue_of_that_guess(store, run):
     run.write_text(bundles.RESPONSES.replace("paris", "Paris"))
-    rows, decisions = said(store, put(store, run, Decision("q1", None, "Paris", 0.0)))
-    assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [one["clue"] for one in decisions] == [1, 2]
+    rows, decisions = decisions_of(store, put(store, run, Decision("q1", None, "Paris", 0.0)))
+    assert [row[2] for row in rows[:3]] == [0.0, 0.0, 0.0] and [decision["clue"] for decision in decisions] == [1, 2]
 
 
 def test_a_decision_counts_as_if_the_file_stated_it(store, run, tmp_path):
@@ -94,7 +94,7 @@ def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
     name = put(store, run, ROME)
     other = bundles.QUESTIONS.replace("Paris [accept City of Light; prompt on France]", "Lyon")
     bundles.put(store, bundles.write(tmp_path / "toy", questions=other), replace=True)
-    assert said(store, name)[0][:3] == [("q1", 0, 1.0, "person"), ("q1", 1, 0.0, "answer"), ("q1", 2, 0.0, "answer")]
+    assert decisions_of(store, name)[0][:3] == [("q1", 0, 1.0, "person"), ("q1", 1, 0.0, "answer"), ("q1", 2, 0.0, "answer")]
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_replaced_answers_leave_decisions_alone(store, run, tmp_path):
     ],
 )
 def test_which_grades_a_person_should_look_at(line, guess, reason):
-    said = doubt(line, guess)
-    assert said is None if reason is None else reason in said
+    given_reason = doubt(line, guess)
+    assert given_reason is None if reason is None else reason in given_reason

@@ -80,26 +80,26 @@ def read_or_refused(kept, name, content):
 @st.composite
 def damaged(draw, content):
     """A file with some bytes changed, cut off, taken out, put in or repeated."""
-    found = bytearray(content)
+    changed = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, max(0, len(found) - 1)))
-        end = min(len(found), start + draw(st.integers(0, 12)))
+        start = draw(st.integers(0, max(0, len(changed) - 1)))
+        end = min(len(changed), start + draw(st.integers(0, 12)))
         match draw(st.integers(0, 5)):
             case 0:
-                found[start:end] = draw(st.binary(max_size=12))
+                changed[start:end] = draw(st.binary(max_size=12))
             case 1:
-                del found[start:]
+                del changed[start:]
             case 2:
-                del found[start:end]
+                del changed[start:end]
             case 3:
-                found[start:start] = found[start:end] * draw(st.integers(1, 30))
-            case 4 if start < len(found):
-                found[start] ^= 1 << draw(st.integers(0, 7))
+                changed[start:start] = changed[start:end] * draw(st.integers(1, 30))
+            case 4 if start < len(changed):
+                changed[start] ^= 1 << draw(st.integers(0, 7))
             case _:
-                found[start:start] = draw(
+                changed[start:start] = draw(
                     st.sampled_from([b"\0", b'"', b"\r", b"\n", b",", b"\xff", b"\xef\xbb\xbf", b"{", b"[", b"PK"])
                 )
-    return bytes(found)
+    return bytes(changed)
 
 
 @pytest.mark.parametrize("name", VALID)
@@ -162,9 +162,9 @@ def test_objects(kept, objects):
     read_or_refused(kept, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    keys = [key for key in KEYS if any(key in one for one in objects)] or ["x"]
+    keys = [key for key in KEYS if any(key in record for record in objects)] or ["x"]
     writer.writerow(keys)
-    writer.writerows([json.dumps(one.get(key)) for key in keys] for one in objects)
+    writer.writerows([json.dumps(record.get(key)) for key in keys] for record in objects)
     read_or_refused(kept, "any.csv", out.getvalue().encode())
 
 

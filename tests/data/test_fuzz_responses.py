@@ -56,14 +56,14 @@ def written(names, rows, quoting=csv.QUOTE_ALL, ends="\n"):
     return out.getvalue().encode()
 
 
-def plain_number(said):
+def plain_number(text):
     """Text that anybody calls a number."""
-    return re.fullmatch(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *", said, re.ASCII) is not None
+    return re.fullmatch(r" *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *", text, re.ASCII) is not None
 
 
-def as_float(said):
+def as_float(text):
     try:
-        return float(said)
+        return float(text)
     except ValueError:
         return None
 
@@ -97,24 +97,24 @@ def test_cells_are_read_right_or_reported(scratch, table, as_json):
     assert stage(connection, TableFile(path, folder), responses_columns(percent=False), "loaded", report) == [
         n for n in NAMES if n in names
     ]
-    found = connection.execute("select * exclude (ordinal) from loaded order by ordinal").fetchall()
+    loaded = connection.execute("select * exclude (ordinal) from loaded order by ordinal").fetchall()
     lines = range(1, len(rows) + 1) if as_json else starts(names, rows)
     bad = {(problem.line, problem.column) for problem in report.problems}
     assert {line for line, _ in bad} <= {*lines, 1}
-    for line, row, typed in zip(lines, rows, found, strict=True):
-        for name, said in zip(names, row, strict=True):
-            value, told = typed[NAMES.index(name)], (line, name) in bad
+    for line, row, typed in zip(lines, rows, loaded, strict=True):
+        for name, text in zip(names, row, strict=True):
+            value, reported = typed[NAMES.index(name)], (line, name) in bad
             if name in ("question_id", "guess", "model", "elicitation"):
-                assert value == (said or None)
-                assert told == (name == "question_id" and not said.strip(" "))
+                assert value == (text or None)
+                assert reported == (name == "question_id" and not text.strip(" "))
             elif name in ("clue", "confidence"):
-                number, high = as_float(said), 1 if name == "confidence" else 2**31 - 1
+                number, high = as_float(text), 1 if name == "confidence" else 2**31 - 1
                 fits = number is not None and 0 <= number <= high and (name == "confidence" or number == int(number))
-                if told:
-                    assert not (fits and plain_number(said))
+                if reported:
+                    assert not (fits and plain_number(text))
                 else:
-                    assert value == (number if said.strip(" ") else None)
-                    assert fits or not said.strip(" ")
+                    assert value == (number if text.strip(" ") else None)
+                    assert fits or not text.strip(" ")
 
 
 @pytest.fixture(scope="module")
@@ -142,17 +142,17 @@ def test_files_are_imported_right_or_refused(kept, table):
         "select question_id, clue, confidence, guess, correct, token_logprobs from responses where run = $run",
         {"run": report.runs[0]},
     )
-    said = dict.fromkeys(NAMES, "") | dict(zip(names, rows[0], strict=True))
+    texts = dict.fromkeys(NAMES, "") | dict(zip(names, rows[0], strict=True))
     assert len(stored) == 1
     question, clue, confidence, guess, correct, logprobs = stored[0]
-    assert (question, clue) == (said["question_id"], float(said["clue"]))
+    assert (question, clue) == (texts["question_id"], float(texts["clue"]))
     assert 0 <= confidence <= 1 and 0 <= correct <= 1
-    if said["confidence"].strip(" "):
-        assert confidence == float(said["confidence"])
+    if texts["confidence"].strip(" "):
+        assert confidence == float(texts["confidence"])
     elif logprobs is not None:
-        assert confidence == pytest.approx(sum(map(math.exp, json.loads(said["token_logprobs"]))) / len(logprobs))
-    assert guess == said["guess"] or not said["guess"]
-    assert plain_number(said["correct"]) is False or correct == float(said["correct"])
+        assert confidence == pytest.approx(sum(map(math.exp, json.loads(texts["token_logprobs"]))) / len(logprobs))
+    assert guess == texts["guess"] or not texts["guess"]
+    assert plain_number(texts["correct"]) is False or correct == float(texts["correct"])
 
 
 GOOD = bundles.RESPONSES

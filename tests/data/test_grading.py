@@ -72,7 +72,7 @@ def test_forms():
 
 
 def test_what_is_given_back():
-    asked = [
+    guesses = [
         ("incremental", "d", "q1", "Rome", "Rome", None, None, None),
         ("incremental", "d", "q1", None, "Rome", None, None, None),
         ("single", "d", "q2", "city", "Rome [prompt on city]", None, None, None),
@@ -81,8 +81,8 @@ def test_what_is_given_back():
         ("lifeeval", "s", "m30", "1e300", None, "male", 30, 1),
         ("lifeeval", "s", "m30", None, None, "male", 30, 1),
     ]
-    found = grade_guesses(asked).rows()
-    assert [row[:3] for row in found] == [row[1:4] for row in asked]
-    assert [row[3] for row in found] == pytest.approx([1, 0, 0, None, 0.053226, 0, 0], abs=1e-6)
-    assert [row[4] for row in found] == ["answer", "answer", "prompt", None, "table", "table", "table"]
+    grades = grade_guesses(guesses).rows()
+    assert [row[:3] for row in grades] == [row[1:4] for row in guesses]
+    assert [row[3] for row in grades] == pytest.approx([1, 0, 0, None, 0.053226, 0, 0], abs=1e-6)
+    assert [row[4] for row in grades] == ["answer", "answer", "prompt", None, "table", "table", "table"]
     assert grade_guesses([]).is_empty()

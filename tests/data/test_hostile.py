@@ -71,12 +71,12 @@ def take(kept, name, content, model, note, memory=MEMORY):
     began = time.monotonic()
     try:
         report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=LARGEST)
-        found = store.snapshot().rows(
+        outcome = store.snapshot().rows(
             "select question_id, clue, guess, confidence from responses where list_contains($runs, run) order by all",
             {"runs": report.runs},
         )
     except Refused as refused:
-        found = refused
+        outcome = refused
         assert store.version() == version
     finally:
         path.unlink()
@@ -84,10 +84,10 @@ def take(kept, name, content, model, note, memory=MEMORY):
     assert [left.name for left in Path(tempfile.gettempdir()).iterdir() if left.name.startswith(scratch_folders.PREFIX)] == []
     note("seconds", round(seconds, 3))
     note("mib", added)
-    note("outcome", "refused" if isinstance(found, Refused) else "imported")
+    note("outcome", "refused" if isinstance(outcome, Refused) else "imported")
     assert seconds < SECONDS
     assert added < memory
-    return found
+    return outcome
 
 
 LATER = {"name", "guess in JSON", "guess in Parquet"}  # groups much like others, for `make soak`
@@ -99,18 +99,18 @@ PARAMETERS = [
 
 def check(kept, case, index, note):
     name, content, expected = CASES[case]
-    found = take(kept, name, content() if callable(content) else content, f"m{index}", note)
+    outcome = take(kept, name, content() if callable(content) else content, f"m{index}", note)
     if isinstance(expected, list):
-        assert not isinstance(found, Refused), found
-        assert sorted(found, key=repr) == sorted(expected, key=repr)
+        assert not isinstance(outcome, Refused), outcome
+        assert sorted(outcome, key=repr) == sorted(expected, key=repr)
         return
-    assert isinstance(found, Refused), found
-    told = [str(problem) for problem in found.problems]
-    assert any(expected in text for text in told), told[:5]
-    for problem in found.problems:
+    assert isinstance(outcome, Refused), outcome
+    messages = [str(problem) for problem in outcome.problems]
+    assert any(expected in text for text in messages), messages[:5]
+    for problem in outcome.problems:
         assert problem.file.startswith(name) and problem.reason
         assert tempfile.gettempdir() not in problem.reason, "a folder of the server is told"
-    assert all(len(text) < 4000 for text in told)
+    assert all(len(text) < 4000 for text in messages)
 
 
 @pytest.mark.parametrize(("index", "case"), PARAMETERS)
@@ -154,14 +154,14 @@ LARGE = {
 @pytest.mark.parametrize("case", LARGE)
 def test_a_huge_row_is_refused(kept, alarm, record_property, case):
     name, content, expected = LARGE[case]
-    found = take(kept, name, (H.encode() if name == "run.csv" else b"") + content(), "large", record_property)
+    outcome = take(kept, name, (H.encode() if name == "run.csv" else b"") + content(), "large", record_property)
     if expected:
-        assert expected in str(found)
+        assert expected in str(outcome)
 
 
 def test_the_longest_row_that_is_taken(kept, alarm, record_property):
     """A byte less than what is refused."""
     start, end = "q1,0,", ",0.25\n"
     guess = "x" * (LONGEST_LINE - len(start) - len(end) - 1)
-    found = take(kept, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
-    assert found == [("q1", 0, guess, 0.25)]
+    outcome = take(kept, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
+    assert outcome == [("q1", 0, guess, 0.25)]

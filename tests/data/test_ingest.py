@@ -87,10 +87,12 @@ def test_little_memory_is_enough(tmp_path):
 
 
 def test_progress_names_what_is_done(store, tmp_path):
-    told = []
+    steps = []
     folder = bundles.write(tmp_path / "toy", responses=bundles.RESPONSES)
-    ingest.import_paths(store, [folder], ImportOptions(model="m"), names=["upload.zip"], progress=lambda *step: told.append(step))
-    assert told == [("reading upload.zip", 0, 3), ("checking and grading", 1, 3), ("storing", 2, 3), ("done", 3, 3)]
+    ingest.import_paths(
+        store, [folder], ImportOptions(model="m"), names=["upload.zip"], progress=lambda *step: steps.append(step)
+    )
+    assert steps == [("reading upload.zip", 0, 3), ("checking and grading", 1, 3), ("storing", 2, 3), ("done", 3, 3)]
     assert store.snapshot().rows("select file_name from runs") == [("upload.zip/responses/run.csv",)]
 
 

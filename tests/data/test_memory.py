@@ -31,11 +31,11 @@ def memory():
 def reading(size, read):
     """Reads arrays of a size, and notes of which runs."""
 
-    def of(missing):
+    def column(missing):
         read.append(missing)
         return {run: array(size) for run in missing}
 
-    return of
+    return column
 
 
 def test_what_is_held_is_not_read_again(memory):
@@ -79,16 +79,16 @@ def test_two_threads_do_not_read_the_same_at_once(memory):
         return reading(10, read)(missing)
 
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: memory.get(ABOUT, ["r"], slowly)["r"], range(4)))
-    assert read == [["r"]] and all(each is found[0] for each in found)
+        columns = list(threads.map(lambda _: memory.get(ABOUT, ["r"], slowly)["r"], range(4)))
+    assert read == [["r"]] and all(column is columns[0] for column in columns)
 
 
 def test_a_snapshot_holds_by_the_base_of_the_dataset(memory):
-    found = []
+    columns = []
     for base, size in (("one", 1), ("one", 2), ("two", 3)):
         snapshot = Snapshot("1", duckdb.connect(), {"toy": State(f"revision {size}", base)}, memory)
-        found.append(len(snapshot.cached("toy", "a", ["r"], reading(size, []))[0]))
-    assert found == [1, 1, 3]
+        columns.append(len(snapshot.cached("toy", "a", ["r"], reading(size, []))[0]))
+    assert columns == [1, 1, 3]
 
 
 def test_a_store_lets_go_of_what_its_new_version_has_not(tmp_path):

@@ -76,19 +76,19 @@ def hashes(folder, rows, **options):
 def test_names_are_those_of_the_definition_value_by_value(tmp_path):
     rows = drawn("m", 1) + drawn("n", 2)
     random.Random(3).shuffle(rows)
-    found = hashes(tmp_path, rows)
+    ids = hashes(tmp_path, rows)
     for model in ("m", "n"):
         its = [row for row in rows if row["model"] == model]
-        assert found[model] == slow("toy", model, "verbalized", its)
+        assert ids[model] == slow("toy", model, "verbalized", its)
 
 
 def test_a_column_without_values_is_none(tmp_path):
     """Guesses of another run of the file, and correctness that no row states, are nothing to this one."""
     rows = [row | {"guess": None} for row in drawn("m", 1)] + drawn("n", 2)
-    found = hashes(tmp_path / "both", rows)
+    ids = hashes(tmp_path / "both", rows)
     bare = [{key: value for key, value in row.items() if key != "guess"} for row in rows if row["model"] == "m"]
     assert (
-        found["m"]
+        ids["m"]
         == hashes(tmp_path / "alone", bare)["m"]
         == slow("toy", "m", "verbalized", [r for r in rows if r["model"] == "m"])
     )

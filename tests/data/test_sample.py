@@ -66,8 +66,8 @@ def test_lifeeval_asks_its_808_questions():
     assert [int(q["question_id"]) for q in questions] == list(range(808))
     for number, q in enumerate(questions):
         age = number % 404 // 4
-        asked = ("male" if number < 404 else "female", str(age), str([1, 5, 10, 20][number % 4]))
-        assert (q["sex"], q["minimum_age"], q["radius"]) == asked
+        person = ("male" if number < 404 else "female", str(age), str([1, 5, 10, 20][number % 4]))
+        assert (q["sex"], q["minimum_age"], q["radius"]) == person
         low, high = map(int, q["category"].split("-"))
         assert low <= age <= high
 
@@ -249,10 +249,10 @@ def test_annotators_vote_as_the_note_says(monkeypatch):
     """Without biases, a share p is chosen with chance (1 - s) p + s / 3, where s is 3.5 % on average."""
     monkeypatch.setattr(annotators, "BIAS_SPREAD", 1e-9)
     meant = [0.7, 0.2, 0.1]
-    found = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
+    shares = annotators.poll([meant] * 2000, seed=1).mean(axis=0) / annotators.ANNOTATORS
     expected = [0.965 * share + 0.035 / 3 for share in meant]
     # Standard error of a mean of 200,000 votes: 0.001; of the mean carelessness of 100 annotators: 0.0014, times 0.37.
-    assert found == pytest.approx(expected, abs=0.004)
+    assert shares == pytest.approx(expected, abs=0.004)
 
 
 def test_biases_are_the_annotators_own(monkeypatch):
@@ -358,12 +358,12 @@ def test_nobody_learns_from_what_it_is_asked():
     votes = np.eye(3)[np.arange(45) % 3] * 100
     asked_once = []
 
-    def learn(known, on, asked):
-        assert not set(known) & set(asked)
-        assert len(known) + len(asked) == 45
+    def learn(known, on, texts):
+        assert not set(known) & set(texts)
+        assert len(known) + len(texts) == 45
         assert on.argmax(axis=1).tolist() == [int(text) % 3 for text in known]
-        asked_once.extend(asked)
-        return np.eye(3)[[int(text) % 3 for text in asked]]
+        asked_once.extend(texts)
+        return np.eye(3)[[int(text) % 3 for text in texts]]
 
     assert np.array_equal(classifiers.cross_validate(learn, texts, votes) * 100, votes)
     assert sorted(asked_once) == sorted(texts)

@@ -46,9 +46,9 @@ def notes(store):
 def test_stores_with_other_limits_share_a_process(tmp_path):
     first, second = open_store(tmp_path, threads=1), open_store(tmp_path, threads=2, memory_limit="1GB")
     first.write(note("kept"))
-    held = first.snapshot()
+    snapshot = first.snapshot()
     assert notes(second) == notes(first) == ["kept"]
-    assert held.rows("select dataset from datasets") == [("kept",)]
+    assert snapshot.rows("select dataset from datasets") == [("kept",)]
 
 
 def generations(store):
@@ -104,12 +104,12 @@ def test_generations_beyond_the_pointer_are_removed(store):
 def test_a_reader_sees_the_new_version_and_keeps_what_it_holds(store):
     store.write(note("a"))
     reader = open_store(store.folder)
-    held = reader.snapshot()
-    assert reader.snapshot().version == held.version
+    snapshot = reader.snapshot()
+    assert reader.snapshot().version == snapshot.version
     store.write(note("b"))
     assert notes(reader) == ["a", "b"]
-    assert held.rows("select dataset from datasets") == [("a",)]
-    assert reader.snapshot().version == store.version() != held.version
+    assert snapshot.rows("select dataset from datasets") == [("a",)]
+    assert reader.snapshot().version == store.version() != snapshot.version
 
 
 def test_a_snapshot_reads_and_no_more(store):
@@ -322,27 +322,27 @@ def _write_many(folder, name, count, ready):
         store.write(note(f"{name}{index}"))
 
 
-def _read_many(folder, ready, done, found):
+def _read_many(folder, ready, done, results):
     store = open_store(folder, threads=1)
     seen = []
     ready.wait()
     while not done.is_set():
         snapshot = store.snapshot()
         seen.append((int(snapshot.version.split("-")[0]), snapshot.rows("select count(*) from datasets")[0][0]))
-    found.put(seen)
+    results.put(seen)
 
 
 def test_processes_write_and_read_at_once(store):
-    ready, done, found = NEW_PROCESS.Barrier(3), NEW_PROCESS.Event(), NEW_PROCESS.Queue()
+    ready, done, results = NEW_PROCESS.Barrier(3), NEW_PROCESS.Event(), NEW_PROCESS.Queue()
     writers = [NEW_PROCESS.Process(target=_write_many, args=(store.folder, name, 6, ready)) for name in "xy"]
-    reader = NEW_PROCESS.Process(target=_read_many, args=(store.folder, ready, done, found))
+    reader = NEW_PROCESS.Process(target=_read_many, args=(store.folder, ready, done, results))
     for process in (*writers, reader):
         process.start()
     for process in writers:
         process.join(60)
         assert process.exitcode == 0
     done.set()
-    seen = found.get(timeout=60)
+    seen = results.get(timeout=60)
     reader.join(60)
     assert notes(store) == [f"{name}{index}" for name in "xy" for index in range(6)]
     assert store.version().startswith("12-")

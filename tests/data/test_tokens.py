@@ -37,7 +37,7 @@ def test_revoked_is_said_and_another_object_sees_it_at_once(tokens):
     assert other.find(token).revoked_at is None
     tokens.revoke("ann")
     assert other.find(token).revoked_at
-    assert [(one.name, bool(one.revoked_at)) for one in other.all()] == [("ann", True)]
+    assert [(token.name, bool(token.revoked_at)) for token in other.all()] == [("ann", True)]
 
 
 def test_a_name_means_one_token_for_good(tokens):
@@ -85,4 +85,4 @@ def test_many_processes_lose_none(tokens):
     for process in running:
         process.join(60)
         assert process.exitcode == 0
-    assert {one.name for one in tokens.all()} == {name for some in names for name in some}
+    assert {token.name for token in tokens.all()} == {name for some in names for name in some}

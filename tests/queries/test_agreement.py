@@ -37,15 +37,15 @@ def test_tau_b_by_hand():
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
 def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
-    found = agreement(snapshot, selection, METRICS)
-    asked = [rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
-    asked = [list(questions.values()) for questions in asked if questions]
+    result = agreement(snapshot, selection, METRICS)
+    answered = [rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)]
+    answered = [list(questions.values()) for questions in answered if questions]
     ranks = {}
     for metric in RANKED:
-        values = [slow.METRICS[metric.key](questions, selection.conventions) for questions in asked]
+        values = [slow.METRICS[metric.key](questions, selection.conventions) for questions in answered]
         ranks[metric.key] = slow.ranks([None if math.isnan(value) else _loss(metric, value) for value in values])
-    assert [(tau.a, tau.b) for tau in found.pairs] == [*combinations([metric.key for metric in RANKED], 2)]
-    for tau in found.pairs:
+    assert [(tau.a, tau.b) for tau in result.pairs] == [*combinations([metric.key for metric in RANKED], 2)]
+    for tau in result.pairs:
         both = [(x, y) for x, y in zip(ranks[tau.a], ranks[tau.b], strict=True) if x is not None and y is not None]
         expected = tau_b(both) if len(both) > 1 else None
         assert tau.runs == len(both)
@@ -59,16 +59,16 @@ def _loss(metric, value):
 
 
 def test_metrics_that_rank_nothing_are_named(snapshot):
-    found = agreement(snapshot, RELAY, METRICS)
-    assert found.metrics == [metric.key for metric in RANKED]
+    result = agreement(snapshot, RELAY, METRICS)
+    assert result.metrics == [metric.key for metric in RANKED]
     ranked_by_none = {"mean_confidence", "pct_rounded", "uncertainty", "residual", "corp_unc", "hard_easy_slope_se"}
-    assert set(found.left_out) == ranked_by_none
+    assert set(result.left_out) == ranked_by_none
 
 
 def test_undefined_metric_leaves_the_run_out_of_its_pairs(snapshot):
-    found = {(tau.a, tau.b): tau for tau in agreement(snapshot, RELAY, [CATALOGUE[k] for k in ("brier", "auroc", "ece")]).pairs}
-    assert found["brier", "ece"].runs == 6
-    assert found["brier", "auroc"].runs == found["auroc", "ece"].runs == 5  # "sure" has no AUROC
+    taus = {(tau.a, tau.b): tau for tau in agreement(snapshot, RELAY, [CATALOGUE[k] for k in ("brier", "auroc", "ece")]).pairs}
+    assert taus["brier", "ece"].runs == 6
+    assert taus["brier", "auroc"].runs == taus["auroc", "ece"].runs == 5  # "sure" has no AUROC
 
 
 def test_runs_that_tie(snapshot):

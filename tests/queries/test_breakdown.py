@@ -44,21 +44,21 @@ def same(cell, other):
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BREAKDOWN_FIELDS))
 def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, data, dataset, by):
     selection = data.draw(selections(offered[dataset]))
-    found = breakdown(snapshot, selection, by, METRICS)
+    result = breakdown(snapshot, selection, by, METRICS)
     questions = rows[dataset].kept_questions(selection)
     names = {part: [] for part in sorted({part_of(by, q) for q in questions} - {None}, key=lambda p: (by == "radius") * len(p))}
     if by in ("radius", "difficulty"):
         names = {part: [] for part in sorted(names, key=lambda part: float(part.split("..")[0]))}
     for question in questions:
         names.setdefault(part_of(by, question), []).append(question["question_id"])
-    assert found.by == by
-    assert {part.value: part.questions for part in found.parts} == {part: len(names[part]) for part in names}
-    values = [part.value for part in found.parts]
+    assert result.by == by
+    assert {part.value: part.questions for part in result.parts} == {part: len(names[part]) for part in names}
+    values = [part.value for part in result.parts]
     if by in ("radius", "difficulty"):
         assert values == [*names]
     else:
         assert values == sorted(value for value in values if value is not None) + [None] * (None in values)
-    for part in found.parts:
+    for part in result.parts:
         board = leaderboard(snapshot, selection.replace(questions=tuple(names[part.value])), METRICS)
         assert [(row.run, row.model, row.elicitation, row.questions, row.items) for row in part.rows] == [
             (row.run, row.model, row.elicitation, row.questions, row.items) for row in board.rows
@@ -77,8 +77,8 @@ def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, d
     ],
 )
 def test_a_part_is_the_leaderboard_under_its_filter(snapshot, selection, by, key):
-    found = breakdown(snapshot, selection, by, METRICS)
-    named = [part for part in found.parts if part.value is not None]
+    result = breakdown(snapshot, selection, by, METRICS)
+    named = [part for part in result.parts if part.value is not None]
     assert len(named) > 2
     for part in named:
         board = leaderboard(snapshot, selection.replace(**{key: (int(part.value) if by == "radius" else part.value,)}), METRICS)
@@ -110,23 +110,23 @@ def stated(tmp_path_factory):
 def test_steps_of_difficulty(stated):
     """Half-open but for the last: 0.3 is in [0.3, 0.4), 1 in [0.9, 1], the number before 0.9 in [0.8, 0.9)."""
     steps = Selection("steps", common=False)
-    found = breakdown(stated, steps, "difficulty", METRICS).parts
-    assert [(part.value, part.questions) for part in found] == [
+    result = breakdown(stated, steps, "difficulty", METRICS).parts
+    assert [(part.value, part.questions) for part in result] == [
         ("0..0.1", 1), ("0.1..0.2", 1), ("0.3..0.4", 2), ("0.7..0.8", 1), ("0.8..0.9", 1), ("0.9..1", 3), (None, 1),
     ]  # fmt: skip
-    assert found[-1].rows == []
+    assert result[-1].rows == []
     hard = leaderboard(stated, steps.replace(difficulty=(0.9, 1.0)), METRICS)
     assert hard.questions == 3
-    for row, other in zip(found[-2].rows, hard.rows, strict=True):
+    for row, other in zip(result[-2].rows, hard.rows, strict=True):
         for metric in METRICS:
             same(row.metrics[metric.key], other.metrics[metric.key])
 
 
 def test_intervals_within_parts(snapshot, rows):
     plainly = breakdown(snapshot, RELAY, "category", METRICS)
-    found = breakdown(snapshot, RELAY, "category", METRICS, intervals=True)
+    result = breakdown(snapshot, RELAY, "category", METRICS, intervals=True)
     seen = 0
-    for part, other in zip(found.parts, plainly.parts, strict=True):
+    for part, other in zip(result.parts, plainly.parts, strict=True):
         for row, without in zip(part.rows, other.rows, strict=True):
             for key, cell in row.metrics.items():
                 same(cell, without.metrics[key])
@@ -138,7 +138,7 @@ def test_intervals_within_parts(snapshot, rows):
                     assert cell.value is not None and cell.questions > 1
                 seen += cell.low is not None
     assert seen > 100
-    assert any(cell.replicates < 1000 for part in found.parts for row in part.rows for cell in row.metrics.values() if cell.low)
+    assert any(cell.replicates < 1000 for part in result.parts for row in part.rows for cell in row.metrics.values() if cell.low)
 
 
 @pytest.mark.parametrize("by", BREAKDOWN_FIELDS)
@@ -151,13 +151,13 @@ def test_nothing_selected(snapshot, by, intervals):
 
 
 def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
-    found = breakdown(snapshot, RELAY, "difficulty", METRICS)
+    result = breakdown(snapshot, RELAY, "difficulty", METRICS)
     expected = {}
     for question in rows["relay"].questions:
         expected.setdefault(part_of("difficulty", question), []).append(question["question_id"])
-    assert {part.value: part.questions for part in found.parts} == {part: len(names) for part, names in expected.items()}
-    run = found.parts[0].rows[0].run
-    asked = rows["relay"].answered(RELAY.replace(questions=tuple(expected[found.parts[0].value])), run).values()
-    value = slow.brier(list(asked), None)
+    assert {part.value: part.questions for part in result.parts} == {part: len(names) for part, names in expected.items()}
+    run = result.parts[0].rows[0].run
+    answered = rows["relay"].answered(RELAY.replace(questions=tuple(expected[result.parts[0].value])), run).values()
+    value = slow.brier(list(answered), None)
     assert not math.isnan(value)
-    assert found.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)
+    assert result.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

@@ -45,8 +45,8 @@ def test_outcomes_lie_in_their_intervals(bundled, few):
                 value = getattr(run.outcome, name)
                 assert ends.low <= value <= ends.high, name
                 assert ends.low < ends.high or value == 0, name
-    one = threshold_explorer(bundled, selection.replace(questions=("lit-01",), category=()), Rules(threshold=0.1))
-    assert all(run.intervals == {} for run in one.runs), "a single question has no interval"
+    explorer = threshold_explorer(bundled, selection.replace(questions=("lit-01",), category=()), Rules(threshold=0.1))
+    assert all(run.intervals == {} for run in explorer.runs), "a single question has no interval"
 
 
 def test_quartiles_are_shown_where_teams_differ(bundled, snapshot):

@@ -128,18 +128,18 @@ class Tossups:
         """What a run was asked, in order."""
         low, high = selection.revealed or (0, 1)
         human = selection.conventions.human or "team_share"
-        found = {}
+        questions_by_name = {}
         for name in self.kept(selection):
             clues = []
             for index in range(self.length(name)):
-                said, clue = self.rows.responses.get((run, name, index)), self.rows.clues[name, index]
-                if said is None or not low <= clue["revealed"] <= high:
+                response, clue = self.rows.responses.get((run, name, index)), self.rows.clues[name, index]
+                if response is None or not low <= clue["revealed"] <= high:
                     continue
-                tokens = said["token_logprobs"]
-                score = said["confidence"] if scale == "confidence" else None if tokens is None else sum(tokens)
+                tokens = response["token_logprobs"]
+                score = response["confidence"] if scale == "confidence" else None if tokens is None else sum(tokens)
                 curve = self.rows.curves.get((name, index))
                 clues.append(
-                    {"clue": index, "score": score, "correct": said["correct"], "h": curve and curve[human]}
+                    {"clue": index, "score": score, "correct": response["correct"], "h": curve and curve[human]}
                     | {key: clue[key] for key in ("word_end", "revealed")}
                 )
             teams = [
@@ -148,8 +148,8 @@ class Tossups:
                 if row["team_kind"] == "human" and row["question_id"] == name
             ]
             if clues:
-                found[name] = slow.Question(clues, self.words(name), teams, self.length(name))
-        return found
+                questions_by_name[name] = slow.Question(clues, self.words(name), teams, self.length(name))
+        return questions_by_name
 
 
 @pytest.fixture(scope="module")
@@ -157,8 +157,8 @@ def tossups(snapshot):
     return Tossups(snapshot)
 
 
-def same(found, expected):
-    assert found == (None if expected is None else pytest.approx(expected, abs=1e-11))
+def same(actual, expected):
+    assert actual == (None if expected is None else pytest.approx(expected, abs=1e-11))
 
 
 # -- against the definitions -------------------------------------------------------------------------------------------
@@ -170,11 +170,15 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
     selection = data.draw(selections(offered))
     tau = data.draw(st.sampled_from([None, 0.0, 0.1, 0.3, 1.0]) | st.floats(0, 1))
     tau = -tau if tau is not None and scale == "logprob" else tau
-    said = buzz(snapshot, selection, Rules(scale, curve, tau))
-    asked = {run["run"]: tossups.questions(selection, run["run"], scale) for run in tossups.rows.kept_runs(selection)}
-    assert [run.run for run in said.explorer.runs] == [run for run, found in asked.items() if found and not said.missing]
-    for run, habit in zip(said.explorer.runs, said.habits.runs, strict=True):
-        questions = list(asked[run.run].values())
+    result = buzz(snapshot, selection, Rules(scale, curve, tau))
+    expected_questions = {
+        run["run"]: tossups.questions(selection, run["run"], scale) for run in tossups.rows.kept_runs(selection)
+    }
+    assert [run.run for run in result.explorer.runs] == [
+        run for run, questions in expected_questions.items() if questions and not result.missing
+    ]
+    for run, habit in zip(result.explorer.runs, result.habits.runs, strict=True):
+        questions = list(expected_questions[run.run].values())
         items = [clue for question in questions for clue in question.clues]
         assert (run.questions, run.items) == (len(questions), len(items))
         assert run.heard == sum(bool(question.teams) for question in questions)
@@ -219,10 +223,10 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
 @given(data=st.data())
 def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, data):
     selection = data.draw(selections(offered))
-    said = buzz(snapshot, selection, Rules(threshold=0.3))
+    result = buzz(snapshot, selection, Rules(threshold=0.3))
     kept = tossups.kept(selection)
     if not kept:
-        assert said.missing and said.curves.missing and not said.curves.curves
+        assert result.missing and result.curves.missing and not result.curves.curves
         return
     groups = {"people": tossups.exposures(selection, "human"), "Robot": tossups.exposures(selection, "model")}
     totals = {row["team"]: 0 for row in groups["people"]}
@@ -235,8 +239,8 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
     def heard_at(row):
         return min(row["word"] + 1, tossups.words(row["question_id"])) / tossups.words(row["question_id"])
 
-    teams_differ = said.curves.teams_p is not None and said.curves.teams_p < 0.05
-    for curve in said.curves.curves:
+    teams_differ = result.curves.teams_p is not None and result.curves.teams_p < 0.05
+    for curve in result.curves.curves:
         if curve.kind == "run":
             questions = list(tossups.questions(selection, curve.name).values())
             hits = [clue for clue in (slow.buzzed(question, 0.3) for question in questions) if clue]
@@ -248,12 +252,12 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
         shown = heard > 0 and (teams_differ or curve.kind != "human" or curve.name == "people")
         assert curve.heard == heard and (curve.missing is None) == shown == (curve.correct is not None)
         for index in (0, 7, 25, 49, 50) if shown else ():
-            right, wrong = slow.cumulative(buzzes, heard, said.curves.revealed[index])
+            right, wrong = slow.cumulative(buzzes, heard, result.curves.revealed[index])
             assert curve.correct[index] == pytest.approx(right, abs=1e-12)
             assert curve.incorrect[index] == pytest.approx(wrong, abs=1e-12)
     assert set(groups) <= {"Robot"}  # a model team that heard nothing has no curve
 
-    for run in said.accuracy.runs:
+    for run in result.accuracy.runs:
         questions = list(tossups.questions(selection, run.run).values())
         for at in run.fractions:
             accuracy, count = slow.by_fraction(questions, at.revealed)
@@ -262,7 +266,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
             assert (at.missing is None) == (accuracy is not None)
     people = tossups.exposures(selection, "human")
     by_question = {name: [row for row in people if row["question_id"] == name] for name in kept}
-    for at in said.accuracy.teams[0].fractions:
+    for at in result.accuracy.teams[0].fractions:
         by_then = [row for row in people if row["word"] is not None and heard_at(row) <= at.revealed]
         same(
             at.right,
@@ -276,8 +280,8 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
 @given(data=st.data())
 def test_habits_of_people_over_random_selections(snapshot, offered, tossups, data):
     selection = data.draw(selections(offered))
-    said = {group.name: group for group in buzzing.buzz_rates(snapshot, selection, Rules()).teams}
-    each = {}
+    groups = {group.name: group for group in buzzing.buzz_rates(snapshot, selection, Rules()).teams}
+    by_team = {}
     for row in tossups.exposures(selection, "human"):
         name = row["question_id"]
         length = tossups.length(name)
@@ -285,22 +289,22 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
         upto = ends[-1] if row["heard_words"] is None else max(row["heard_words"], 1)
         seen = 1 + (row["clue"] if row["word"] is not None else next(t for t, end in enumerate(ends) if end >= upto))
         score = 0 if row["word"] is None else 20 - 20 * seen / length if row["correct"] else -5
-        each.setdefault(row["team"], []).append((seen, row["word"] is not None, bool(row["correct"]), score))
-    scores = {team: slow.mean(score for *_, score in rows) for team, rows in each.items()}
+        by_team.setdefault(row["team"], []).append((seen, row["word"] is not None, bool(row["correct"]), score))
+    scores = {team: slow.mean(score for *_, score in rows) for team, rows in by_team.items()}
     halves = {
-        "people": list(each),
-        "upper half": [team for team in each if slow.upper(scores, team)],
-        "lower half": [team for team in each if not slow.upper(scores, team)],
+        "people": list(by_team),
+        "upper half": [team for team in by_team if slow.upper(scores, team)],
+        "lower half": [team for team in by_team if not slow.upper(scores, team)],
     }
     for name, teams in halves.items():
-        group = said.get(name)
+        group = groups.get(name)
         if group is None:
             assert not tossups.kept(selection)
             continue
         assert group.teams == len(teams)
         assert group.given_correct is group.given_incorrect is None
         assert {"given_correct", "given_incorrect"} <= set(group.missing)
-        rates = {team: [sum(column) for column in zip(*each[team], strict=True)] for team in teams}
+        rates = {team: [sum(column) for column in zip(*by_team[team], strict=True)] for team in teams}
         same(group.buzz_rate, slow.mean(buzzes / seen for seen, buzzes, _, _ in rates.values()))
         same(group.correct_rate, slow.mean(right / seen for seen, _, right, _ in rates.values()))
         same(group.incorrect_rate, slow.mean((buzzes - right) / seen for seen, buzzes, right, _ in rates.values()))
@@ -371,10 +375,10 @@ def test_what_is_missing_says_why(snapshot):
     ids=str,
 )
 def test_where_nothing_is_read_clue_by_clue_it_says_so(snapshot, selection, reason):
-    said = buzz(snapshot, selection, Rules())
-    assert reason in said.missing
-    assert said.missing == said.explorer.missing == said.curves.missing == said.accuracy.missing == said.habits.missing
-    assert said.explorer.runs == said.curves.curves == said.accuracy.runs == said.habits.runs == said.habits.teams == []
+    result = buzz(snapshot, selection, Rules())
+    assert reason in result.missing
+    assert result.missing == result.explorer.missing == result.curves.missing == result.accuracy.missing == result.habits.missing
+    assert result.explorer.runs == result.curves.curves == result.accuracy.runs == result.habits.runs == result.habits.teams == []
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
@@ -402,9 +406,9 @@ def test_rules_are_read(offered):
     assert parse_rules({"threshold": ["0.5"], "scale": ["confidence"], "curve": ["dataset"]}, offered) == Rules(
         curve="dataset", threshold=0.5
     )
-    said = parse_rules({"threshold": [f"{second}:-1e-3", "-0.03", f"{first}:0"], "scale": ["logprob"]}, offered)
-    assert said.threshold == -0.03
-    assert (said.threshold_of(first), said.threshold_of(second), said.threshold_of("another")) == (0, -0.001, -0.03)
+    rules = parse_rules({"threshold": [f"{second}:-1e-3", "-0.03", f"{first}:0"], "scale": ["logprob"]}, offered)
+    assert rules.threshold == -0.03
+    assert (rules.threshold_of(first), rules.threshold_of(second), rules.threshold_of("another")) == (0, -0.001, -0.03)
 
 
 @pytest.mark.parametrize(

@@ -59,17 +59,21 @@ def test_the_polynomial_is_1_at_the_start_and_0_3875_at_the_end():
 
 def test_a_buzz_is_strictly_above_the_threshold():
     question, score, _ = arrays([[(0.2, 0), (0.5, 1), (0.5, 1), (0.9, 1)]])
-    found = buzzing.possible_buzzpoints(question, score)
-    assert [found.rows.tolist(), found.low.tolist(), found.high.tolist()] == [[0, 1, 3], [-math.inf, 0.2, 0.5], [0.2, 0.5, 0.9]]
-    assert [buzzing.buzzpoints_at(found, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
+    points = buzzing.possible_buzzpoints(question, score)
+    assert [points.rows.tolist(), points.low.tolist(), points.high.tolist()] == [
+        [0, 1, 3],
+        [-math.inf, 0.2, 0.5],
+        [0.2, 0.5, 0.9],
+    ]
+    assert [buzzing.buzzpoints_at(points, tau).tolist() for tau in (0, 0.2, 0.4999, 0.5, 0.9, 1)] == [[0], [1], [1], [3], [], []]
 
 
 def test_log_probabilities_pass_thresholds_below_0():
     # GPT's -0.03 and Mistral's -0.05: sums of token log-probabilities per clue.
-    found = buzzing.possible_buzzpoints(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
-    assert buzzing.buzzpoints_at(found, -0.03).tolist() == [2]
-    assert buzzing.buzzpoints_at(found, -0.05).tolist() == [1]  # -0.05 is not above -0.05
-    assert buzzing.buzzpoints_at(found, -0.06).tolist() == [1, 3]
+    points = buzzing.possible_buzzpoints(np.array([0, 0, 0, 1]), np.array([-0.7, -0.04, -0.01, -0.05]))
+    assert buzzing.buzzpoints_at(points, -0.03).tolist() == [2]
+    assert buzzing.buzzpoints_at(points, -0.05).tolist() == [1]  # -0.05 is not above -0.05
+    assert buzzing.buzzpoints_at(points, -0.06).tolist() == [1, 3]
 
 
 @MANY
@@ -82,8 +86,8 @@ def test_buzzpoints_are_the_first_clues_above_the_threshold(questions, tau):
 def curve_of(questions):
     question, score, correct = arrays(questions)
     revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
-    found = buzzing.possible_buzzpoints(question, score)
-    return buzzing.totals_by_threshold(found, (buzzing.chance_unanswered(revealed) * correct)[found.rows] / len(questions), 0.0)
+    points = buzzing.possible_buzzpoints(question, score)
+    return buzzing.totals_by_threshold(points, (buzzing.chance_unanswered(revealed) * correct)[points.rows] / len(questions), 0.0)
 
 
 @MANY
@@ -139,26 +143,26 @@ def test_the_order_of_questions_changes_nothing(questions, chance):
 def test_later_guesses_do_not_count():
     # Two clues seen, wrong then right with a buzz; the third is not. The other question: right and wrong, no buzz.
     question, score, correct = arrays([[(0.1, 0), (0.9, 1), (1.0, 1)], [(0.2, 1), (0.3, 0)]])
-    found = buzzing.conditional_buzzes(
+    counts = buzzing.conditional_buzzes(
         question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), 0.5)
     )
-    assert found == (2, 2, 1, 0)
-    assert (found.given_correct, found.given_incorrect) == (0.5, 0)
+    assert counts == (2, 2, 1, 0)
+    assert (counts.given_correct, counts.given_incorrect) == (0.5, 0)
 
 
 @MANY
 @given(QUESTIONS, TAU)
 def test_habits_are_what_their_definition_says(questions, tau):
     question, score, correct = arrays(questions)
-    found = buzzing.conditional_buzzes(
+    counts = buzzing.conditional_buzzes(
         question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), tau)
     )
     expected = slow.habit(plainly(questions), tau)
     for name in ("given_correct", "given_incorrect"):
-        value = getattr(found, name)
+        value = getattr(counts, name)
         if expected[name] is None:
             assert math.isnan(value)
-        elif min(found.seen_correct, found.seen_incorrect) > 1e-9:  # else a difference of sums, lost in rounding
+        elif min(counts.seen_correct, counts.seen_incorrect) > 1e-9:  # else a difference of sums, lost in rounding
             assert value == pytest.approx(expected[name], abs=1e-9)
             assert 0 <= value <= 1 + 1e-12
 
@@ -219,12 +223,12 @@ def test_a_room_enumerates_its_teams(questions, y):
             if not teams:
                 assert all(math.isnan(part[row]) for part in met)
                 continue
-            asked = slow.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
-            score, win, _, unsure = slow.against(asked, 0.5)
+            question = slow.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
+            score, win, _, unsure = slow.against(question, 0.5)
             assert opponents.expected_points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
             assert y * met.first[row] == pytest.approx(win, abs=1e-12)
             assert y * met.unsure[row] == pytest.approx(unsure, abs=1e-12)
-            _, _, people, _ = slow.against(asked, 1.0)  # nothing is above 1: no buzz
+            _, _, people, _ = slow.against(question, 1.0)  # nothing is above 1: no buzz
             assert met.people[row] == pytest.approx(people, abs=1e-12)
             assert all(0 <= part[row] <= 1 for part in met)
 
@@ -247,10 +251,10 @@ def test_a_room_by_hand():
 def test_buzzes_up_to_a_fraction(buzzes):
     grid = np.arange(51) / 50
     at, weight = np.array([word / 30 for word, _ in buzzes]), np.array([y for _, y in buzzes])
-    found = opponents.cumulative_weight(at, weight, grid)
-    for fraction, value in zip(grid.tolist(), found.tolist(), strict=True):
+    weights = opponents.cumulative_weight(at, weight, grid)
+    for fraction, value in zip(grid.tolist(), weights.tolist(), strict=True):
         assert value == pytest.approx(slow.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
-    assert found[-1] == pytest.approx(sum(weight)) and np.all(np.diff(found) >= -1e-12)
+    assert weights[-1] == pytest.approx(sum(weight)) and np.all(np.diff(weights) >= -1e-12)
 
 
 @MANY

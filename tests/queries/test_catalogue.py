@@ -91,33 +91,33 @@ def test_range_and_shape_over_random_questions(metric):
     correct = np.where(np.arange(ends[-1]) % 3 == 0, chance.random(ends[-1]), chance.integers(0, 2, ends[-1]))
     confidences, corrects = np.split(confidence, ends[:-1]), np.split(correct, ends[:-1])
     sums = _statistics(confidences, corrects, chance)
-    for conventions in (each for each in CONVENTIONS if not each.mass_bins):
+    for conventions in (settings for settings in CONVENTIONS if not settings.mass_bins):
         if metric.pairs:
-            each = np.array([metric.of_pairs(c, y) for c, y in zip(confidences, corrects, strict=True)])
+            values = np.array([metric.of_pairs(c, y) for c, y in zip(confidences, corrects, strict=True)])
             total = metric.of_pairs(confidence, correct)
         else:
             reads = {name: sums[name] for name in metric.reads(conventions)}
             contributions = metric.contributions(reads, conventions)
-            each = metric.value(contributions, conventions)
+            values = metric.value(contributions, conventions)
             total = metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, conventions)
-        assert each.shape == (200,) and np.shape(total) == ()
-        assert np.isfinite(each).any() or not metric.single
-        defined = each[np.isfinite(each)]
+        assert values.shape == (200,) and np.shape(total) == ()
+        assert np.isfinite(values).any() or not metric.single
+        defined = values[np.isfinite(values)]
         assert ((defined >= metric.low - 1e-15) & (defined <= metric.high + 1e-15)).all()
         assert metric.low <= total <= metric.high
 
 
 def _statistics(confidences, corrects, chance):
-    each = [pooled(c, y) for c, y in zip(confidences, corrects, strict=True)]
-    sums = {name: np.stack([one[name] for one in each]) for name in each[0]}
+    statistics = [pooled(c, y) for c, y in zip(confidences, corrects, strict=True)]
+    sums = {name: np.stack([statistic[name] for statistic in statistics]) for name in statistics[0]}
     for curve in HUMAN_CURVES:
         weights = [1 - chance.random(len(c)) for c in confidences]
         parts = zip(weights, confidences, corrects, strict=True)
         sums[f"{curve}_sign_confidence"] = np.array([(w * (2 * y - 1) * c).sum() for w, c, y in parts])
         sums[f"{curve}_weight"] = np.array([w.sum() for w in weights])
-        sums[f"{curve}_reward"] = chance.random(len(each))
+        sums[f"{curve}_reward"] = chance.random(len(statistics))
     net = np.array([net_reward(c, y, STANDARD_T).sum() for c, y in zip(confidences, corrects, strict=True)])
-    return sums | _distributions(len(each), chance) | {"difficulty": chance.random(len(each)), NET_REWARD: net}
+    return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics)), NET_REWARD: net}
 
 
 def _distributions(rows, chance):
@@ -126,7 +126,7 @@ def _distributions(rows, chance):
     people = chance.dirichlet((1, 1, 1), rows)
     gold, polled = people.argmax(axis=1), (np.arange(rows) % 8 > 0).astype(float)
     gap = scipy.stats.entropy(shares, axis=1) - scipy.stats.entropy(people, axis=1)
-    found = {
+    items = {
         "gold_items": np.ones(rows),
         "quadratic": ((shares - np.eye(3)[gold]) ** 2).mean(axis=1),
         "voted_items": polled,
@@ -140,10 +140,10 @@ def _distributions(rows, chance):
     }
     for k in range(3):
         place = (shares[:, k] * 10).astype(int)
-        found["class_gaps"][np.arange(rows), k, place] = polled * (shares[:, k] - (gold == k))
-    for name, errors in (("distance_bins", found["distance"]), ("reference_bins", chance.random(rows) / 4)):
-        found[name] = np.eye(20)[np.minimum(errors * 20, 19).astype(int)] * polled[:, None]
-    return found
+        items["class_gaps"][np.arange(rows), k, place] = polled * (shares[:, k] - (gold == k))
+    for name, errors in (("distance_bins", items["distance"]), ("reference_bins", chance.random(rows) / 4)):
+        items[name] = np.eye(20)[np.minimum(errors * 20, 19).astype(int)] * polled[:, None]
+    return items
 
 
 @pytest.mark.parametrize(

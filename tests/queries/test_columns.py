@@ -44,10 +44,10 @@ def test_bins_of_several_runs(bins):
 @pytest.mark.parametrize("shape", [(5,), (5, 2), (5, 2, 3), (5, 0)], ids=str)
 def test_columns_are_added_up_by_place(shape):
     column = np.random.default_rng(1).random(shape)
-    found = sum_by_place(column, np.array([2, 0, 2, 2, 0]), 4)
-    assert found.shape == (4, *shape[1:])
+    sums = sum_by_place(column, np.array([2, 0, 2, 2, 0]), 4)
+    assert sums.shape == (4, *shape[1:])
     for place, rows in enumerate(([1, 4], [], [0, 2, 3], [])):
-        assert found[place] == pytest.approx(column[rows].sum(axis=0))
+        assert sums[place] == pytest.approx(column[rows].sum(axis=0))
 
 
 def test_sparse_columns_are_added_up_as_if_written_out(bins):

@@ -37,21 +37,25 @@ def loss(metric, value):
 def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     board = leaderboard(snapshot, selection, METRICS)
-    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
-    asked = {run: list(questions.values()) for run, questions in asked.items() if questions}
+    answered = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    answered = {run: list(questions.values()) for run, questions in answered.items() if questions}
 
-    assert [row.run for row in board.rows] == list(asked)
+    assert [row.run for row in board.rows] == list(answered)
     assert board.questions == len(rows[dataset].kept_questions(selection))
     for row in board.rows:
-        assert row.questions == len(asked[row.run])
-        assert row.items == sum(len(question.items) for question in asked[row.run])
+        assert row.questions == len(answered[row.run])
+        assert row.items == sum(len(question.items) for question in answered[row.run])
     for metric in METRICS:
         cells = [row.metrics[metric.key] for row in board.rows]
-        expected = [known(slow.METRICS[metric.key](asked[run], selection.conventions)) for run in asked]
-        assert [cell.value for cell in cells] == [each if each is None else pytest.approx(each, abs=1e-10) for each in expected]
-        assert [cell.questions for cell in cells] == [slow.used(metric.key, asked[run], selection.conventions) for run in asked]
-        assert [cell.missing for cell in cells] == [metric.undefined if each is None else None for each in expected]
-        assert [cell.rank for cell in cells] == slow.ranks([loss(metric, each) for each in expected])
+        expected = [known(slow.METRICS[metric.key](answered[run], selection.conventions)) for run in answered]
+        assert [cell.value for cell in cells] == [
+            value if value is None else pytest.approx(value, abs=1e-10) for value in expected
+        ]
+        assert [cell.questions for cell in cells] == [
+            slow.used(metric.key, answered[run], selection.conventions) for run in answered
+        ]
+        assert [cell.missing for cell in cells] == [metric.undefined if value is None else None for value in expected]
+        assert [cell.rank for cell in cells] == slow.ranks([loss(metric, value) for value in expected])
 
 
 @settings(max_examples=60, deadline=None)
@@ -63,9 +67,9 @@ def test_metric_per_question_matches_reference(snapshot, rows, offered, data, da
     for metric in METRICS:
         values = evidence.per_question(metric)
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
-            asked = rows[dataset].answered(selection, run.run)
-            assert evidence.questions[start:end].tolist() == list(asked)
-            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in asked.values()]
+            answered = rows[dataset].answered(selection, run.run)
+            assert evidence.questions[start:end].tolist() == list(answered)
+            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in answered.values()]
             assert values[start:end] == pytest.approx(expected, abs=1e-10, nan_ok=True), metric.key
 
 
@@ -128,12 +132,12 @@ def test_metrics_of_order_are_missing_where_nothing_is_wrong(snapshot):
 
 
 def test_calscore2_keeps_team_share_under_buzz_share(snapshot):
-    def found(human):
+    def values(human):
         board = leaderboard(snapshot, RELAY.replace(conventions=Conventions(human=human)), [CATALOGUE["calscore2"]])
         return [row.metrics["calscore2"].value for row in board.rows]
 
-    assert found("buzz_share") == found("team_share") == found(None)
-    assert found("survival") != found(None)
+    assert values("buzz_share") == values("team_share") == values(None)
+    assert values("survival") != values(None)
 
 
 def test_no_normalised_calscore_where_people_know_all_clues(snapshot, rows):

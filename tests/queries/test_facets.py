@@ -12,14 +12,14 @@ from tests.helpers.small_store import ODD
 
 
 def test_datasets(snapshot):
-    found = datasets(snapshot)
-    relay, spans = found.datasets
+    listed = datasets(snapshot)
+    relay, spans = listed.datasets
     assert (relay.dataset, relay.title, relay.kind, relay.simulated) == ("relay", "Relay", "incremental", False)
     assert (relay.questions, relay.runs, relay.human_teams) == (12, 6, 3)  # the withdrawn run and the robot do not count
     assert (relay.categories, relay.radii) == ([ODD, "History", "Science"], [])
     assert (spans.questions, spans.runs, spans.human_teams) == (16, 2, 0)
     assert (spans.categories, spans.radii) == ([], [1, 5, 10, 20])
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Datasets) == found
+    assert msgspec.json.decode(msgspec.json.encode(listed), type=Datasets) == listed
 
 
 def test_votes_and_buzzes_are_counted(snapshot, polled):

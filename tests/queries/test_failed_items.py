@@ -91,8 +91,8 @@ def plain(result, ids):
 
 def _without(value):
     if isinstance(value, dict):
-        return {key: _without(each) for key, each in value.items() if key not in ("failed", "selection", "guess", "data_version")}
-    return [_without(each) for each in value] if isinstance(value, list) else value
+        return {key: _without(part) for key, part in value.items() if key not in ("failed", "selection", "guess", "data_version")}
+    return [_without(part) for part in value] if isinstance(value, list) else value
 
 
 @settings(max_examples=100, deadline=None)
@@ -101,18 +101,18 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""
     selection = data.draw(selections(facets(crashed, "failed")))
     board = leaderboard(crashed, selection, METRICS)
-    asked = {row["run"]: crashed_rows.answered(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
-    asked = {name: list(questions.values()) for name, questions in asked.items() if questions}
+    answered = {row["run"]: crashed_rows.answered(selection, row["run"]) for row in crashed_rows.kept_runs(selection)}
+    answered = {name: list(questions.values()) for name, questions in answered.items() if questions}
     counts = {row.run: row.failed for row in board.rows}
-    assert [row.run for row in board.rows] == list(asked)
+    assert [row.run for row in board.rows] == list(answered)
     everything = selection.replace(failed=True), selection.replace(failed=False)
-    for name in asked:
-        with_, without = (sum(len(q.items) for q in crashed_rows.answered(each, name).values()) for each in everything)
+    for name in answered:
+        with_, without = (sum(len(q.items) for q in crashed_rows.answered(run, name).values()) for run in everything)
         assert counts[name] == with_ - without
     for metric in METRICS:
-        expected = [slow.METRICS[metric.key](asked[name], selection.conventions) for name in asked]
+        expected = [slow.METRICS[metric.key](answered[name], selection.conventions) for name in answered]
         values = [row.metrics[metric.key].value for row in board.rows]
-        assert values == [None if each != each else pytest.approx(each, abs=1e-10) for each in expected], metric.key
+        assert values == [None if value != value else pytest.approx(value, abs=1e-10) for value in expected], metric.key
 
 
 @pytest.mark.parametrize("address", ["", "revealed=0.3..1", "revealed=0..0.4&binning=mass3", "category=Science&binning=width10r"])
@@ -124,7 +124,7 @@ def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
     def read(dataset, *more):
         return read_selection([("dataset", dataset), *pairs, *more], lambda name: facets(crashed, name))
 
-    here, there = read("failed", ("failed", failed)), read(as_if)
+    here, elsewhere = read("failed", ("failed", failed)), read(as_if)
     twin = [[run for run, _, _ in facets(crashed, dataset).runs][:2] for dataset in ("failed", as_if)]
     rules = Rules()
     for query in (
@@ -141,7 +141,7 @@ def test_every_answer_is_as_if(crashed, ids, address, failed, as_if):
         lambda s, _: slices(crashed, s, CATALOGUE["brier"]),
         lambda s, _: [list(row.values())[7:] for row in question_table(crashed, s, METRICS)[0].to_dicts()],
     ):
-        assert plain(query(here, twin[0]), ids) == plain(query(there, twin[1]), ids)
+        assert plain(query(here, twin[0]), ids) == plain(query(elsewhere, twin[1]), ids)
 
 
 def test_without_failures_the_switch_changes_nothing(crashed, ids):
@@ -174,11 +174,11 @@ def test_a_question_shows_which_calls_failed(crashed):
 def test_partly_failed_questions_add_up(crashed):
     """The contributions of the clues that count are the mean inside CalScore."""
     for failed in (False, True):
-        for each in question(crashed, Selection("failed", failed=failed), "r05").runs:
-            counted = [clue for clue in each.clues if failed or not clue.failed]
+        for answers in question(crashed, Selection("failed", failed=failed), "r05").runs:
+            counted = [clue for clue in answers.clues if failed or not clue.failed]
             if counted:
-                assert sum(clue.buzz_mass for clue in each.clues) == pytest.approx(1)
-                assert all((clue.contribution is None) == (clue not in counted) for clue in each.clues)
+                assert sum(clue.buzz_mass for clue in answers.clues) == pytest.approx(1)
+                assert all((clue.contribution is None) == (clue not in counted) for clue in answers.clues)
 
 
 def test_the_control_is_there_where_calls_failed(crashed):

@@ -82,7 +82,7 @@ def test_two_runs_share_a_letter_exactly_if_they_do_not_differ(board):
     assert all(letters[run] for run in order)
     assert all(not letters[run] for run in range(len(different)) if run not in order)
     groups = [{run for run in order if number in letters[run]} for number in {*itertools.chain(*letters)}]
-    assert not any(one < other for one, other in itertools.permutations(groups, 2)), "a letter that says nothing"
+    assert not any(group < other for group, other in itertools.permutations(groups, 2)), "a letter that says nothing"
     if order:
         assert 1 in letters[order[0]], "the best run has the first letter"
 

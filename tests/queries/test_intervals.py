@@ -85,8 +85,8 @@ def test_distance_intervals_contain_the_value(binning, questions):
 
 def test_the_debiased_ece_has_the_interval_of_the_ece():
     evidence = evidence_of(simulated(2, 70, seed=4))
-    one, other = (metric_intervals(evidence, CATALOGUE[key]) for key in ("ece", "ece_debiased"))
-    assert (one.low.tolist(), one.high.tolist()) == (other.low.tolist(), other.high.tolist())
+    plain, other = (metric_intervals(evidence, CATALOGUE[key]) for key in ("ece", "ece_debiased"))
+    assert (plain.low.tolist(), plain.high.tolist()) == (other.low.tolist(), other.high.tolist())
 
 
 def test_tests_of_all_runs_are_those_of_each_pair():

@@ -56,7 +56,7 @@ def value(metric, pairs, conventions=STANDARD):
     return float(metric.value(sums, conventions))
 
 
-def asked_once(pairs):
+def as_one_question(pairs):
     return [slow.Answered([(c, y, None) for c, y in pairs])]
 
 
@@ -73,14 +73,14 @@ def cross_fitted(metric, confidence, correct, conventions):
     return float(metric.value(bins.fold_totals(gaps, np.ones(len(gaps)), correct, correct**2, folds), conventions))
 
 
-def asked_each(pairs):
+def as_questions(pairs):
     """Every item as a question of its own."""
     return [slow.Answered([(c, y, None)], fold=index % bins.FOLDS) for index, (c, y) in enumerate(pairs)]
 
 
 def by_definition(metric, pairs, conventions=STANDARD):
-    asked = asked_each(pairs) if metric.cross_fitted else asked_once(pairs)
-    return slow.METRICS[metric.key](asked, conventions)
+    questions = as_questions(pairs) if metric.cross_fitted else as_one_question(pairs)
+    return slow.METRICS[metric.key](questions, conventions)
 
 
 # -- items and bins ----------------------------------------------------------------------------------------------------
@@ -98,8 +98,8 @@ def test_a_metric_is_what_its_definition_says(metric, pairs, conventions):
 @SOME
 @given(pairs=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40), conventions=CONVENTIONS)
 def test_a_metric_keeps_its_range(metric, pairs, conventions):
-    found = value(metric, pairs, conventions)
-    assert metric.low <= found <= metric.high or math.isnan(found)
+    number = value(metric, pairs, conventions)
+    assert metric.low <= number <= metric.high or math.isnan(number)
 
 
 @EACH_ITEM_METRIC
@@ -114,10 +114,10 @@ def test_a_metric_keeps_its_range_where_sums_nearly_cancel(metric):
 def test_order_and_repetition_of_items_change_nothing(metric, pairs, chance, binning):
     conventions = Conventions(binning=binning)
     shuffled = chance.sample(pairs, len(pairs))
-    found = pytest.approx(value(metric, pairs, conventions), abs=1e-12, nan_ok=True)
+    expected = pytest.approx(value(metric, pairs, conventions), abs=1e-12, nan_ok=True)
     if metric.key != "ks_sequential" and not metric.cross_fitted:  # other questions are put together in halves
-        assert value(metric, shuffled, conventions) == found
-        assert value(metric, pairs * 3, conventions) == found
+        assert value(metric, shuffled, conventions) == expected
+        assert value(metric, pairs * 3, conventions) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -165,12 +165,12 @@ def test_bins_of_equal_mass_differ_by_one_at_most(items, count, sizes):
 @given(parts=st.lists(st.lists(st.tuples(CONFIDENCE, CORRECT), max_size=9), max_size=6), count=st.integers(1, 12))
 def test_bins_of_equal_mass_of_several_parts_are_those_of_each(parts, count):
     confidence, correct = np.array([pair for part in parts for pair in part], float).reshape(-1, 2).T
-    found = bins.mass_bins(confidence, correct, count, [len(part) for part in parts])
-    for name, totals in zip(BIN_COLUMNS, found, strict=True):
+    edges = bins.mass_bins(confidence, correct, count, [len(part) for part in parts])
+    for name, totals in zip(BIN_COLUMNS, edges, strict=True):
         assert totals.shape == (len(parts), count), name
     for index, part in enumerate(parts):
         alone = bins.mass_bins(*np.array(part, float).reshape(-1, 2).T, count)
-        assert [totals[index].tolist() for totals in found] == [totals.tolist() for totals in alone]
+        assert [totals[index].tolist() for totals in edges] == [totals.tolist() for totals in alone]
 
 
 def test_equal_mass_bins_keep_the_order_of_ties():
@@ -295,20 +295,20 @@ def test_ten_million_items():
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # of questions: see below
-        expected = slow.METRICS[metric.key](asked_once(pairs), STANDARD)
-        found = value(metric, many) if metric.pairs else float(metric.value(sums, STANDARD))
-        assert found == pytest.approx(expected, abs=1e-9), metric.key
+        expected = slow.METRICS[metric.key](as_one_question(pairs), STANDARD)
+        number = value(metric, many) if metric.pairs else float(metric.value(sums, STANDARD))
+        assert number == pytest.approx(expected, abs=1e-9), metric.key
     by_mass = float(
         CATALOGUE["ece"].value(dict(zip(BIN_COLUMNS, bins.mass_bins(*many.T, 10), strict=True)), Conventions("mass10"))
     )
-    assert by_mass == pytest.approx(slow.ece(asked_once(pairs), Conventions("mass10")), abs=1e-9)
+    assert by_mass == pytest.approx(slow.ece(as_one_question(pairs), Conventions("mass10")), abs=1e-9)
 
 
 @pytest.mark.parametrize("t, expected", [(0, 0.5), (0.25, (1 + 1 - 1 / 3) / 4), (0.5, 0), (0.6, (1 - 1.5) / 4), (0.9, 0)])
 def test_answers_above_t_earn_or_cost(t, expected):
     # Right at 0.9 and 0.5, wrong at 0.7 and 0: a confidence of t itself is not above it.
-    found = items.net_reward(np.array([0.9, 0.5, 0.7, 0.0]), np.array([1.0, 1.0, 0.0, 0.0]), t)
-    assert found.mean() == pytest.approx(expected, abs=1e-15)
+    rewards = items.net_reward(np.array([0.9, 0.5, 0.7, 0.0]), np.array([1.0, 1.0, 0.0, 0.0]), t)
+    assert rewards.mean() == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 0.8])
@@ -326,9 +326,9 @@ def test_beta_moves_hmr_towards_r_under(beta, expected):
 
 def test_kernels_take_replicates_of_totals_along():
     sums = [pooled([0.2, 0.9], [0, 1]) | {NET_REWARD: 1.0}, pooled([0.5, 1.0], [1, 0]) | {NET_REWARD: -1.0}]
-    stacked = {name: np.stack([each[name] for each in sums]) for name in sums[0]}
+    stacked = {name: np.stack([totals[name] for totals in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
-        one_by_one = [float(metric.value(each, Conventions())) for each in sums]
+        one_by_one = [float(metric.value(totals, Conventions())) for totals in sums]
         assert metric.value(stacked, Conventions()) == pytest.approx(one_by_one, nan_ok=True), metric.key
 
 
@@ -606,7 +606,7 @@ def test_r_is_the_logistic_function_stretched_to_its_ends(x):
 @MANY
 @given(clues=st.lists(st.tuples(CONFIDENCE, st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_calscore_and_its_relatives(clues):
-    asked = [slow.Answered([(c, y, {"buzz_share": h}) for c, y, h in clues])]
+    answered = [slow.Answered([(c, y, {"buzz_share": h}) for c, y, h in clues])]
     weighted = np.array(sum((1 - h) * (2 * y - 1) * c for c, y, h in clues))
     weight = np.array(sum(1 - h for _, _, h in clues))
     sign_confidence = np.array(sum((2 * y - 1) * c for c, y, _ in clues))
@@ -619,7 +619,7 @@ def test_calscore_and_its_relatives(clues):
     for definition, score in scores.items():
         if definition == slow.calscore_weighted and weight < 1e-6:
             continue  # people are nearly sure throughout: what 1 - h keeps of it is rounding
-        assert score == pytest.approx(definition(asked, STANDARD), abs=1e-9, nan_ok=True), definition
+        assert score == pytest.approx(definition(answered, STANDARD), abs=1e-9, nan_ok=True), definition
         assert -1e-15 <= score <= 1 + 1e-15
 
 
@@ -657,8 +657,8 @@ def test_buzz_mass_is_the_chance_of_buzzing_first_at_each_clue(confidence):
 )
 def test_slope_is_that_of_least_squares(points):
     x, y = np.array(points, float).T / [[100], [1]]
-    found = questions.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
-    assert found == pytest.approx(linear_regression(x.tolist(), y.tolist()).slope, abs=1e-9)
+    fitted = questions.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
+    assert fitted == pytest.approx(linear_regression(x.tolist(), y.tolist()).slope, abs=1e-9)
 
 
 def slope_error(x, y):
@@ -680,8 +680,8 @@ def test_the_error_of_the_slope_is_that_of_scipy(points):
 
 
 def exact_slope_error(x, y):
-    asked = [slow.Answered([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    return slow.hard_easy_slope_se(asked, STANDARD)
+    answered = [slow.Answered([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    return slow.hard_easy_slope_se(answered, STANDARD)
 
 
 @pytest.mark.parametrize("count", [3, 4, 10, 808, 20000])
@@ -767,25 +767,27 @@ for _, values in OF_QUESTIONS.values():
     values["hard_easy_slope_se"] = math.nan  # a standard error needs three questions
 
 
-def statistics_of(asked):
+def statistics_of(questions):
     """The statistics of each question."""
     columns = []
-    for _, curve, pairs in asked:
+    for _, curve, pairs in questions:
         confidence, correct = np.array(pairs, float).reshape(-1, 2).T
         h = np.array(curve[: len(pairs)] if curve else [math.nan] * len(pairs), float)
         items = statistics.Items(confidence, correct, np.array([0, len(pairs)]), dict.fromkeys(CURVES, h))
         columns.append(statistics.sums(items))
     sums = {name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in statistics.COLUMNS}
-    return sums | {"difficulty": np.array([math.nan if each[0] is None else each[0] for each in asked], float)}
+    return sums | {
+        "difficulty": np.array([math.nan if statistics[0] is None else statistics[0] for statistics in questions], float)
+    }
 
 
 @pytest.mark.parametrize("case", OF_QUESTIONS)
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric.level == "question"], ids=lambda metric: metric.key)
 def test_degenerate_questions(metric, case):
-    asked, expected = OF_QUESTIONS[case]
-    contributions = metric.contributions(statistics_of(asked), STANDARD)
-    found = metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, STANDARD)
-    assert float(found) == pytest.approx(expected[metric.key], abs=1e-14, nan_ok=True)
+    questions, expected = OF_QUESTIONS[case]
+    contributions = metric.contributions(statistics_of(questions), STANDARD)
+    number = metric.value({name: part.sum(axis=0) for name, part in contributions.items()}, STANDARD)
+    assert float(number) == pytest.approx(expected[metric.key], abs=1e-14, nan_ok=True)
 
 
 def test_the_degenerate_cases_speak_of_every_metric():

@@ -28,7 +28,7 @@ def answers(request):
     return confidence, (chance.random(400) < confidence**2).astype(float)
 
 
-def found(key, answers):
+def computed(key, answers):
     metric = CATALOGUE[key]
     return float(metric.of_pairs(*answers) if metric.pairs else metric.value(pooled(*answers), STANDARD))
 
@@ -40,7 +40,7 @@ def test_model_diagnostics_decomposes_the_brier_score_alike(answers):
         "corp_mcb": "miscalibration", "corp_dsc": "discrimination", "corp_unc": "uncertainty", "uncertainty": "uncertainty",
         "brier": "score",
     }.items():  # fmt: skip
-        assert found(key, answers) == pytest.approx(parts[column].item(), **EXACT), key
+        assert computed(key, answers) == pytest.approx(parts[column].item(), **EXACT), key
 
 
 def test_model_diagnostics_decomposes_scores_of_probabilities(answers):
@@ -54,30 +54,30 @@ def test_model_diagnostics_decomposes_scores_of_probabilities(answers):
         "corp_unc": parts["uncertainty"].item() + own,
         "brier": parts["score"].item() + own,
     }.items():
-        assert found(key, (confidence, share)) == pytest.approx(expected, **EXACT), key
+        assert computed(key, (confidence, share)) == pytest.approx(expected, **EXACT), key
 
 
 @pytest.mark.filterwarnings("ignore:the string cache:DeprecationWarning")  # of polars, by model-diagnostics 1.5
 def test_model_diagnostics_bias_is_overconfidence(answers):
     confidence, correct = answers
-    assert found("overconfidence", answers) == pytest.approx(
+    assert computed("overconfidence", answers) == pytest.approx(
         compute_bias(y_obs=correct, y_pred=confidence)["bias_mean"].item(), **EXACT
     )
 
 
 def test_scoringrules_scores_alike(answers):
     confidence, correct = answers
-    assert found("brier", answers) == pytest.approx(scoringrules.brier_score(correct, confidence).mean(), **EXACT)
+    assert computed("brier", answers) == pytest.approx(scoringrules.brier_score(correct, confidence).mean(), **EXACT)
 
 
 def test_scipy_correlates_alike(answers):
-    assert found("correlation", answers) == pytest.approx(pearsonr(*answers).statistic, **EXACT)
+    assert computed("correlation", answers) == pytest.approx(pearsonr(*answers).statistic, **EXACT)
 
 
 def test_scipys_rank_sum_is_auroc(answers):
     confidence, correct = answers
     right, wrong = confidence[correct == 1], confidence[correct == 0]
-    assert found("auroc", answers) == pytest.approx(mannwhitneyu(right, wrong).statistic / len(right) / len(wrong), **EXACT)
+    assert computed("auroc", answers) == pytest.approx(mannwhitneyu(right, wrong).statistic / len(right) / len(wrong), **EXACT)
 
 
 def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
@@ -109,16 +109,18 @@ def test_rewards_and_macro_ce_match_scikit_learn_errors(answers):
     balanced = compute_sample_weight("balanced", correct)
     over = 1 - mean_absolute_error(correct, confidence, sample_weight=correct == 0)
     under = 1 - mean_absolute_error(correct, confidence, sample_weight=correct == 1)
-    assert found("macro_ce", answers) == pytest.approx(mean_absolute_error(correct, confidence, sample_weight=balanced), **EXACT)
-    assert found("r_over", answers) == pytest.approx(over, **EXACT)
-    assert found("r_under", answers) == pytest.approx(under, **EXACT)
-    assert found("hmr", answers) == pytest.approx(hmean([over, under]), **EXACT)
+    assert computed("macro_ce", answers) == pytest.approx(
+        mean_absolute_error(correct, confidence, sample_weight=balanced), **EXACT
+    )
+    assert computed("r_over", answers) == pytest.approx(over, **EXACT)
+    assert computed("r_under", answers) == pytest.approx(under, **EXACT)
+    assert computed("hmr", answers) == pytest.approx(hmean([over, under]), **EXACT)
 
 
 def test_scikit_learn_has_the_same_accuracy_and_skill(answers):
     confidence, correct = answers
-    assert found("accuracy", answers) == pytest.approx(accuracy_score(correct, np.ones(400)), **EXACT)
-    skill = 1 - found("brier", answers) / found("uncertainty", answers)
+    assert computed("accuracy", answers) == pytest.approx(accuracy_score(correct, np.ones(400)), **EXACT)
+    skill = 1 - computed("brier", answers) / computed("uncertainty", answers)
     assert skill == pytest.approx(d2_brier_score(correct, confidence), **EXACT)
 
 

@@ -55,8 +55,8 @@ def test_buzz_mass_sums_to_1(snapshot, name):
 def test_its_metrics_are_the_leaderboard_of_that_question(snapshot, conventions, dataset, name):
     selection = Selection(dataset, conventions=conventions)
     board = leaderboard(snapshot, selection.replace(questions=(name,)), METRICS)
-    asked = question(snapshot, selection, name)
-    assert {run.run: run.metrics for run in asked.runs} == {
+    answered = question(snapshot, selection, name)
+    assert {run.run: run.metrics for run in answered.runs} == {
         row.run: {key: cell.value for key, cell in row.metrics.items()} for row in board.rows
     }
 
@@ -76,30 +76,30 @@ def test_answers_are_those_of_the_file(snapshot, rows):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clues_point_into_the_text(snapshot, name):
-    asked = question(snapshot, RELAY, name)
+    answered = question(snapshot, RELAY, name)
     start = 0
-    for clue in asked.clues:
-        assert asked.text[start : clue.char_end].strip() == clue.text
-        assert len(asked.text[: clue.char_end].split()) == clue.word_end
+    for clue in answered.clues:
+        assert answered.text[start : clue.char_end].strip() == clue.text
+        assert len(answered.text[: clue.char_end].split()) == clue.word_end
         start = clue.char_end
-    assert start == len(asked.text)
-    assert [clue.clue for clue in asked.clues] == list(range(len(asked.clues)))
+    assert start == len(answered.text)
+    assert [clue.clue for clue in answered.clues] == list(range(len(answered.clues)))
 
 
 @pytest.mark.parametrize("name", HEARD)
 def test_people(snapshot, name):
-    asked = question(snapshot, RELAY, name)
-    words = asked.clues[-1].word_end
+    answered = question(snapshot, RELAY, name)
+    words = answered.clues[-1].word_end
     for curve in HUMAN_CURVES:
-        values = getattr(asked.human, curve)
-        assert len(values) == len(asked.clues)
+        values = getattr(answered.human, curve)
+        assert len(values) == len(answered.clues)
         assert all(0 <= value <= 1 for value in values)
-    assert asked.human.team_share == sorted(asked.human.team_share)
-    assert 1 <= asked.human.teams <= 3
-    assert all(buzz.team != "Robot" and 0 <= buzz.word <= words for buzz in asked.human.buzzes)
-    assert len(asked.human.buzzes) <= asked.human.teams
-    right = sum(buzz.correct for buzz in asked.human.buzzes)
-    assert asked.human.team_share[-1] == pytest.approx(right / asked.human.teams)
+    assert answered.human.team_share == sorted(answered.human.team_share)
+    assert 1 <= answered.human.teams <= 3
+    assert all(buzz.team != "Robot" and 0 <= buzz.word <= words for buzz in answered.human.buzzes)
+    assert len(answered.human.buzzes) <= answered.human.teams
+    right = sum(buzz.correct for buzz in answered.human.buzzes)
+    assert answered.human.team_share[-1] == pytest.approx(right / answered.human.teams)
 
 
 @pytest.mark.parametrize("name", UNHEARD)
@@ -123,16 +123,16 @@ def test_only_filters_on_runs_apply_to_one_question(snapshot):
 
 
 def test_a_lifeeval_question(snapshot):
-    asked = question(snapshot, Selection("spans"), "s6")
-    assert (asked.sex, asked.minimum_age, asked.radius, asked.human) == ("male", 65, 10, None)
-    assert (asked.difficulty_source, len(asked.clues)) == ("given", 1)
-    assert all(run.clues[0].graded == "table" and 0 < run.clues[0].correct < 1 for run in asked.runs)
-    assert asked.lifespan.ages == list(range(65, 120))
-    assert math.fsum(asked.lifespan.probability) == pytest.approx(1)
-    assert 1 - asked.lifespan.mas == asked.difficulty
-    best = range(asked.lifespan.best_guess - 10, asked.lifespan.best_guess + 10)
-    within = [p for age, p in zip(asked.lifespan.ages, asked.lifespan.probability, strict=True) if age in best]
-    assert math.fsum(within) == pytest.approx(asked.lifespan.mas)
+    answered = question(snapshot, Selection("spans"), "s6")
+    assert (answered.sex, answered.minimum_age, answered.radius, answered.human) == ("male", 65, 10, None)
+    assert (answered.difficulty_source, len(answered.clues)) == ("given", 1)
+    assert all(run.clues[0].graded == "table" and 0 < run.clues[0].correct < 1 for run in answered.runs)
+    assert answered.lifespan.ages == list(range(65, 120))
+    assert math.fsum(answered.lifespan.probability) == pytest.approx(1)
+    assert 1 - answered.lifespan.mas == answered.difficulty
+    best = range(answered.lifespan.best_guess - 10, answered.lifespan.best_guess + 10)
+    within = [p for age, p in zip(answered.lifespan.ages, answered.lifespan.probability, strict=True) if age in best]
+    assert math.fsum(within) == pytest.approx(answered.lifespan.mas)
     assert question(snapshot, RELAY, "r05").lifespan is None
 
 
@@ -145,8 +145,8 @@ def test_a_question_that_is_not_there(snapshot, dataset, name):
 
 @pytest.mark.parametrize("selection, name", [(RELAY, "r05"), (RELAY, "r10"), (Selection("spans"), "s6")], ids=str)
 def test_it_survives_json(snapshot, selection, name):
-    asked = question(snapshot, selection, name)
-    assert msgspec.json.decode(msgspec.json.encode(asked), type=Question) == asked
+    answered = question(snapshot, selection, name)
+    assert msgspec.json.decode(msgspec.json.encode(answered), type=Question) == answered
 
 
 # -- buzzpoints --------------------------------------------------------------------------------------------------------
@@ -154,23 +154,29 @@ def test_it_survives_json(snapshot, selection, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_buzzes_at_the_first_clue_above_its_threshold(snapshot, rows, name):
-    said = sorted({row["confidence"] for row in rows["relay"].responses.values()})
+    stated = sorted({row["confidence"] for row in rows["relay"].responses.values()})
     first = question(snapshot, RELAY, name).runs[0].run
-    for threshold in (0.0, said[len(said) // 3], said[len(said) // 2], said[-1], 1.0):  # one that is stated is not above itself
-        asked = question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),)))
-        for run in asked.runs:
+    for threshold in (
+        0.0,
+        stated[len(stated) // 3],
+        stated[len(stated) // 2],
+        stated[-1],
+        1.0,
+    ):  # one that is stated is not above itself
+        answered = question(snapshot, RELAY, name, Rules(threshold=threshold, thresholds=((first, 0.25),)))
+        for run in answered.runs:
             tau = 0.25 if run.run == first else threshold
             above = [clue.clue for clue in run.clues if clue.confidence > tau]
             assert run.buzzpoint == Buzzpoint(tau, False, above[0] if above else None, None)
 
 
 def test_a_best_threshold_counts_where_none_is_asked_for(snapshot):
-    one, two, *_ = [run.run for run in question(snapshot, RELAY, "r05").runs]
-    asked = question(snapshot, RELAY, "r05", Rules(thresholds=((one, 0.5),)), ((one, 0.1), (two, 0.2)))
-    found = {run.run: run.buzzpoint for run in asked.runs}
-    assert (found[one].threshold, found[one].best) == (0.5, False)
-    assert (found[two].threshold, found[two].best) == (0.2, True)
-    others = [point for run, point in found.items() if run not in (one, two)]
+    first, two, *_ = [run.run for run in question(snapshot, RELAY, "r05").runs]
+    result = question(snapshot, RELAY, "r05", Rules(thresholds=((first, 0.5),)), ((first, 0.1), (two, 0.2)))
+    points = {run.run: run.buzzpoint for run in result.runs}
+    assert (points[first].threshold, points[first].best) == (0.5, False)
+    assert (points[two].threshold, points[two].best) == (0.2, True)
+    others = [point for run, point in points.items() if run not in (first, two)]
     assert others and all(point.threshold is point.clue is None and "best threshold" in point.missing for point in others)
 
 
@@ -189,32 +195,36 @@ def test_nobody_buzzes_unasked(snapshot):
 
 @pytest.mark.parametrize("name", [f"p{index:02}" for index in range(len(POLLS))])
 def test_votes_and_distributions_are_those_of_the_files(polled, polls_folder, name):
-    asked = question(polled, Selection("polls"), name)
+    answered = question(polled, Selection("polls"), name)
     counts = POLLS[int(name[1:])]
     if not counts or not sum(counts):
-        assert asked.votes is None and all(run.shares is None for run in asked.runs)
+        assert answered.votes is None and all(run.shares is None for run in answered.runs)
         return
-    assert (asked.votes.classes, asked.votes.votes) == (list(YES_NO), list(counts))
-    assert asked.votes.shares == pytest.approx([count / sum(counts) for count in counts], abs=1e-15)
-    for run in asked.runs:
+    assert (answered.votes.classes, answered.votes.votes) == (list(YES_NO), list(counts))
+    assert answered.votes.shares == pytest.approx([count / sum(counts) for count in counts], abs=1e-15)
+    for run in answered.runs:
         with (polls_folder / "responses" / f"{run.model}.csv").open() as file:
             stated = next(line["options"] for line in csv.DictReader(file) if line["question_id"] == name)
         given = json.loads(stated) if stated else None
         expected = [given[key] for key in YES_NO] if isinstance(given, dict) else given
         assert run.shares == (None if given is None else pytest.approx(expected, abs=1e-12))
         if given is not None:
-            far = sum(abs(f - pi) for f, pi in zip(expected, asked.votes.shares, strict=True)) / 2
+            far = sum(abs(f - pi) for f, pi in zip(expected, answered.votes.shares, strict=True)) / 2
             assert run.metrics["dist_ce"] == pytest.approx(far, abs=1e-9)
 
 
 def test_questions_with_their_own_classes_list_them_by_name(polled):
-    asked = question(polled, Selection("quiz"), "k0")  # two options, and votes for what is none of them
-    assert asked.votes.classes == sorted(asked.votes.classes) and "Quito" in asked.votes.classes and len(asked.votes.classes) == 3
-    for run in asked.runs:
-        assert run.shares[asked.votes.classes.index("Quito")] == 0
+    answered = question(polled, Selection("quiz"), "k0")  # two options, and votes for what is none of them
+    assert (
+        answered.votes.classes == sorted(answered.votes.classes)
+        and "Quito" in answered.votes.classes
+        and len(answered.votes.classes) == 3
+    )
+    for run in answered.runs:
+        assert run.shares[answered.votes.classes.index("Quito")] == 0
         assert math.fsum(run.shares) == pytest.approx(1)
 
 
 def test_without_votes_there_are_none(snapshot):
-    asked = question(snapshot, RELAY, "r05")
-    assert asked.votes is None and {run.shares is None for run in asked.runs} == {True}
+    answered = question(snapshot, RELAY, "r05")
+    assert answered.votes is None and {run.shares is None for run in answered.runs} == {True}

@@ -21,15 +21,15 @@ def place(value, edges):
 
 
 def histogram(values, edges):
-    found = [0] * (len(edges) - 1)
+    counts = [0] * (len(edges) - 1)
     for value in values:
-        found[place(round(value, 12), edges)] += 1
-    return found
+        counts[place(round(value, 12), edges)] += 1
+    return counts
 
 
-def pairs_turned(one, other):
+def pairs_turned(shares, other):
     """Pairs of classes that two distributions rank differently."""
-    a, b = reference_votes.ascending(one), reference_votes.ascending(other)
+    a, b = reference_votes.ascending(shares), reference_votes.ascending(other)
     return sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(a) for y in a[:i])
 
 
@@ -54,25 +54,25 @@ def plain(histograms):
 def test_histograms_match_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
     answer = people(polled, selection)
-    asked = {row.run: list(polled_rows[dataset].answered(selection, row.run).values()) for row in answer.rows}
-    most = max([len(item.shares) for questions in asked.values() for item in reference_votes.whole(questions)], default=0)
+    answered = {row.run: list(polled_rows[dataset].answered(selection, row.run).values()) for row in answer.rows}
+    most = max([len(item.shares) for questions in answered.values() for item in reference_votes.whole(questions)], default=0)
     for row in answer.rows:
-        items = reference_votes.voted(asked[row.run])
+        items = reference_votes.voted(answered[row.run])
         if not items:
             assert (row.histograms, row.reference, row.classes, row.questions) == (None, None, [], 0)
             assert row.missing
             continue
-        assert row.missing is None and row.questions == reference_votes.used("dist_ce", asked[row.run])
+        assert row.missing is None and row.questions == reference_votes.used("dist_ce", answered[row.run])
         assert plain(row.histograms) == expected([(item.shares, item.people) for item in items], answer, most)
         drawn = [(reference_votes.drawn(item), item.people) for item in items if reference_votes.drawn(item)]
         reference = [({name: count / 20 for name, count in votes.items()}, pi) for votes, pi in drawn]
         assert (plain(row.reference) if row.reference else None) == (expected(reference, answer, most) if reference else None)
-        assert [each.name for each in row.classes] == list(items[0].classes)
-        for each in row.classes:
-            pairs = [(item.shares.get(each.name, 0.0), float(item.majority == each.name)) for item in items]
+        assert [class_.name for class_ in row.classes] == list(items[0].classes)
+        for class_ in row.classes:
+            pairs = [(item.shares.get(class_.name, 0.0), float(item.majority == class_.name)) for item in items]
             parts = reference_votes.binned(pairs, selection.conventions.binning)
-            assert [part.items for part in each.bins] == [len(pairs) for pairs in parts]
-            for part, inside in zip(each.bins, parts, strict=True):
+            assert [part.items for part in class_.bins] == [len(pairs) for pairs in parts]
+            for part, inside in zip(class_.bins, parts, strict=True):
                 assert part.mean_share == (pytest.approx(reference_votes.mean([p for p, _ in inside])) if inside else None)
                 assert part.chosen == (pytest.approx(reference_votes.mean([y for _, y in inside])) if inside else None)
                 assert all(part.lower <= p <= part.upper for p, _ in inside)
@@ -88,8 +88,8 @@ def test_classwise_ece_is_the_mean_gap_of_these_bins(polled, binning):
     assert len(rows) == 4
     for row in rows:
         gaps = [
-            sum(part.items * abs(part.mean_share - part.chosen) for part in each.bins if part.items) / row.histograms.items
-            for each in row.classes
+            sum(part.items * abs(part.mean_share - part.chosen) for part in class_.bins if part.items) / row.histograms.items
+            for class_ in row.classes
         ]
         assert sum(gaps) / 3 == pytest.approx(board[row.run]["classwise_ece"].value, abs=1e-12)
         assert row.histograms.ranking[0] / row.histograms.items == pytest.approx(board[row.run]["rank_cs"].value)

@@ -19,14 +19,14 @@ RELAY, SPANS = Selection("relay"), Selection("spans")
 
 def paged(snapshot, selection, sort, limit, metrics=()):
     """All questions, a page at a time."""
-    found, cursor = [], None
+    listed, cursor = [], None
     while True:
         page = questions(snapshot, selection, metrics, sort, limit, cursor)
-        found += page.questions
+        listed += page.questions
         assert len(page.questions) == limit or page.next is None
         if page.next is None:
-            assert page.total == len(found)
-            return found
+            assert page.total == len(listed)
+            return listed
         cursor = page.next
 
 
@@ -34,12 +34,16 @@ def paged(snapshot, selection, sort, limit, metrics=()):
 @pytest.mark.parametrize("sort", [sign + fact for fact in FACTS for sign in ("", "-")])
 def test_pages_sorted_by_a_fact(snapshot, rows, sort, limit):
     fact = sort.removeprefix("-")
-    found = paged(snapshot, RELAY, sort, limit)
+    result = paged(snapshot, RELAY, sort, limit)
     facts = {row["question_id"]: row | {"people": people(rows["relay"], row)} for row in rows["relay"].questions}
     with_value = [name for name in facts if facts[name][fact] is not None]
     without = [name for name in facts if facts[name][fact] is None]
     with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: in the dataset's order where tied
-    assert [each.question_id for each in found] == with_value + without == ordered_questions(snapshot, RELAY, sort).questions
+    assert (
+        [question.question_id for question in result]
+        == with_value + without
+        == ordered_questions(snapshot, RELAY, sort).questions
+    )
 
 
 def people(rows, question):
@@ -52,38 +56,38 @@ def people(rows, question):
 def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign):
     run = next(run for run, model, _ in offered["relay"].runs if model == "partial")
     sort = f"{sign}{metric.key}:{run}"
-    found = paged(snapshot, RELAY, sort, 5, [metric])
-    assert sorted(each.question_id for each in found) == [f"r{number:02}" for number in range(12)]
-    values = [each.runs.get(run, {}).get(metric.key) for each in found]
+    result = paged(snapshot, RELAY, sort, 5, [metric])
+    assert sorted(question.question_id for question in result) == [f"r{number:02}" for number in range(12)]
+    values = [question.runs.get(run, {}).get(metric.key) for question in result]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=bool(sign))
     assert values[len(known) :] == [None] * (12 - len(known))
-    assert [each.question_id for each in found] == ordered_questions(snapshot, RELAY, sort).questions
-    asked = rows["relay"].answered(RELAY, run)
-    for each, value in zip(found, values, strict=True):
+    assert [question.question_id for question in result] == ordered_questions(snapshot, RELAY, sort).questions
+    answered = rows["relay"].answered(RELAY, run)
+    for question, value in zip(result, values, strict=True):
         if value is not None:
-            assert value == pytest.approx(slow.METRICS[metric.key]([asked[each.question_id]], Conventions()), abs=1e-12)
+            assert value == pytest.approx(slow.METRICS[metric.key]([answered[question.question_id]], Conventions()), abs=1e-12)
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
 def test_values_are_those_of_the_leaderboard_of_each_question(snapshot, binning):
     selection = RELAY.replace(conventions=Conventions(binning), revealed=(0.3, 1.0))
-    for each in paged(snapshot, selection, "position", 7, METRICS):
-        board = leaderboard(snapshot, selection.replace(questions=(each.question_id,)), METRICS)
+    for question in paged(snapshot, selection, "position", 7, METRICS):
+        board = leaderboard(snapshot, selection.replace(questions=(question.question_id,)), METRICS)
         expected = {row.run: {key: cell.value for key, cell in row.metrics.items()} for row in board.rows}
-        assert each.runs.keys() == expected.keys()
+        assert question.runs.keys() == expected.keys()
         for run, values in expected.items():
-            assert each.runs[run] == pytest.approx(values, abs=1e-15)
+            assert question.runs[run] == pytest.approx(values, abs=1e-15)
 
 
 def test_facts_of_a_question(snapshot, rows):
-    listed = {each.question_id: each for each in questions(snapshot, RELAY, []).questions}
+    listed = {question.question_id: question for question in questions(snapshot, RELAY, []).questions}
     for row in rows["relay"].questions:
-        each = listed[row["question_id"]]
+        question = listed[row["question_id"]]
         for fact in ("text", "category", "subcategory", "difficulty"):
-            assert getattr(each, fact) == row[fact]
-        assert each.people == people(rows["relay"], row)
-        assert each.runs == {}
+            assert getattr(question, fact) == row[fact]
+        assert question.people == people(rows["relay"], row)
+        assert question.runs == {}
 
 
 def test_sort_order_does_not_depend_on_runs(snapshot, offered):
@@ -92,7 +96,7 @@ def test_sort_order_does_not_depend_on_runs(snapshot, offered):
     every = among.replace(model=())
     assert ordered_questions(snapshot, among, f"brier:{run}") == ordered_questions(snapshot, every, f"brier:{run}")
     page = questions(snapshot, among, METRICS, f"-brier:{run}")
-    assert all(values.keys() <= {offered["relay"].runs[5][0]} for values in (each.runs for each in page.questions))
+    assert all(values.keys() <= {offered["relay"].runs[5][0]} for values in (question.runs for question in page.questions))
 
 
 def test_a_withdrawn_run_can_be_sorted_by(snapshot, offered):
@@ -111,7 +115,7 @@ def test_an_empty_page(snapshot, selection, cursor):
 
 def test_a_page_whose_runs_answered_none_of_it(snapshot, offered):
     page = questions(snapshot, RELAY.replace(run=(offered["relay"].runs[4][0],)), METRICS, limit=3)
-    assert [each.runs for each in page.questions] == [{}, {}, {}]
+    assert [question.runs for question in page.questions] == [{}, {}, {}]
     assert page.next == "3"
 
 
@@ -190,19 +194,21 @@ def run_of(offered, model, elicitation="verbalized"):
 def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, revealed, sign):
     selection = RELAY.replace(revealed=revealed)
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
-    one, other = (rows["relay"].answered(selection, run) for run in (a, b))
-    of = slow.METRICS[metric]
-    values = {name: of([one[name]], Conventions()) - of([other[name]], Conventions()) for name in one if name in other}
+    first, other = (rows["relay"].answered(selection, run) for run in (a, b))
+    metric_of = slow.METRICS[metric]
+    values = {
+        name: metric_of([first[name]], Conventions()) - metric_of([other[name]], Conventions()) for name in first if name in other
+    }
     values = {name: value for name, value in values.items() if value == value}
     names = [row["question_id"] for row in rows["relay"].questions]
-    found = ordered_questions(snapshot, selection, f"{sign}{metric}:{a}-{b}")
+    result = ordered_questions(snapshot, selection, f"{sign}{metric}:{a}-{b}")
     assert len(values) < len(names)  # somebody left something out
     assert values or metric == "auroc"  # which one question seldom has
-    assert dict(zip(found.questions, found.values, strict=True)) == pytest.approx(
+    assert dict(zip(result.questions, result.values, strict=True)) == pytest.approx(
         {name: values.get(name) for name in names}, abs=1e-12
     )
-    told = {name: value for name, value in zip(found.questions, found.values, strict=True) if value is not None}
-    assert found.questions == in_order(told, names, sign == "-")
+    known = {name: value for name, value in zip(result.questions, result.values, strict=True) if value is not None}
+    assert result.questions == in_order(known, names, sign == "-")
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
@@ -213,14 +219,14 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human))
     run = run_of(offered, model)
     values = {}
-    for name, asked in rows["relay"].answered(selection, run).items():
-        curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in asked.items]
-        values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, asked.items, strict=True))
+    for name, answers in rows["relay"].answered(selection, run).items():
+        curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in answers.items]
+        values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, answers.items, strict=True))
     names = [row["question_id"] for row in rows["relay"].questions]
-    found = ordered_questions(snapshot, selection, f"{sign}wrong:{run}")
-    told = dict(zip(found.questions, found.values, strict=True))
-    assert told == pytest.approx({name: values.get(name) for name in names}, abs=1e-15)
-    assert found.questions == in_order({name: value for name, value in told.items() if value is not None}, names, sign == "-")
+    result = ordered_questions(snapshot, selection, f"{sign}wrong:{run}")
+    shown = dict(zip(result.questions, result.values, strict=True))
+    assert shown == pytest.approx({name: values.get(name) for name in names}, abs=1e-15)
+    assert result.questions == in_order({name: value for name, value in shown.items() if value is not None}, names, sign == "-")
 
 
 def test_wrong_by_hand(tmp_path, importing):
@@ -246,23 +252,25 @@ def test_wrong_by_hand(tmp_path, importing):
 
 def test_without_people_nobody_knew(snapshot, rows, offered):
     run = offered["spans"].runs[1][0]
-    found = ordered_questions(snapshot, SPANS, f"-wrong:{run}")
-    asked = rows["spans"].answered(SPANS, run)
-    assert found.values == pytest.approx([(1 - y) * c for name in found.questions for c, y, _ in asked[name].items], abs=1e-15)
-    assert found.values == sorted(found.values, reverse=True)
+    result = ordered_questions(snapshot, SPANS, f"-wrong:{run}")
+    answered = rows["spans"].answered(SPANS, run)
+    assert result.values == pytest.approx(
+        [(1 - y) * c for name in result.questions for c, y, _ in answered[name].items], abs=1e-15
+    )
+    assert result.values == sorted(result.values, reverse=True)
 
 
 def test_the_list_tells_what_it_is_sorted_by(snapshot, offered):
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
     for sort in (f"-brier:{a}-{b}", f"wrong:{b}", f"brier:{a}"):
-        found = ordered_questions(snapshot, RELAY, sort)
-        assert [(each.question_id, each.value) for each in paged(snapshot, RELAY, sort, 5)] == [
-            *zip(found.questions, found.values, strict=True)
+        result = ordered_questions(snapshot, RELAY, sort)
+        assert [(question.question_id, question.value) for question in paged(snapshot, RELAY, sort, 5)] == [
+            *zip(result.questions, result.values, strict=True)
         ]
         frame, _ = question_table(snapshot, RELAY.replace(run=(b,)), [CATALOGUE["brier"]], sort)
-        assert frame["question_id"].to_list() == found.questions
-        assert frame[sort.removeprefix("-")].to_list() == found.values
-    assert all(each.value is None for each in questions(snapshot, RELAY, [], "-difficulty").questions)
+        assert frame["question_id"].to_list() == result.questions
+        assert frame[sort.removeprefix("-")].to_list() == result.values
+    assert all(question.value is None for question in questions(snapshot, RELAY, [], "-difficulty").questions)
     assert "position" not in question_table(snapshot, RELAY, [], "position")[0].columns
 
 
@@ -293,8 +301,8 @@ def test_runs_of_an_order_are_checked(snapshot, offered):
 def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
     selection = RELAY.replace(revealed=revealed, conventions=Conventions(human=human), model=("plain", "partial"))
     ids = tuple(row["question_id"] for row in rows["relay"].questions)[2:11]
-    found = sparklines(snapshot, selection, ids).questions
-    assert sorted(found) == sorted(ids)
+    result = sparklines(snapshot, selection, ids).questions
+    assert sorted(result) == sorted(ids)
     data, (low, high) = rows["relay"], revealed or (0, 1)
     runs = [run["run"] for run in data.kept_runs(selection)]
     assert len(runs) == 3
@@ -303,15 +311,15 @@ def test_small_figures_hold_what_was_said(snapshot, rows, revealed, human):
             clue for (question, clue), row in sorted(data.clues.items()) if question == name and low <= row["revealed"] <= high
         ]
         for run in runs:
-            said = [(data.clues[name, clue]["revealed"], data.responses[run, name, clue]) for clue in clues
+            responses = [(data.clues[name, clue]["revealed"], data.responses[run, name, clue]) for clue in clues
                     if (run, name, clue) in data.responses]  # fmt: skip
-            if not said:
-                assert run not in found[name].runs
+            if not responses:
+                assert run not in result[name].runs
                 continue
-            one = found[name].runs[run]
-            assert one.revealed == [at for at, _ in said]
-            assert one.confidence == [answer["confidence"] for _, answer in said]
-            assert one.correct == said[-1][1]["correct"]
+            sparkline = result[name].runs[run]
+            assert sparkline.revealed == [at for at, _ in responses]
+            assert sparkline.confidence == [answer["confidence"] for _, answer in responses]
+            assert sparkline.correct == responses[-1][1]["correct"]
         curve = [data.curves[name, clue][human or "buzz_share"] or 0 for clue in clues if (name, clue) in data.curves]
-        assert (found[name].people.h if found[name].people else []) == curve
-    assert any(found[name].people for name in ids)
+        assert (result[name].people.h if result[name].people else []) == curve
+    assert any(result[name].people for name in ids)

@@ -52,15 +52,15 @@ def minus_likelihood(x, y):
 def test_temperature_is_the_most_likely_one(slope, shares):
     confidence, correct = answers(1, slope=slope, shift=0.0, digits=2, shares=shares)
     odds = logit(np.clip(confidence, 1e-6, 1 - 1e-6))
-    found = temperature(*grouped(confidence, correct))
+    fitted = temperature(*grouped(confidence, correct))
     best = minimize_scalar(lambda t: minus_likelihood(odds / math.exp(t), correct), bounds=(-6, 6), options={"xatol": 1e-10})
     # A search for the top of a parabola knows where it is to the root of the precision of its height.
-    assert found(GRID) == pytest.approx(expit(log_odds(GRID) / math.exp(best.x)), abs=1e-5)
-    one = logit(float(found(np.array(0.9)))) / logit(0.9)
+    assert fitted(GRID) == pytest.approx(expit(log_odds(GRID) / math.exp(best.x)), abs=1e-5)
+    recovered = logit(float(fitted(np.array(0.9)))) / logit(0.9)
     grid = [minus_likelihood(odds * inverse, correct) for inverse in np.geomspace(1e-3, 1e3, 2000)]
-    assert minus_likelihood(odds * one, correct) <= min(grid) + 1e-9
+    assert minus_likelihood(odds * recovered, correct) <= min(grid) + 1e-9
     # At the top, confidence and correctness agree in the mean of the log-odds.
-    assert (odds * (correct - expit(one * odds))).sum() == pytest.approx(0, abs=1e-8)
+    assert (odds * (correct - expit(recovered * odds))).sum() == pytest.approx(0, abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_temperature_is_the_most_likely_one(slope, shares):
     ],
 )
 def test_temperature_at_its_ends(confidence, correct, expected):
-    found = temperature(*grouped(np.array(confidence, float), np.array(correct, float)))
-    assert found(GRID) == pytest.approx(expit(log_odds(GRID) * expected[0]), abs=1e-9)
-    assert np.isfinite(found(GRID)).all() and (np.diff(found(GRID)) >= 0).all()
+    fitted = temperature(*grouped(np.array(confidence, float), np.array(correct, float)))
+    assert fitted(GRID) == pytest.approx(expit(log_odds(GRID) * expected[0]), abs=1e-9)
+    assert np.isfinite(fitted(GRID)).all() and (np.diff(fitted(GRID)) >= 0).all()
 
 
 class LogOdds(ClassifierMixin, BaseEstimator):
@@ -115,9 +115,9 @@ def test_platt_is_the_most_likely_sigmoid(slope, shift, shares):
     aim = correct * (right + 1) / (right + 2) + (1 - correct) / (wrong + 2)
     odds = log_odds(confidence)
     best = minimize(lambda ab: minus_likelihood(ab[0] * odds + ab[1], aim), [0, 0], method="Nelder-Mead", options={"xatol": 1e-9})
-    found = platt(*grouped(confidence, correct))
-    assert found(GRID) == pytest.approx(expit(best.x[0] * log_odds(GRID) + best.x[1]), abs=1e-4)
-    off = aim - found(confidence)
+    fitted = platt(*grouped(confidence, correct))
+    assert fitted(GRID) == pytest.approx(expit(best.x[0] * log_odds(GRID) + best.x[1]), abs=1e-4)
+    off = aim - fitted(confidence)
     assert [off.sum(), (off * odds).sum()] == pytest.approx([0, 0], abs=1e-7)  # no step goes up
 
 
@@ -147,10 +147,10 @@ def test_isotonic_is_that_of_scikit_learn(seed, digits, shares):
 @ANY
 def test_fits_of_little(method, confidence, correct):
     confidence, correct = np.array(confidence, float), np.array(correct, float)
-    found = METHODS[method](*grouped(confidence, correct))(GRID)
-    assert np.isfinite(found).all() and (found >= 0).all() and (found <= 1).all()
+    fitted = METHODS[method](*grouped(confidence, correct))(GRID)
+    assert np.isfinite(fitted).all() and (fitted >= 0).all() and (fitted <= 1).all()
     if method == "isotonic":
-        assert found == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
+        assert fitted == pytest.approx(IsotonicRegression(out_of_bounds="clip").fit(confidence, correct).predict(GRID), abs=1e-12)
     if len(np.unique(confidence)) == 1 and method == "platt":  # whatever the slope, what was seen goes to the smoothed share
         n, right = len(correct), correct.sum()
         share = (right * (right + 1) / (right + 2) + (n - right) / (n - right + 2)) / n
@@ -160,9 +160,9 @@ def test_fits_of_little(method, confidence, correct):
 @ANY
 def test_a_calibrated_model_is_left_nearly_alone(method):
     confidence, correct = answers(3, count=20_000, slope=1, shift=0)
-    found = METHODS[method](*grouped(confidence, correct))
+    fitted = METHODS[method](*grouped(confidence, correct))
     # Isotonic regression follows noise: some hundred items in a block have an accuracy 0.05 off.
-    assert np.abs(found(confidence) - confidence).mean() < (0.02 if method == "isotonic" else 0.01)
+    assert np.abs(fitted(confidence) - confidence).mean() < (0.02 if method == "isotonic" else 0.01)
 
 
 @ANY
@@ -180,11 +180,11 @@ def test_cross_fitting_is_fitting_without_the_fold(method, digits):
     confidence, correct = answers(5, count=200, digits=digits)
     fold = np.random.default_rng(5).integers(0, 4, 200)
     fold[fold == 2] = 3  # a fold may be empty
-    found = cross_fitted(method, confidence, correct, fold, 4)
+    after = cross_fitted(method, confidence, correct, fold, 4)
     for held_out in (0, 1, 3):
         others = fold != held_out
         expected = METHODS[method](*grouped(confidence[others], correct[others]))(confidence[~others])
-        assert found[~others] == pytest.approx(expected, abs=1e-12)
+        assert after[~others] == pytest.approx(expected, abs=1e-12)
 
 
 @ANY
@@ -216,18 +216,18 @@ def test_folds_are_of_one_size_and_by_lot(questions):
 # -- over a store ------------------------------------------------------------------------------------------------------
 
 
-def slowly(method, asked, fold_of):
+def slowly(method, answered, fold_of):
     """What one run said, with its confidences recalibrated: a plain loop over folds."""
-    folds = {name: fold_of[name] for name in asked}
+    folds = {name: fold_of[name] for name in answered}
     if len({*folds.values()}) == 1:
-        folds = {name: index for index, name in enumerate(asked)}
-    found = {}
-    for name, question in asked.items():
-        others = [item for other, said in asked.items() if folds[other] != folds[name] for item in said.items]
+        folds = {name: index for index, name in enumerate(answered)}
+    recalibrated = {}
+    for name, question in answered.items():
+        others = [item for other, answers in answered.items() if folds[other] != folds[name] for item in answers.items]
         fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
-        found[name] = slow.Answered(items, question.difficulty, fold=question.fold)
-    return found
+        recalibrated[name] = slow.Answered(items, question.difficulty, fold=question.fold)
+    return recalibrated
 
 
 def near(value, tolerance):
@@ -244,15 +244,15 @@ JUMPS = ("net_score",
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), method=st.sampled_from([*METHODS]))
 def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offered, data, dataset, method):
     selection = data.draw(selections(offered[dataset]))
-    found = recalibration(snapshot, selection, method, METRICS)
-    assert (found.method, found.folds) == (method, 5)
+    result = recalibration(snapshot, selection, method, METRICS)
+    assert (result.method, result.folds) == (method, 5)
     kept = [question["question_id"] for question in rows[dataset].kept_questions(selection)]
     fold_of = dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
-    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
-    asked = {run: questions for run, questions in asked.items() if questions}
-    assert [run.run for run in found.runs] == list(asked)
-    for run in found.runs:
-        before = asked[run.run]
+    answered = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    answered = {run: questions for run, questions in answered.items() if questions}
+    assert [run.run for run in result.runs] == list(answered)
+    for run in result.runs:
+        before = answered[run.run]
         after = slowly(method, before, fold_of) if len(before) > 1 else None
         assert run.missing == (None if after else "fitting and judging need two questions")
         for metric in METRICS:
@@ -343,9 +343,9 @@ def test_all_correct_and_sure_stays(snapshot, method):
     [RELAY.replace(questions=("r05",)), RELAY.replace(questions=("r05",), revealed=(0.0, 0.2))],
 )
 def test_one_question_is_too_few(snapshot, method, selection):
-    found = recalibration(snapshot, selection, method, METRICS)
-    assert found.runs
-    for run in found.runs:
+    result = recalibration(snapshot, selection, method, METRICS)
+    assert result.runs
+    for run in result.runs:
         assert run.missing == "fitting and judging need two questions"
         assert {change.missing for change in run.metrics.values()} == {run.missing}
         assert run.metrics["brier"].before is not None and run.metrics["brier"].after is None
@@ -356,12 +356,12 @@ def test_one_question_is_too_few(snapshot, method, selection):
 def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
     selection = RELAY.replace(questions=("r04", "r05"), model=("plain",), elicitation=("verbalized",))
     (run,) = recalibration(snapshot, selection, method, [CATALOGUE["brier"]]).runs
-    asked = rows["relay"].answered(selection, run.run)
+    answered = rows["relay"].answered(selection, run.run)
     after = []
     for name, other in (("r04", "r05"), ("r05", "r04")):
-        seen = [np.array([item[k] for item in asked[other].items]) for k in (0, 1)]
+        seen = [np.array([item[k] for item in answered[other].items]) for k in (0, 1)]
         fitted = METHODS[method](*grouped(*seen))
-        after += [(float(fitted(np.array(c))) - y) ** 2 for c, y, _ in asked[name].items]
+        after += [(float(fitted(np.array(c))) - y) ** 2 for c, y, _ in answered[name].items]
     assert run.metrics["brier"].after == pytest.approx(slow.mean(after), abs=1e-12)
 
 
@@ -393,13 +393,13 @@ def test_nothing_is_left_behind_in_the_store(snapshot):
 
 def test_items_are_those_of_the_selection(snapshot, rows):
     selection = RELAY.replace(revealed=(0.2, 0.9), category=("History",))
-    found = {(row["run"], row["question_id"], row["clue"]): row for row in selected_items(snapshot, selection).to_dicts()}
+    items = {(row["run"], row["question_id"], row["clue"]): row for row in selected_items(snapshot, selection).to_dicts()}
     low, high = selection.revealed
     runs = {run["run"] for run in rows["relay"].kept_runs(selection)}
     names = {question["question_id"] for question in rows["relay"].kept_questions(selection)}
-    assert {*found} == {
+    assert {*items} == {
         place
         for place in rows["relay"].responses
         if place[0] in runs and place[1] in names and low <= rows["relay"].clues[place[1:]]["revealed"] <= high
     }
-    assert all(row["confidence"] == rows["relay"].responses[place]["confidence"] for place, row in found.items())
+    assert all(row["confidence"] == rows["relay"].responses[place]["confidence"] for place, row in items.items())

@@ -27,12 +27,12 @@ def cut(pairs, binning):
     if binning.startswith("mass"):
         count, ranked = int(binning[4:]), sorted(pairs, key=lambda pair: pair[0])
         size, larger = divmod(len(pairs), count)
-        found, start = [], 0
+        groups, start = [], 0
         for index in range(count):
             part = ranked[start : start + size + (index < larger)]
             start += len(part)
-            found.append((part[0][0], part[-1][0], part) if part else (None, None, part))
-        return found
+            groups.append((part[0][0], part[-1][0], part) if part else (None, None, part))
+        return groups
     if binning == "width10r":
         inside = [[pair for pair in pairs if k / 10 < pair[0] <= (k + 1) / 10 or k == pair[0] == 0] for k in range(10)]
         return [(k / 10, (k + 1) / 10, part) for k, part in enumerate(inside)]
@@ -48,30 +48,30 @@ def cut(pairs, binning):
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
 def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
-    found = reliability(snapshot, selection)
-    asked = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
-    asked = {run: list(questions.values()) for run, questions in asked.items() if questions}
-    assert found.binning == selection.conventions.binning
-    assert [run.run for run in found.runs] == list(asked)
-    for run in found.runs:
-        pairs = slow.pairs_of(asked[run.run])
-        assert (run.questions, run.items) == (len(asked[run.run]), len(pairs))
-        expected = cut(pairs, found.binning)
-        assert [(each.lower, each.upper, each.items) for each in run.bins] == [(low, up, len(part)) for low, up, part in expected]
-        for each, (_, _, part) in zip(run.bins, expected, strict=True):
+    result = reliability(snapshot, selection)
+    answered = {run["run"]: rows[dataset].answered(selection, run["run"]) for run in rows[dataset].kept_runs(selection)}
+    answered = {run: list(questions.values()) for run, questions in answered.items() if questions}
+    assert result.binning == selection.conventions.binning
+    assert [run.run for run in result.runs] == list(answered)
+    for run in result.runs:
+        pairs = slow.pairs_of(answered[run.run])
+        assert (run.questions, run.items) == (len(answered[run.run]), len(pairs))
+        expected = cut(pairs, result.binning)
+        assert [(bin_.lower, bin_.upper, bin_.items) for bin_ in run.bins] == [(low, up, len(part)) for low, up, part in expected]
+        for bin_, (_, _, part) in zip(run.bins, expected, strict=True):
             if part:
                 stated, right = (slow.mean(side) for side in zip(*part, strict=True))
-                assert [each.mean_confidence, each.accuracy] == pytest.approx([stated, right], **EXACT)
+                assert [bin_.mean_confidence, bin_.accuracy] == pytest.approx([stated, right], **EXACT)
             else:
-                assert (each.mean_confidence, each.accuracy, each.low, each.high) == (None,) * 4
+                assert (bin_.mean_confidence, bin_.accuracy, bin_.low, bin_.high) == (None,) * 4
         # The bins are those that ECE sums over.
-        ece = sum(each.items * abs(each.mean_confidence - each.accuracy) for each in run.bins if each.items) / run.items
-        assert ece == pytest.approx(slow.ece(asked[run.run], selection.conventions), **EXACT)
-        _check_blocks(run.corp, asked[run.run])
+        ece = sum(bin_.items * abs(bin_.mean_confidence - bin_.accuracy) for bin_ in run.bins if bin_.items) / run.items
+        assert ece == pytest.approx(slow.ece(answered[run.run], selection.conventions), **EXACT)
+        _check_blocks(run.corp, answered[run.run])
 
 
-def _check_blocks(blocks, asked):
-    pairs, fit = slow.pairs_of(asked), slow.recalibrated(asked)
+def _check_blocks(blocks, answered):
+    pairs, fit = slow.pairs_of(answered), slow.recalibrated(answered)
     for block in blocks:
         stated = [c for c, _ in pairs if block.lower <= c <= block.upper]
         assert [fit[c] for c in stated] == pytest.approx([block.calibrated] * len(stated), **EXACT)
@@ -79,14 +79,14 @@ def _check_blocks(blocks, asked):
         assert {block.lower, block.upper} <= {*stated}
     assert sum(block.items for block in blocks) == len(pairs)
     assert [block.lower for block in blocks] == sorted(block.lower for block in blocks)
-    assert all(one.upper < other.lower for one, other in pairwise(blocks))
-    assert all(one.calibrated <= other.calibrated + 1e-15 for one, other in pairwise(blocks))
+    assert all(block.upper < other.lower for block, other in pairwise(blocks))
+    assert all(block.calibrated <= other.calibrated + 1e-15 for block, other in pairwise(blocks))
 
     def calibrated(c):
         return next(block.calibrated for block in blocks if block.lower <= c <= block.upper)
 
     after = slow.mean([(calibrated(c) - y) ** 2 + y * (1 - y) for c, y in pairs])
-    assert slow.brier(asked, None) - after == pytest.approx(slow.corp_mcb(asked, None), **EXACT)
+    assert slow.brier(answered, None) - after == pytest.approx(slow.corp_mcb(answered, None), **EXACT)
 
 
 def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
@@ -103,14 +103,14 @@ def test_confidences_at_edges(snapshot, rows, offered):
     run = offered["relay"].runs[0][0]
     pairs = slow.pairs_of(rows["relay"].answered(RELAY, run).values())
     assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
-    found = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
-    assert len(found) == 11
-    assert (found[10].lower, found[10].upper, found[10].mean_confidence) == (1, 1, 1)
-    assert found[10].items == sum(c == 1 for c, _ in pairs)
-    assert found[3].items == sum(0.3 <= c < 0.4 for c, _ in pairs)
-    assert found[9].items == sum(0.9 <= c < 1 for c, _ in pairs)
+    result = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
+    assert len(result) == 11
+    assert (result[10].lower, result[10].upper, result[10].mean_confidence) == (1, 1, 1)
+    assert result[10].items == sum(c == 1 for c, _ in pairs)
+    assert result[3].items == sum(0.3 <= c < 0.4 for c, _ in pairs)
+    assert result[9].items == sum(0.9 <= c < 1 for c, _ in pairs)
     closed = reliability(snapshot, RELAY.replace(run=(run,))).runs[0].bins
-    assert (len(closed), closed[9].items) == (10, found[9].items + found[10].items)
+    assert (len(closed), closed[9].items) == (10, result[9].items + result[10].items)
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])
@@ -122,40 +122,40 @@ def test_intervals_of_bins_are_wilson_s_of_effective_items(snapshot, rows, binni
         rows_of_run = slice(evidence.starts[index], evidence.ends[index])
         question = np.repeat(evidence.places[rows_of_run], evidence.sums["items"][rows_of_run].astype(int))
         labelled = [((c, y), q) for c, y, q in zip(confidence.tolist(), correct.tolist(), question.tolist(), strict=True)]
-        for each, (_, _, pairs) in zip(run.bins, cut([pair for pair, _ in labelled], binning), strict=True):
+        for bin_, (_, _, pairs) in zip(run.bins, cut([pair for pair, _ in labelled], binning), strict=True):
             if not pairs:
-                assert (each.low, each.high) == (None, None)
+                assert (bin_.low, bin_.high) == (None, None)
                 continue
             left, of_question = list(labelled), {}
             for pair in pairs:
                 place = next(i for i, (other, _) in enumerate(left) if other == pair)
                 of_question.setdefault(left.pop(place)[1], []).append(pair[1])
             if binning.startswith("mass"):
-                assert 0 <= each.low <= each.accuracy <= each.high <= 1 and each.low < each.high
+                assert 0 <= bin_.low <= bin_.accuracy <= bin_.high <= 1 and bin_.low < bin_.high
                 continue  # which of equal items is in which bin depends on their order
             n, k = len(pairs), len(of_question)
             mean = sum(y for _, y in pairs) / n
             variance = sum((sum(ys) - mean * len(ys)) ** 2 for ys in of_question.values()) / n**2 * k / max(k - 1, 1)
             worth = mean * (1 - mean) / variance if variance > 1e-12 else k
             expected = wilson_interval(np.asarray(mean), np.asarray(min(max(worth, 1), n), float))
-            assert [each.low, each.high] == pytest.approx([float(end) for end in expected], abs=1e-9)
+            assert [bin_.low, bin_.high] == pytest.approx([float(end) for end in expected], abs=1e-9)
 
 
 def test_intervals_of_bins_narrow_with_the_questions():
     widths = []
     for questions in (100, 1600):
         (run,) = reliability_diagrams(evidence_of(simulated(1, questions, seed=15)))
-        filled = [each for each in run.bins if each.items]
-        assert all(each.low <= each.accuracy <= each.high and each.low < each.high for each in filled)
-        widths.append(np.mean([each.high - each.low for each in run.bins[8:]]))
+        filled = [bin_ for bin_ in run.bins if bin_.items]
+        assert all(bin_.low <= bin_.accuracy <= bin_.high and bin_.low < bin_.high for bin_ in filled)
+        widths.append(np.mean([bin_.high - bin_.low for bin_ in run.bins[8:]]))
     assert widths[1] == pytest.approx(widths[0] / 4, rel=0.35)
 
 
 def test_over_a_single_question_there_are_no_bands(snapshot):
-    found = reliability(snapshot, RELAY.replace(questions=("r05",))).runs
-    assert found
-    assert all((each.low, each.high) == (None, None) for run in found for each in run.bins)
-    assert any(each.low is not None for run in reliability(snapshot, RELAY).runs for each in run.bins)
+    result = reliability(snapshot, RELAY.replace(questions=("r05",))).runs
+    assert result
+    assert all((bin_.low, bin_.high) == (None, None) for run in result for bin_ in run.bins)
+    assert any(bin_.low is not None for run in reliability(snapshot, RELAY).runs for bin_ in run.bins)
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3"])

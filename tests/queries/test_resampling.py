@@ -82,11 +82,11 @@ def test_few_questions_are_their_own_clusters():
 
 @pytest.mark.parametrize("questions", [1001, 7500, 10_000, 12_345])
 def test_clusters_are_of_nearly_one_size(questions):
-    found = question_clusters(questions)
-    sizes = np.bincount(found)
-    assert (len(found), len(sizes)) == (questions, 1000)
+    clusters = question_clusters(questions)
+    sizes = np.bincount(clusters)
+    assert (len(clusters), len(sizes)) == (questions, 1000)
     assert sizes.max() - sizes.min() <= 1
-    assert (np.diff(found) != 1).any()  # by lot
+    assert (np.diff(clusters) != 1).any()  # by lot
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ FEW = {"whole": RELAY, "revealed": RELAY.replace(revealed=(0.3, 0.8)), "spans": 
 SOME = (0, 1, 7, 500, 999)
 
 
-@pytest.mark.parametrize("conventions", CONVENTIONS, ids=lambda each: f"{each.binning}-{each.human}")
+@pytest.mark.parametrize("conventions", CONVENTIONS, ids=lambda settings: f"{settings.binning}-{settings.human}")
 @pytest.mark.parametrize("selection", FEW)
 def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, conventions):
     evidence = gather(snapshot, FEW[selection].replace(conventions=conventions), METRICS)
@@ -149,27 +149,27 @@ def test_a_replicate_is_the_metric_of_the_data_written_out(snapshot, selection, 
             assert replicates[r] == pytest.approx(expected, abs=1e-12, nan_ok=True), (metric.key, r)
 
 
-@pytest.mark.parametrize("conventions", CONVENTIONS[:3], ids=lambda each: f"{each.binning}-{each.human}")
+@pytest.mark.parametrize("conventions", CONVENTIONS[:3], ids=lambda settings: f"{settings.binning}-{settings.human}")
 def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventions):
     selection = RELAY.replace(conventions=conventions)
     evidence = gather(snapshot, selection, METRICS)
     drawn = resampling_weights(12)
-    asked = {run.run: rows["relay"].answered(selection, run.run) for run in evidence.runs}
+    answered = {run.run: rows["relay"].answered(selection, run.run) for run in evidence.runs}
     place = {question["question_id"]: index for index, question in enumerate(rows["relay"].questions)}
     for metric in METRICS:
         replicates = evidence.replicates(metric)
         for r in SOME:
             for index, run in enumerate(evidence.runs):
-                copies = {name: int(drawn[r, place[name]]) for name in asked[run.run]}
+                copies = {name: int(drawn[r, place[name]]) for name in answered[run.run]}
                 if metric.key == "ks_sequential":
                     # Copies of an item, not of a question, stand beside each other.
                     items = [
                         slow.Answered([item] * copies[name])
-                        for name, question in asked[run.run].items()
+                        for name, question in answered[run.run].items()
                         for item in question.items
                     ]
                 else:
-                    items = [question for name, question in asked[run.run].items() for _ in range(copies[name])]
+                    items = [question for name, question in answered[run.run].items() for _ in range(copies[name])]
                 expected = slow.METRICS[metric.key](items, conventions)
                 if metric.binned and conventions.mass_bins:
                     continue  # where ties are cut depends on their order: see the test above
@@ -183,8 +183,8 @@ def test_replicates_do_not_depend_on_how_many_are_in_memory(snapshot, monkeypatc
     expected = {metric.key: gather(snapshot, selection, metrics).replicates(metric) for metric in metrics}
     monkeypatch.setattr(bootstrap, "AT_ONCE", at_once)
     for metric in metrics:
-        found = gather(snapshot, selection, metrics).replicates(metric)
-        assert found == pytest.approx(expected[metric.key], abs=1e-12, nan_ok=True), metric.key
+        replicates = gather(snapshot, selection, metrics).replicates(metric)
+        assert replicates == pytest.approx(expected[metric.key], abs=1e-12, nan_ok=True), metric.key
 
 
 def test_a_run_has_the_same_replicates_whoever_else_is_there(snapshot, offered):
@@ -277,12 +277,12 @@ def test_cells_with_several_questions_have_intervals(snapshot, metrics):
 @pytest.mark.parametrize("questions", [("r05",), ("r05", "r10")])
 def test_a_single_question_has_no_interval(snapshot, questions):
     board = leaderboard(snapshot, RELAY.replace(questions=questions), METRICS, intervals=True)
-    found = {
+    intervals = {
         (row.model, key): cell for row in board.rows for key, cell in row.metrics.items() if cell.questions == 1 and cell.value
     }
     # Of r05 and r10, "unheard" answered the second alone, and people heard the first alone.
-    assert {("unheard", "brier"), ("plain", "calscore")} & {*found}
-    for cell in found.values():
+    assert {("unheard", "brier"), ("plain", "calscore")} & {*intervals}
+    for cell in intervals.values():
         assert (cell.low, cell.high, cell.rank_low, cell.rank_high, cell.replicates, cell.letters) == (None,) * 6
     assert all((row.metrics["brier"].low is None) == (row.questions == 1) for row in board.rows)
 
@@ -319,9 +319,9 @@ def test_the_order_of_rows_in_files_changes_nothing(snapshot, tmp_path):
     store = open_store(tmp_path / "store")
     ingest.import_paths(store, [tmp_path / "relay"], ImportOptions())
     selection = RELAY.replace(model=("plain", "twin", "partial", "unheard", "sure"), conventions=Conventions("mass3"))
-    found, expected = (leaderboard(each, selection, METRICS, intervals=True) for each in (store.snapshot(), snapshot))
-    assert len(found.rows) == 6
-    assert found.rows == expected.rows
+    result, expected = (leaderboard(source, selection, METRICS, intervals=True) for source in (store.snapshot(), snapshot))
+    assert len(result.rows) == 6
+    assert result.rows == expected.rows
 
 
 # -- Holm's adjustment -------------------------------------------------------------------------------------------------
@@ -339,17 +339,17 @@ def test_holm_by_hand():
 @given(st.lists(st.floats(0, 1) | st.just(math.nan), max_size=12), st.randoms(use_true_random=False))
 def test_holm_is_between_none_and_bonferroni(p_values, chance):
     p = np.array(p_values, float)
-    found, known = holm(p), np.isfinite(p)
-    assert (np.isfinite(found) == known).all()
-    assert (found[known] >= p[known]).all() and (found[known] <= np.minimum(p[known] * known.sum(), 1)).all()
+    adjusted, known = holm(p), np.isfinite(p)
+    assert (np.isfinite(adjusted) == known).all()
+    assert (adjusted[known] >= p[known]).all() and (adjusted[known] <= np.minimum(p[known] * known.sum(), 1)).all()
     order = np.array(chance.sample(range(len(p)), len(p)), int)
-    assert holm(p[order]) == pytest.approx(found[order], abs=0, nan_ok=True)
-    assert (np.diff(found[known][np.argsort(p[known], kind="stable")]) >= 0).all()
+    assert holm(p[order]) == pytest.approx(adjusted[order], abs=0, nan_ok=True)
+    assert (np.diff(adjusted[known][np.argsort(p[known], kind="stable")]) >= 0).all()
     for level in (0.01, 0.05, 0.3):  # step down: reject in order while p <= level / how many are left
         rejected = 0
         while rejected < known.sum() and np.sort(p[known])[rejected] * (known.sum() - rejected) <= level:
             rejected += 1
-        assert (found[known] <= level).sum() == rejected
+        assert (adjusted[known] <= level).sum() == rejected
 
 
 # -- ranks -------------------------------------------------------------------------------------------------------------
@@ -393,9 +393,9 @@ def test_drawing_items_instead_of_questions_would_not_cover():
     """The clues of a question hang together: taking each for itself gives intervals that are too narrow by a quarter or more."""
     confidence, correct, *_ = simulated(30, 250, seed=12)
     low, high, _ = percentile_interval(evidence_of(simulated(30, 250, seed=12)).replicates(CATALOGUE["brier"]))
-    asked = ~np.isnan(confidence)
-    off = np.where(asked, (confidence - correct) ** 2, math.nan)
-    by_items = np.nanstd(off.reshape(30, -1), axis=1) / np.sqrt(asked.reshape(30, -1).sum(axis=1))
+    answered = ~np.isnan(confidence)
+    off = np.where(answered, (confidence - correct) ** 2, math.nan)
+    by_items = np.nanstd(off.reshape(30, -1), axis=1) / np.sqrt(answered.reshape(30, -1).sum(axis=1))
     assert ((high - low) / 3.92 / by_items).mean() > 1.3
 
 
@@ -408,12 +408,12 @@ def test_duplicated_questions_shrink_the_interval(metric, binning):
     # Where it matters, some are multiples of 5 %; elsewhere there are no ties, whose order would count.
     once = [part.round(2 if metric.key == "pct_rounded" else 15) for part in simulated(3, 120, seed=13)]
     twice = [np.concatenate([part, part], axis=1) for part in once]
-    before, after = (evidence_of(each, Conventions(binning)) for each in (once, twice))
+    before, after = (evidence_of(value, Conventions(binning)) for value in (once, twice))
     if metric.key in ("ece_debiased", "hard_easy_slope_se"):
         pass  # noise is less with twice the items: so is what is taken away for it, and a standard error
     elif not (metric.binned and binning == "mass3"):  # bins of equal mass are cut elsewhere: 3 does not divide the items
         assert after.values(metric) == pytest.approx(before.values(metric), abs=1e-12)
-    widths = [np.subtract(*percentile_interval(each.replicates(metric))[1::-1]) for each in (before, after)]
+    widths = [np.subtract(*percentile_interval(value.replicates(metric))[1::-1]) for value in (before, after)]
     assert (widths[0] > 0).all() and (widths[1] < widths[0]).all()
     if metric.key == "brier":
         # Each end is known to some 5 % of the width.
@@ -428,9 +428,9 @@ def test_grace_mce_of_questions_with_one_clue():
     """
     chance = np.random.default_rng(14)
     confidence, correct = chance.random((2, 50, 1)), (chance.random((2, 50, 1)) < 0.6).astype(float)
-    found = evidence_of((confidence, correct, np.zeros((2, 50, 1)))).values(CATALOGUE["grace_mce"])
+    result = evidence_of((confidence, correct, np.zeros((2, 50, 1)))).values(CATALOGUE["grace_mce"])
     g_c = ((2 * correct - 1) * confidence)[..., 0]
-    assert found == pytest.approx([np.mean([1 - slow.r(x) for x in run]) for run in g_c], abs=1e-12)
+    assert result == pytest.approx([np.mean([1 - slow.r(x) for x in run]) for run in g_c], abs=1e-12)
 
     same = np.full((1, 50, 1), 0.4)
     (constant,) = evidence_of((same, np.ones_like(same), np.zeros_like(same))).values(CATALOGUE["grace_mce"])

@@ -28,30 +28,30 @@ def filtered(selection, filters, run):
 @pytest.mark.parametrize(("dataset", "key"), [("lifeeval", "brier"), ("lifeeval", "accuracy"), ("pyramid", "calscore")])
 def test_a_slice_is_what_its_filters_select(bundled, dataset, key):
     metric = CATALOGUE[key]
-    found = slices(bundled, SELECTION[dataset], metric)
-    assert found.tested == len(found.slices) > 10
+    result = slices(bundled, SELECTION[dataset], metric)
+    assert result.tested == len(result.slices) > 10
     whole = {row.run: row.metrics[key].value for row in leaderboard(bundled, SELECTION[dataset], [metric]).rows}
-    for one in found.slices[:: max(1, len(found.slices) // 25)]:
-        (row,) = leaderboard(bundled, filtered(SELECTION[dataset], one.filters, one.run), [metric]).rows
-        assert row.questions == one.questions >= FEWEST_QUESTIONS
-        assert one.value == pytest.approx(row.metrics[key].value, abs=1e-12)
-        assert one.reference == pytest.approx(whole[one.run], abs=1e-12)
-        worse = one.value - one.reference if metric.direction == "lower" else one.reference - one.value
-        assert one.difference == pytest.approx(worse, abs=1e-12)
-        assert one.low <= one.high
+    for slice_ in result.slices[:: max(1, len(result.slices) // 25)]:
+        (row,) = leaderboard(bundled, filtered(SELECTION[dataset], slice_.filters, slice_.run), [metric]).rows
+        assert row.questions == slice_.questions >= FEWEST_QUESTIONS
+        assert slice_.value == pytest.approx(row.metrics[key].value, abs=1e-12)
+        assert slice_.reference == pytest.approx(whole[slice_.run], abs=1e-12)
+        worse = slice_.value - slice_.reference if metric.direction == "lower" else slice_.reference - slice_.value
+        assert slice_.difference == pytest.approx(worse, abs=1e-12)
+        assert slice_.low <= slice_.high
 
 
 def test_too_sure_in_a_part_is_never_called_better(bundled):
     """Where 0 is best, a part is higher or lower than the whole, in the metric's own sign."""
-    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["overconfidence"])
+    result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["overconfidence"])
     whole = {
         row.run: row.metrics["overconfidence"].value
         for row in leaderboard(bundled, SELECTION["lifeeval"], [CATALOGUE["overconfidence"]]).rows
     }
-    assert any(one.value > 0.1 and one.difference < 0 for one in found.slices)
-    for one in found.slices:
-        assert one.reference == pytest.approx(whole[one.run], abs=1e-12)
-        assert one.difference == pytest.approx(one.value - one.reference, abs=1e-12)
+    assert any(slice_.value > 0.1 and slice_.difference < 0 for slice_ in result.slices)
+    for slice_ in result.slices:
+        assert slice_.reference == pytest.approx(whole[slice_.run], abs=1e-12)
+        assert slice_.difference == pytest.approx(slice_.value - slice_.reference, abs=1e-12)
 
 
 @pytest.mark.parametrize("against", [None, 1])
@@ -59,21 +59,21 @@ def test_the_interval_of_a_mean_is_welchs(bundled, against):
     evidence = gather(bundled, SELECTION["lifeeval"], [CATALOGUE["brier"]])
     scores = np.stack(np.split(evidence.per_question(CATALOGUE["brier"]), evidence.starts[1:]))
     other = None if against is None else evidence.runs[against].run
-    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], other)
+    result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], other)
     radius = dict(bundled.rows("select position, radius from questions where dataset = 'lifeeval' order by position"))
     inside = np.array([radius[position] == 1 for position in sorted(radius)])
-    (one,) = [each for each in found.slices if each.filters == {"radius": "1"} and each.run == evidence.runs[0].run]
+    (first,) = [slice_ for slice_ in result.slices if slice_.filters == {"radius": "1"} and slice_.run == evidence.runs[0].run]
     if against is None:
         welch = ttest_ind(scores[0, inside], scores[0, ~inside], equal_var=False).confidence_interval(0.95)
         expected = [(~inside).mean() * end for end in welch]
     else:
         expected = list(ttest_rel(scores[0, inside], scores[against, inside]).confidence_interval(0.95))
-    assert [one.low, one.high] == pytest.approx(expected, abs=1e-10)
+    assert [first.low, first.high] == pytest.approx(expected, abs=1e-10)
 
 
 def test_all_that_were_tested_are_adjusted_for(bundled):
-    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"])
-    raw, adjusted = ([getattr(one, name) for one in found.slices] for name in ("p_value", "p_adjusted"))
+    result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"])
+    raw, adjusted = ([getattr(slice_, name) for slice_ in result.slices] for name in ("p_value", "p_adjusted"))
     assert raw == sorted(raw)
     assert all(0 < p <= q <= 1 for p, q in zip(raw, adjusted, strict=True))
     assert adjusted != raw
@@ -89,11 +89,11 @@ def test_slices_have_the_same_digits_each_time(bundled):
 
 def test_a_run_can_be_compared_with_another_in_each_part(bundled):
     runs = [row.run for row in leaderboard(bundled, SELECTION["lifeeval"], []).rows]
-    found = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], runs[0])
-    assert found.against == runs[0] and runs[0] not in {one.run for one in found.slices}
-    one = found.slices[-1]
-    (row,) = leaderboard(bundled, filtered(SELECTION["lifeeval"], one.filters, runs[0]), [CATALOGUE["brier"]]).rows
-    assert one.reference == pytest.approx(row.metrics["brier"].value, abs=1e-12)
+    result = slices(bundled, SELECTION["lifeeval"], CATALOGUE["brier"], runs[0])
+    assert result.against == runs[0] and runs[0] not in {slice_.run for slice_ in result.slices}
+    first = result.slices[-1]
+    (row,) = leaderboard(bundled, filtered(SELECTION["lifeeval"], first.filters, runs[0]), [CATALOGUE["brier"]]).rows
+    assert first.reference == pytest.approx(row.metrics["brier"].value, abs=1e-12)
     # The first bundled run gives the guess that is likeliest to be right: nobody is right more often anywhere.
     right = slices(bundled, SELECTION["lifeeval"], CATALOGUE["accuracy"], runs[0])
     assert right.slices and all(other.difference > -1e-12 for other in right.slices)

@@ -24,7 +24,7 @@ def totals(confidence, correct, binning="width10"):
     return sums
 
 
-def found(key, answers, binning="width10"):
+def result(key, answers, binning="width10"):
     metric = CATALOGUE[key]
     if metric.pairs:
         return metric.of_pairs(*answers)
@@ -47,8 +47,8 @@ def of_torch(answers, function, **options):
 
 def test_netcal_has_the_same_ece_and_maximum(answers):
     confidence, correct = answers
-    assert found("ece", answers) == pytest.approx(netcal.ECE(10).measure(confidence, correct), **EXACT)
-    assert found("max_ce", answers) == pytest.approx(netcal.MCE(10).measure(confidence, correct), **EXACT)
+    assert result("ece", answers) == pytest.approx(netcal.ECE(10).measure(confidence, correct), **EXACT)
+    assert result("max_ce", answers) == pytest.approx(netcal.MCE(10).measure(confidence, correct), **EXACT)
 
 
 def test_netcals_mean_over_bins_is_that_of_our_gaps(answers):
@@ -67,30 +67,30 @@ def test_netcal_has_the_same_bins_of_equal_mass(count):
     correct = (chance.random(40 * count) < confidence).astype(float)
     for key, metric in {"ece": netcal.ECE, "max_ce": netcal.MCE}.items():
         expected = metric(count, equal_intervals=False).measure(confidence, correct)
-        assert found(key, (confidence, correct), f"mass{count}") == pytest.approx(expected, **EXACT), key
+        assert result(key, (confidence, correct), f"mass{count}") == pytest.approx(expected, **EXACT), key
 
 
 def test_torchmetrics_has_the_same_ece_maximum_and_reliability(answers):
     # Its bins are half-open and confidence 1 has one of its own: our width10+1.
     error = torchmetrics.binary_calibration_error
-    assert found("ece", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="l1"), **EXACT)
-    assert found("max_ce", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="max"), **EXACT)
+    assert result("ece", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="l1"), **EXACT)
+    assert result("max_ce", answers, "width10+1") == pytest.approx(of_torch(answers, error, n_bins=10, norm="max"), **EXACT)
     squares = of_torch(answers, error, n_bins=10, norm="l2")
-    assert math.sqrt(found("reliability", answers, "width10+1")) == pytest.approx(squares, **EXACT)
+    assert math.sqrt(result("reliability", answers, "width10+1")) == pytest.approx(squares, **EXACT)
 
 
 def test_torchmetrics_has_the_same_auroc(answers):
     # torchmetrics 1.9 sums the area in single precision, whatever it is given.
-    assert found("auroc", answers) == pytest.approx(of_torch(answers, torchmetrics.binary_auroc), abs=1e-6)
+    assert result("auroc", answers) == pytest.approx(of_torch(answers, torchmetrics.binary_auroc), abs=1e-6)
 
 
 def test_confidence_1_is_where_the_libraries_differ():
     # In one bin with 0.95 the gaps -0.95 and 1 cancel; in bins of their own they do not.
     answers = np.array([0.95, 1.0]), np.array([1.0, 0.0])
     one_bin, two_bins = abs(1.95 - 1) / 2, (0.05 + 1) / 2
-    assert found("ece", answers) == pytest.approx(one_bin)
+    assert result("ece", answers) == pytest.approx(one_bin)
     assert netcal.ECE(10).measure(*answers) == pytest.approx(one_bin)
-    assert found("ece", answers, "width10+1") == pytest.approx(two_bins)
+    assert result("ece", answers, "width10+1") == pytest.approx(two_bins)
     assert of_torch(answers, torchmetrics.binary_calibration_error, n_bins=10, norm="l1") == pytest.approx(two_bins)
 
 
@@ -99,6 +99,6 @@ def test_edges_of_bins_are_where_the_libraries_differ():
     # There it joins a right answer of 0.35: abs(0.65 - 1) / 2. In bins of their own: (0.3 + 0.65) / 2.
     answers = np.array([0.3, 0.35]), np.array([0.0, 1.0])
     one_bin, two_bins = 0.175, 0.475
-    assert found("ece", answers) == pytest.approx(one_bin)
+    assert result("ece", answers) == pytest.approx(one_bin)
     assert netcal.ECE(10).measure(*answers) == pytest.approx(two_bins)
     assert of_torch(answers, torchmetrics.binary_calibration_error, n_bins=10, norm="l1") == pytest.approx(two_bins)

@@ -60,5 +60,5 @@ def test_what_the_examples_refute():
     ("example", "system", "key", "value"), [(1, "X", "hmr", 0.557), (2, "X", "ks_sequential", 0.078), (3, "Y", "ece", 0.433)]
 )
 def test_values_as_the_paper_prints_them(example, system, key, value):
-    (found,) = [s.values[key] for e in sakai_examples() if e.example == example for s in e.systems if s.system == system]
-    assert found == pytest.approx(value, abs=0.0005)
+    (result,) = [s.values[key] for e in sakai_examples() if e.example == example for s in e.systems if s.system == system]
+    assert result == pytest.approx(value, abs=0.0005)

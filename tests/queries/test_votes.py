@@ -43,11 +43,11 @@ def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data
     selection = data.draw(selections(polled_offered[dataset]))
     board = leaderboard(polled, selection, VOTES)
     for row in board.rows:
-        asked = list(polled_rows[dataset].answered(selection, row.run).values())
+        answered = list(polled_rows[dataset].answered(selection, row.run).values())
         for metric in VOTES:
-            cell, expected = row.metrics[metric.key], reference_votes.METRICS[metric.key](asked, selection.conventions)
+            cell, expected = row.metrics[metric.key], reference_votes.METRICS[metric.key](answered, selection.conventions)
             assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
-            assert cell.questions == reference_votes.used(metric.key, asked)
+            assert cell.questions == reference_votes.used(metric.key, answered)
             assert cell.missing == (metric.undefined if math.isnan(expected) else None)
 
 
@@ -62,40 +62,42 @@ def test_metric_per_question_matches_reference(polled, polled_rows, polled_offer
             continue  # its items lie in the bins of the whole selection
         values = evidence.per_question(metric)
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
-            asked = polled_rows[dataset].answered(selection, run.run)
-            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in asked.values()]
+            answered = polled_rows[dataset].answered(selection, run.run)
+            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in answered.values()]
             assert values[start:end] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
 
 
 def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
-    asked = {run["model"]: list(polled_rows["polls"].answered(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs}
-    items = reference_votes.whole(asked["list"])
-    assert len(items) == 14 and len(reference_votes.voted(asked["list"])) == 12
-    assert 0 < len(reference_votes.whole(asked["sparse"])) < 14 and not reference_votes.whole(asked["plain"])
+    answered = {
+        run["model"]: list(polled_rows["polls"].answered(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs
+    }
+    items = reference_votes.whole(answered["list"])
+    assert len(items) == 14 and len(reference_votes.voted(answered["list"])) == 12
+    assert 0 < len(reference_votes.whole(answered["sparse"])) < 14 and not reference_votes.whole(answered["plain"])
     assert sum(reference_votes.drawn(item) is not None for item in items) == 11
     assert any(len({*item.votes.values()}) < 3 and len({*item.shares.values()}) < 3 for item in items)  # ties on both sides
-    every = [question for questions in asked.values() for question in questions]
+    every = [question for questions in answered.values() for question in questions]
     assert 0 < reference_votes.rank_cs(every, None) < reference_votes.rank_cs_tied(every, None) < 1
     sizes = polled.rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
     assert sizes == [(2,), (3,), (4,)]
 
 
 def test_maps_are_read_in_the_order_of_the_classes(polled, polls_folder):
-    found = polled.rows(
+    result = polled.rows(
         "select question_id, options, option_names from responses join runs using (run) where model = 'map' order by 1"
     )
     with (polls_folder / "responses" / "map.csv").open(encoding="utf-8", newline="") as lines:
         stated = {row["question_id"]: json.loads(row["options"]) for row in csv.DictReader(lines)}
-    assert found == [(name, [shares[each] for each in YES_NO], None) for name, shares in stated.items()]
+    assert result == [(name, [shares[value] for value in YES_NO], None) for name, shares in stated.items()]
     assert len({*map(tuple, stated.values())}) > 1  # the maps are in several orders
 
 
 def test_missing_values_have_reasons_and_counts(polled):
-    found = cells(polled, POLLS, *(metric.key for metric in VOTES))
-    assert {key: (cell.value, cell.questions, cell.missing) for key, cell in found["plain"].items()} == {
+    result = cells(polled, POLLS, *(metric.key for metric in VOTES))
+    assert {key: (cell.value, cell.questions, cell.missing) for key, cell in result["plain"].items()} == {
         metric.key: (None, 0, metric.undefined) for metric in VOTES
     }
-    counts = {key: cell.questions for key, cell in found["list"].items()}
+    counts = {key: cell.questions for key, cell in result["list"].items()}
     # p08 has neither votes nor an answer; p07 an answer and no votes; p06 has eleven votes.
     assert counts == {metric.key: 12 for metric in VOTES} | {"nbr": 13, "kl_ref": 11, "tvd_ref": 11}
     few = cells(polled, POLLS.replace(questions=("p06", "p07")), "dist_ce", "kl_ref", "nbr")["list"]
@@ -138,13 +140,13 @@ def test_replicates_come_along(polled, dataset, binning):
     weights = chance.multinomial(end, np.ones(end) / end, size=(4, 5)).astype(float)
     for metric in VOTES:
         reads = {name: evidence.sums[name][:end] for name in metric.reads(evidence.conventions)}
-        each = metric.contributions(reads, evidence.conventions)
-        totals = {name: np.tensordot(weights, column, axes=(2, 0)) for name, column in each.items()}
-        found = metric.value(totals, evidence.conventions)
-        assert found.shape == (4, 5)
-        repeated = {name: np.repeat(column, weights[1, 2].astype(int), axis=0).sum(axis=0) for name, column in each.items()}
-        assert found[1, 2] == pytest.approx(metric.value(repeated, evidence.conventions), abs=1e-12, nan_ok=True)
-        plain = metric.value({name: column.sum(axis=0) for name, column in each.items()}, evidence.conventions)
+        value = metric.contributions(reads, evidence.conventions)
+        totals = {name: np.tensordot(weights, column, axes=(2, 0)) for name, column in value.items()}
+        result = metric.value(totals, evidence.conventions)
+        assert result.shape == (4, 5)
+        repeated = {name: np.repeat(column, weights[1, 2].astype(int), axis=0).sum(axis=0) for name, column in value.items()}
+        assert result[1, 2] == pytest.approx(metric.value(repeated, evidence.conventions), abs=1e-12, nan_ok=True)
+        plain = metric.value({name: column.sum(axis=0) for name, column in value.items()}, evidence.conventions)
         assert plain == pytest.approx(evidence.values(metric)[0], abs=1e-15, nan_ok=True)
 
 
@@ -172,7 +174,9 @@ def tables(draw, most=8):
     smooth = st.lists(st.floats(1e-3, 1), min_size=classes, max_size=classes)
     shares = [np.array(draw(parts | smooth), float) for _ in range(items)]
     votes = [draw(parts) for _ in range(items)]
-    return np.array([one / one.sum() for one in shares]), np.array(votes, dtype=np.int64) * draw(st.sampled_from([1, 7, 20]))
+    return np.array([first / first.sum() for first in shares]), np.array(votes, dtype=np.int64) * draw(
+        st.sampled_from([1, 7, 20])
+    )
 
 
 @MANY
@@ -186,18 +190,18 @@ def test_kernels_are_what_their_definitions_say(table):
         )
         for f, v in zip(*table, strict=True)
     ]
-    asked = [[slow.Answered([], None, [item])] for item in items]
+    answered = [[slow.Answered([], None, [item])] for item in items]
     pi = kernels.vote_shares(votes)
 
-    def each(definition):
-        return pytest.approx([definition(one, None) for one in asked], abs=1e-14)
+    def value(definition):
+        return pytest.approx([definition(first, None) for first in answered], abs=1e-14)
 
-    assert kernels.total_variation(shares, pi) == each(reference_votes.dist_ce)
-    assert kernels.entropy(shares) - kernels.entropy(pi) == each(reference_votes.ent_ce)
-    assert kernels.same_ranking(shares, votes).astype(float) == each(reference_votes.rank_cs)
-    assert kernels.compatible_ranking(shares, votes).astype(float) == each(reference_votes.rank_cs_tied)
+    assert kernels.total_variation(shares, pi) == value(reference_votes.dist_ce)
+    assert kernels.entropy(shares) - kernels.entropy(pi) == value(reference_votes.ent_ce)
+    assert kernels.same_ranking(shares, votes).astype(float) == value(reference_votes.rank_cs)
+    assert kernels.compatible_ranking(shares, votes).astype(float) == value(reference_votes.rank_cs_tied)
     gold = np.array([names.index(item.gold) for item in items])
-    assert kernels.quadratic_score(shares, gold) == each(reference_votes.nbr)
+    assert kernels.quadratic_score(shares, gold) == value(reference_votes.nbr)
     orders = [(reference_votes.ascending(item.shares), reference_votes.ascending(item.votes)) for item in items]
     assert kernels.pairs_in_another_order(shares, votes).tolist() == [
         sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(names) for y in names[:i])
@@ -214,8 +218,8 @@ def test_libraries_agree(table):
     assert kernels.total_variation(shares, pi) == pytest.approx([cityblock(*both) / 2 for both in zip(shares, pi, strict=True)])
     same = scipy.stats.rankdata(shares, "ordinal", axis=1) == scipy.stats.rankdata(votes, "ordinal", axis=1)
     assert (kernels.same_ranking(shares, votes) == same.all(axis=1)).all()
-    one, other = votes.sum(axis=0).astype(float), (votes[0] + 1).astype(float)
-    assert kernels.kl_divergence(one + 1, other + 1) == pytest.approx(scipy.stats.entropy(one + 1, other + 1), abs=1e-13)
+    first, other = votes.sum(axis=0).astype(float), (votes[0] + 1).astype(float)
+    assert kernels.kl_divergence(first + 1, other + 1) == pytest.approx(scipy.stats.entropy(first + 1, other + 1), abs=1e-13)
 
 
 @MANY

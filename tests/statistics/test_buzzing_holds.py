@@ -9,8 +9,8 @@ SEED = 11
 
 
 def test_equal_teams_are_told_apart_one_time_in_twenty():
-    for one in buzz_simulation.equal_teams(600, SEED):
-        assert abs(one.measured - one.nominal) <= one.noise, one
+    for measurement in buzz_simulation.equal_teams(600, SEED):
+        assert abs(measurement.measured - measurement.nominal) <= measurement.noise, measurement
 
 
 def test_different_teams_are_told_apart():
@@ -20,5 +20,5 @@ def test_different_teams_are_told_apart():
 
 
 def test_intervals_of_outcomes_cover():
-    for one in buzz_simulation.outcome_intervals(400, SEED):
-        assert one.measured >= one.nominal - 0.01 - one.noise, one
+    for measurement in buzz_simulation.outcome_intervals(400, SEED):
+        assert measurement.measured >= measurement.nominal - 0.01 - measurement.noise, measurement

@@ -31,9 +31,13 @@ def test_jackknife_intervals_cover():
 
 def test_intervals_of_slices_cover():
     measurements = list(simulation.slice_intervals(300, SEED))
-    check_coverage(one for one in measurements if one.study == "interval of a slice")
+    check_coverage(measurement for measurement in measurements if measurement.study == "interval of a slice")
     # The bootstrap's percentiles, which the jackknife replaced, do not.
-    replaced = [one.measured for one in measurements if one.study != "interval of a slice" and " 8 questions" in one.setting]
+    replaced = [
+        measurement.measured
+        for measurement in measurements
+        if measurement.study != "interval of a slice" and " 8 questions" in measurement.setting
+    ]
     assert np.mean(replaced) < 0.93
 
 

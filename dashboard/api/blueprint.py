@@ -12,6 +12,7 @@ from flask import Blueprint, Response, current_app, request
 
 from dashboard.api.responses import error_response
 from dashboard.service import service
+from dashboard.store_messages import store_message
 from dashboard.uploads.access import Denied
 from data.store import StoreError
 from queries.parameters import BadRequest, P, Parameters
@@ -102,7 +103,7 @@ def denied(error: Denied) -> Response:
 @api.errorhandler(StoreError)
 def no_store(error: StoreError) -> Response:
     """The store cannot be read."""
-    return error_response("store_unavailable", str(error), 503)
+    return error_response("store_unavailable", store_message(error), 503)
 
 
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)

@@ -45,10 +45,13 @@ class _Commands(click.Group):
             raise
         except Exception as error:
             from dashboard.cli.output import Refusal
+            from dashboard.store_messages import store_message
             from data.store import StoreError
             from data.tokens import TokenError
 
-            if isinstance(error, (StoreError, TokenError)):
+            if isinstance(error, StoreError):
+                raise Refusal(store_message(error)) from error
+            if isinstance(error, TokenError):
                 raise Refusal(str(error)) from error
             raise
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from dashboard.store_messages import store_message
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
@@ -176,7 +177,9 @@ def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
             for p in refused.problems[: job.rows]
         ]
         return Rejected(rows, refused.total)
-    except (StoreError, BadRequest) as error:
+    except StoreError as error:
+        return Failed(store_message(error))
+    except BadRequest as error:
         return Failed(str(error))
 
 

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+Remedy = Literal["repair", "repair if damaged", "migrate"]
+
 
 class StoreError(Exception):
-    """The store cannot be opened or written; the message says what to do."""
+    """The store cannot be opened or written.
+
+    Attributes:
+        remedy: what can be done to the store about it. Whoever shows the message says how.
+    """
+
+    remedy: Remedy | None = None
 
 
 class DamagedStore(StoreError):
     """The folder holds data, but no version that can be served. Nothing in it is changed before a repair."""
 
+    remedy = "repair"
+
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The store is damaged: {reason}. Nothing was changed. To restore it: python -m dashboard repair")
+        super().__init__(f"The store is damaged: {reason}. Nothing was changed.")
+
+
+class UnreadableStore(StoreError):
+    """The version in force is there, but cannot be opened: it may be damaged."""
+
+    remedy = "repair if damaged"
 
 
 class OlderStore(StoreError):
     """An earlier version of Clueline made the store; it must be migrated first."""
+
+    remedy = "migrate"
 
 
 class StoreMoved(Exception):

@@ -25,7 +25,7 @@ import duckdb
 
 from data.frames import literal
 from data.statistics import TABLE
-from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved
+from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved, UnreadableStore
 from data.store.memory import CAPACITY, Memory
 from data.store.migrations import current_schema, migrate, schema_of
 from data.store.revisions import renew, states
@@ -171,10 +171,7 @@ class GenerationStore:
     def _check_schema(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Raise ``StoreError`` for a store whose tables are not those of this version."""
         if schema_of(connection) < current_schema():
-            raise OlderStore(
-                f"the store in {self.folder} was made by an earlier version of Clueline. "
-                "To bring it to this version: python -m dashboard migrate"
-            )
+            raise OlderStore(f"the store in {self.folder} was made by an earlier version of Clueline.")
         if schema_of(connection) > current_schema() or _columns(connection) != _columns_of_schema(current_schema()):
             raise StoreError(
                 f"the store in {self.folder} was made by another version of Clueline; use that version, "
@@ -346,7 +343,7 @@ class GenerationStore:
 def _cannot_open(name: str, error: Exception) -> StoreError:
     if isinstance(error, FileNotFoundError):
         return DamagedStore(f"the version in force, {name}, is gone")
-    return StoreError(f"the version in force, {name}, cannot be opened ({error}). If it is damaged: python -m dashboard repair")
+    return UnreadableStore(f"the version in force, {name}, cannot be opened ({error}).")
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:

@@ -63,7 +63,9 @@ def apart(shape, other):
     )
 
 
-@pytest.mark.parametrize("address", ["/?dataset=pyramid", "/difficulty?dataset=pyramid", "/reliability?dataset=pyramid"])
+@pytest.mark.parametrize(
+    "address", ["/?dataset=pyramid&sort=model", "/difficulty?dataset=pyramid", "/reliability?dataset=pyramid"]
+)
 def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
     """But for bars, which a figure drawn anew puts on whole pixels."""
     page, other = visit(), visit()

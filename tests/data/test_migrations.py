@@ -52,8 +52,9 @@ def test_an_older_store_names_the_command(older, released, tmp_path):
         lambda: opened.write(print),
         lambda: put(opened, tmp_path / "none.csv"),
     ):
-        with pytest.raises(StoreError, match=r"made by an earlier version of Clueline.*python -m dashboard migrate"):
+        with pytest.raises(StoreError, match="made by an earlier version of Clueline") as refused:
             use()
+        assert refused.value.remedy == "migrate"
 
 
 def test_an_older_store_is_brought_forward(older, released, tmp_path):

@@ -172,8 +172,9 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
         doubt.focus()
         page.keyboard.press(key)
         assert verdict in doubt.inner_text()
+    page.evaluate("document.querySelector('.doubts').id = 'before'")
     page.get_by_role("button", name="Check the file").click()  # what was decided is still there afterwards
-    message_is(page, "Sending")
+    page.locator("#before").wait_for(state="detached")
     message_is(page, "Nothing is stored yet")
     assert "+ correct" in page.locator(".doubts li").inner_text()
     page.get_by_role("button", name="Publish").click()

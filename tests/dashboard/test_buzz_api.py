@@ -46,7 +46,8 @@ def test_the_table_has_the_same_numbers(client, query):
         shown |= {"optimum": optimum.get("threshold"), "optimum_expected_wins": optimum.get("expected_wins")}
         shown |= {name: run[name] for name in ("model", "elicitation", "questions", "heard", "items", "unscored")}
         for name, value in shown.items():
-            assert row[name] == ("" if value is None else str(value)), name
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            assert row[name] == ("" if value is None else text), name
         assert all(reason in row["missing"] for reason in (run["missing"] | habit["missing"]).values())
         assert (row["scale"], row["curve"]) == (answer["explorer"]["scale"], answer["explorer"]["curve"])
 

@@ -14,7 +14,7 @@ from queries.engine.bootstrap import TIED, holm
 from queries.engine.coverage import restrict
 from queries.engine.evidence import gather
 from queries.engine.intervals import difference_interval
-from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_runs, pair_runs
+from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys
 
@@ -80,7 +80,7 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = known_runs(snapshot, selection, a=a, b=b)
-    pair = pair_runs(measure_runs(snapshot, restrict(snapshot, selection)[0], (a, b), metrics), a, b)
+    pair = measure_pair(snapshot, selection, a, b, metrics)
     return DetailedComparison(
         **msgspec.structs.asdict(_comparison(runs[a], runs[b], pair, metrics)),
         data_version=snapshot.version,
@@ -96,7 +96,7 @@ def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
     runs = known_runs(snapshot, selection, a=a, b=b)
-    pair = pair_runs(measure_runs(snapshot, restrict(snapshot, selection)[0], (a, b), metrics), a, b)
+    pair = measure_pair(snapshot, selection, a, b, metrics)
     return _comparison(runs[a], runs[b], pair, metrics)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
-from queries.engine.run_pairs import known_runs, measure_runs, pair_runs
+from queries.engine.run_pairs import known_runs, measure_pair
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection
@@ -60,7 +59,7 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
     """
     assert metric.single and metric.direction != "none"
     known_runs(snapshot, selection, a=a, b=b)
-    pair = pair_runs(measure_runs(snapshot, restrict(snapshot, selection)[0], (a, b), [metric]), a, b)
+    pair = measure_pair(snapshot, selection, a, b, [metric])
     if pair is None:
         return SideBySide(0, [], SMALLEST_SPAN, [0] * BINS, [])
     evidence = pair.measured.evidence

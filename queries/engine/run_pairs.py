@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
+from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence, gather
 from queries.engine.intervals import difference_tests
 from queries.metrics import Metric
@@ -93,6 +94,19 @@ def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None)
 def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
     """Some runs on the questions and clues of a selection, whatever its filters on runs."""
     return MeasuredRuns(gather(snapshot, selection.replace(run=tuple(runs), model=(), elicitation=()), metrics))
+
+
+def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:
+    """Two runs on the questions of a selection that both answered; None if there are none.
+
+    Args:
+        snapshot: of the store.
+        selection: its filters on runs matter only to which questions count, where it asks for the common ones of its runs.
+        a, b: ids of the runs.
+        metrics: to measure.
+    """
+    counted, _ = restrict(snapshot, selection)
+    return pair_runs(measure_runs(snapshot, counted, (a, b), metrics), a, b)
 
 
 def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:

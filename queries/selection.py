@@ -175,7 +175,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     """What a dataset offers, the first one where none is named. Raises ``BadRequest`` for an unknown one or an empty store."""
     known = [row[0] for row in snapshot.rows("select dataset from datasets order by position")]
     if not known:
-        raise BadRequest("empty_store", "The store holds no dataset yet: python -m dashboard import PATH", "dataset", status=404)
+        raise BadRequest("empty_store", "The store holds no dataset yet.", "dataset", status=404)
     name = dataset if dataset is not None else known[0]
     if name not in known:
         raise BadRequest("unknown_value", f"There is no dataset {name!r}.", "dataset", known)

@@ -1,6 +1,7 @@
 """Arrows between the packages go one way, and no package knows what it should not."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ FORBIDDEN = {
     "queries": {"dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
     "dashboard": {"tests", "benchmarks"},
 }
+COMMAND = re.compile(r"python -m |(?<![\w-])--[a-z]")  # of the command line, and its options
 
 
 def modules():
@@ -48,6 +50,41 @@ def test_no_page_writes_sql():
     for path in pages:
         names = set(imports(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
         assert "duckdb" not in names, path
+
+
+def texts(tree):
+    """Text constants of a module, but for docstrings."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    ("text", "words_a_command"),
+    [
+        ("give --dataset NAME", True), ("--model", True), ("(--percent)", True), ("run python -m dashboard repair", True),
+        ("select 1 -- a comment", False), ("a-b--c", False), ("which dataset?", False),
+    ],
+)  # fmt: skip
+def test_commands_are_told_from_other_texts(text, words_a_command):
+    assert bool(COMMAND.search(text)) == words_a_command
+
+
+@pytest.mark.parametrize("package", ["data", "queries"])
+def test_only_the_dashboard_words_commands(package):
+    wrong = [
+        f"{path}: {text}"
+        for path in modules()
+        if path.startswith(f"{package}/")
+        for text in texts(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+        if COMMAND.search(text)
+    ]
+    assert wrong == []
 
 
 def test_no_two_modules_import_each_other():

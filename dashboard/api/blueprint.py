@@ -11,8 +11,8 @@ from typing import Any, Concatenate
 from flask import Blueprint, Response, current_app, request
 
 from dashboard.api.responses import error_response
+from dashboard.error_messages import error_message
 from dashboard.service import service
-from dashboard.store_messages import store_message
 from dashboard.uploads.access import Denied
 from data.store import StoreError
 from queries.parameters import BadRequest, P, Parameters
@@ -89,7 +89,7 @@ def pairs() -> list[tuple[str, str]]:
 @api.errorhandler(BadRequest)
 def bad_request(error: BadRequest) -> Response:
     """The address names something unknown."""
-    return error_response(error.code, error.message, error.status, error.field, error.allowed)
+    return error_response(error.code, error_message(error), error.status, error.field, error.allowed)
 
 
 @api.errorhandler(Denied)
@@ -103,7 +103,7 @@ def denied(error: Denied) -> Response:
 @api.errorhandler(StoreError)
 def no_store(error: StoreError) -> Response:
     """The store cannot be read."""
-    return error_response("store_unavailable", store_message(error), 503)
+    return error_response("store_unavailable", error_message(error), 503)
 
 
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)

@@ -45,12 +45,12 @@ class _Commands(click.Group):
             raise
         except Exception as error:
             from dashboard.cli.output import Refusal
-            from dashboard.store_messages import store_message
+            from dashboard.error_messages import error_message
             from data.store import StoreError
             from data.tokens import TokenError
 
             if isinstance(error, StoreError):
-                raise Refusal(store_message(error)) from error
+                raise Refusal(error_message(error)) from error
             if isinstance(error, TokenError):
                 raise Refusal(str(error)) from error
             raise

@@ -11,6 +11,7 @@ import msgspec
 
 from dashboard.cli.file_options import FileOptions, file_options, import_options
 from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal
+from dashboard.error_messages import error_message
 from dashboard.parameters import MetricsParameters
 from dashboard.settings import Settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
@@ -87,7 +88,7 @@ def score_command(
             result = score(dry_run, conventions, request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
-            raise Refusal(error.message) from error
+            raise Refusal(error_message(error)) from error
         allowed = f" There are: {', '.join(error.allowed)}." if error.allowed else ""
         raise click.BadParameter(error.message + allowed, param_hint=f"--{error.field}") from error
     except Refused as refused:

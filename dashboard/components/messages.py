@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.store_messages import store_message
+from dashboard.error_messages import error_message
 from data.store import StoreError
 from queries.facets import Facets
 from queries.parameters import BadRequest
@@ -66,7 +66,7 @@ def ignored_keys(keys: Sequence[str]) -> html.P | None:
 def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
     """What is wrong with an address, and addresses that are right: the same with an allowed value in the bad one's place."""
     if isinstance(error, StoreError):
-        return html.Section([html.H1("The store cannot be read"), html.P(store_message(error))], className="panel", role="alert")
+        return html.Section([html.H1("The store cannot be read"), html.P(error_message(error))], className="panel", role="alert")
     links = []
     if error.code == "unknown_value" and error.field and error.status == 400:
         for value in error.allowed[:MOST_LINKS]:
@@ -81,7 +81,7 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
     return html.Section(
         [
             html.H1(title),
-            html.P(error.message),
+            html.P(error_message(error)),
             html.Div([html.P("It can be:"), html.Ul(links, className="choices")]) if links else None,
             html.P(page_link(f"Leave out {error.field}", href=f"{path}?{urlencode(without)}"))
             if error.field and error.status == 400

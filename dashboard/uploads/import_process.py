@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from dashboard.store_messages import store_message
+from dashboard.error_messages import error_message
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
@@ -177,10 +177,8 @@ def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
             for p in refused.problems[: job.rows]
         ]
         return Rejected(rows, refused.total)
-    except StoreError as error:
-        return Failed(store_message(error))
-    except BadRequest as error:
-        return Failed(str(error))
+    except (StoreError, BadRequest) as error:
+        return Failed(error_message(error))
 
 
 def _dry_run_report(dry_run: DryRun) -> DryRunReport:

@@ -382,7 +382,8 @@ def test_an_empty_store_says_so(tmp_path, cli):
 
     client = create_app(Settings(store=str(tmp_path / "store"), workers=1)).test_client()
     assert get(client, "/api/v1/datasets") == {"datasets": []}
-    assert error(client, "/api/v1/leaderboard", 404)["code"] == "empty_store"
+    envelope = error(client, "/api/v1/leaderboard", 404)
+    assert envelope["code"] == "empty_store" and "python -m dashboard import" in envelope["message"]
     assert client.get("/").status_code == 404
 
 

@@ -156,7 +156,7 @@ def test_no_files_is_a_usage_error(cli, copied):
 
 def test_an_empty_store_is_said_and_stays_empty(cli, tmp_path, answers):
     done = cli("score", answers(*ROWS), *WHERE, store=tmp_path / "store")
-    assert done.returncode == 1 and "no dataset yet" in done.stderr
+    assert done.returncode == 1 and "no dataset yet. To fill it: python -m dashboard import" in done.stderr
     assert not (tmp_path / "store").exists()
 
 

@@ -132,7 +132,13 @@ class RunFilter(ColumnFilter):
 
 @dataclass(frozen=True)
 class RangeFilter(Filter[Range | None]):
-    """Rows with a number within a range, both ends included, in the column of the key's name; None where it is all of 0 to 1."""
+    """Rows with a number within a range, both ends included, in the column of the key's name; None where it is all of 0 to 1.
+
+    Attributes:
+        offered: whether the dataset has such numbers; there is no control otherwise.
+    """
+
+    offered: Callable[[Facets], bool]
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> Range | None:
         """See ``Kind``."""
@@ -144,8 +150,7 @@ class RangeFilter(Filter[Range | None]):
 
     def control(self, key: str, value: Range | None, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
-        offered = facets.difficulty if self.narrows == "questions" else facets.longest > 1
-        return Control("range", self.label, value) if offered else None
+        return Control("range", self.label, value) if self.offered(facets) else None
 
     def condition(self, key: str, value: Range | None, table: str) -> Condition:
         """See ``Filter``."""

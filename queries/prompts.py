@@ -19,17 +19,17 @@ def prompts(snapshot: Snapshot, selection: Selection) -> Iterator[pl.DataFrame]:
     clues have no texts of their own, the question's text comes with its last clue.
     """
     condition, parameters = selection.question_filter()
-    within, values = selection.clue_filter("shown")
+    clue_condition, values = selection.clue_filter()
     parameters |= values
     last = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})[0][0]
     for first in range(0, last + 1, AT_ONCE):
         yield snapshot.frame(
             f"""with shown as (
-                select q.dataset, q.position, q.question_id, c.clue, c.revealed,
+                select q.position, q.question_id, c.clue, {clue_condition} as selected,
                     coalesce(string_agg(c.text, ' ') over (partition by q.question_id order by c.clue),
                         case when c.clue = q.clues - 1 then q.text end) as text
                 from questions q join clues c using (dataset, question_id)
                 where q.position >= $first and q.position < $first + {AT_ONCE} and {condition})
-            select question_id, clue, text from shown where {within} order by position, clue""",
+            select question_id, clue, text from shown where selected order by position, clue""",
             parameters | {"first": first},
         )

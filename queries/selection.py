@@ -94,11 +94,21 @@ class Selection(Parameters, frozen=True):
     radius: Annotated[tuple[int, ...], ColumnFilter("questions with these radii, in years", "Radius, years", "questions")] = ()
     difficulty: Annotated[
         Range | None,
-        RangeFilter("`0.2..0.8`, both ends included, within 0 to 1: questions of this difficulty", "Difficulty", "questions"),
+        RangeFilter(
+            "`0.2..0.8`, both ends included, within 0 to 1: questions of this difficulty",
+            "Difficulty",
+            "questions",
+            lambda facets: facets.difficulty is not None,
+        ),
     ] = None
     revealed: Annotated[
         Range | None,
-        RangeFilter("`0..0.5`: clues, by the fraction of the question that is revealed by their end", "Revealed", "clues"),
+        RangeFilter(
+            "`0..0.5`: clues, by the fraction of the question that is revealed by their end",
+            "Revealed",
+            "clues",
+            lambda facets: facets.longest > 1,
+        ),
     ] = None
     q: Annotated[str, SearchFilter("text in the question, its answer or its id", "Search", "questions", usual=False)] = ""
     conventions: Annotated[Conventions, CONVENTIONS] = msgspec.field(default_factory=Conventions)
@@ -141,6 +151,11 @@ class Selection(Parameters, frozen=True):
         """The filters that leave anything out."""
         return {key: kind for key, kind in self.filters().items() if getattr(self, key)}
 
+    @property
+    def filters_clues(self) -> bool:
+        """Whether clues of a question may be left out."""
+        return any(kind.narrows == "clues" for kind in self.applied().values())
+
     def question_filter(self, table: str = "q") -> Condition:
         """SQL condition over ``questions`` and its parameters."""
         condition, parameters = self._filter("questions", table)
@@ -162,7 +177,8 @@ class Selection(Parameters, frozen=True):
         return self._filter("clues", table)
 
     def _filter(self, narrows: Narrows, table: str) -> Condition:
-        conditions, parameters = [f"{table}.dataset = $dataset"], {"dataset": self.dataset}
+        conditions = [f"{table}.dataset = $dataset"]
+        parameters: dict[str, Any] = {"dataset": self.dataset}
         for key, kind in self.applied().items():
             if kind.narrows == narrows:
                 condition, values = kind.condition(key, getattr(self, key), table)
@@ -196,6 +212,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     columns = {
         "questions": ("questions", "1"),
         "runs": ("(select * from runs where withdrawn_at is null)", "min(position)"),
+        "clues": ("clues", "1"),
     }
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from data.store import Snapshot
@@ -62,15 +60,13 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
 
 def _people(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> dict[str, HumanSparkline | None]:
     """The human curve of each question, None where nobody heard it."""
-    low, high = selection.revealed or (0.0, 1.0)
-    parameters: dict[str, Any] = {"dataset": selection.dataset, "ids": list(ids), "low": low, "high": high}
+    condition, parameters = selection.clue_filter("k")
     curve = selection.conventions.early_curve
     rows = snapshot.rows(
         f"""select h.question_id, list(k.revealed order by h.clue), list(coalesce(h.{curve}, 0) order by h.clue)
         from curves h join clues k using (dataset, question_id, clue)
-        where h.dataset = $dataset and list_contains($ids::varchar[], h.question_id) and k.revealed between $low and $high
-        group by 1""",
-        parameters,
+        where list_contains($ids::varchar[], h.question_id) and {condition} group by 1""",
+        parameters | {"ids": list(ids)},
     )
     heard = {name: HumanSparkline(revealed, h) for name, revealed, h in rows}
     return {name: heard.get(name) for name in ids}

@@ -1,4 +1,4 @@
-"""The board: the clues of a selection's questions, and what teams did there."""
+"""The clues of a selection's questions, and what teams did there."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class ClueTable:
         first: row of each question's first clue, shape (questions,).
         question, word_end, revealed: of each clue, shape (clues,).
         human: h of each clue, NaN where no human team heard its question.
+        selected: whether the filter on clues keeps each clue, shape (clues,).
         words, clues: of each question.
         teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
             and of its buzz ``word``, ``clue``, ``correct`` (null: none).
@@ -36,6 +37,7 @@ class ClueTable:
     word_end: Ints
     revealed: Floats
     human: Floats
+    selected: NDArray[np.bool_]
     words: Ints
     clues: Ints
     teams: pl.DataFrame
@@ -79,15 +81,16 @@ def people_curve(snapshot: Snapshot, selection: Selection) -> str:
 
 
 def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable, Ints]:
-    """The board, and the position in the dataset of each of its questions."""
+    """The clues of a selection's questions, and the position in the dataset of each question, shape (questions,)."""
     with_clauses, parameters = selection_clauses(selection)
     human = people_curve(snapshot, selection)
+    condition, values = selection.clue_filter()
     clues = snapshot.frame(
         f"""{with_clauses}
-        select q.position, c.clue, c.word_end, c.revealed, h.{human} as human
+        select q.position, c.clue, c.word_end, c.revealed, h.{human} as human, coalesce({condition}, false) as selected
         from clues c join chosen_questions q using (question_id) left join curves h using (dataset, question_id, clue)
         where c.dataset = $dataset order by q.position, c.clue""",
-        parameters,
+        parameters | values,
     )
     teams = snapshot.frame(
         f"""{with_clauses}
@@ -102,10 +105,16 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
     word_end = whole(clues["word_end"])
     team_question = np.searchsorted(positions, whole(teams["position"]))
     clue_table = ClueTable(
-        first=first.astype(np.int64), question=question.astype(np.int64), word_end=word_end, revealed=numbers(clues["revealed"]),
-        human=numbers(clues["human"]), words=word_end[ends - 1], clues=(ends - first).astype(np.int64),
+        first=first.astype(np.int64),
+        question=question.astype(np.int64),
+        word_end=word_end,
+        revealed=numbers(clues["revealed"]),
+        human=numbers(clues["human"]),
+        selected=clues["selected"].to_numpy(),
+        words=word_end[ends - 1],
+        clues=(ends - first).astype(np.int64),
         teams=teams.drop("position").with_columns(pl.Series("question", team_question.astype(np.int64))),
-    )  # fmt: skip
+    )
     return clue_table, positions
 
 

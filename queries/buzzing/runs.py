@@ -167,9 +167,8 @@ def _players(
         items, item_counts = run_items.of_rows(rows)
         question = np.repeat(places, item_counts)
         at = clue_table.first[question] + run_items.clue[items]
-        if selection.revealed:
-            low, high = selection.revealed
-            within = (clue_table.revealed[at] >= low) & (clue_table.revealed[at] <= high)
-            items, question, at = items[within], question[within], at[within]
+        if selection.filters_clues:
+            selected = clue_table.selected[at]
+            items, question, at = items[selected], question[selected], at[selected]
         if len(items):
             yield RunBuzzing(run, clue_table, rules, question, at, score[items], run_items.correct[items])

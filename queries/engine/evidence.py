@@ -440,7 +440,7 @@ def gather(
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
-    if selection.revealed or failed or responses is not None:
+    if selection.filters_clues or failed or responses is not None:
         rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)

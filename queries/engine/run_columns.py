@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -135,19 +135,19 @@ class Clues:
 
     Attributes:
         first: index of the first clue of the question at each position, shape (positions,).
-        revealed: share of the question revealed at the end of each clue, in (0, 1], shape (clues,).
+        order: place of each clue among the dataset's rows of the table, shape (clues,).
         curves: each human curve at each clue, shape (clues,), NaN where no human team heard the question; None where the
             dataset has no curve.
     """
 
     first: Ints
-    revealed: Floats
+    order: NDArray[np.int32]
     curves: dict[str, Floats] | None
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.first.nbytes + self.revealed.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
+        return self.first.nbytes + self.order.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
 
 
 def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
@@ -212,18 +212,34 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
 
     def read(_: list[str]) -> dict[str, Clues]:
         table = snapshot.frame(
-            f"""select q.position, c.revealed, {", ".join(f"h.{name}" for name in CURVES)}
-            from clues c join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
-            where c.dataset = $dataset order by q.position, c.clue""",
+            f"""select q.position, c.row, {", ".join(f"h.{name}" for name in CURVES)}
+            from (select *, row_number() over (order by rowid) - 1 as row from clues where dataset = $dataset) c
+            join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
+            order by q.position, c.clue""",
             {"dataset": dataset},
         )
         positions = table["position"].to_numpy()
         first = np.searchsorted(positions, np.arange(positions.max(initial=-1) + 1))
         curves = {name: float_array(table[name]) for name in CURVES}
         unheard = all(np.isnan(curve).all() for curve in curves.values())
-        return {"": Clues(first, float_array(table["revealed"]), None if unheard else curves)}
+        return {"": Clues(first, table["row"].cast(pl.Int32).to_numpy(), None if unheard else curves)}
 
     return snapshot.cached(dataset, "clues", [""], read)[0]
+
+
+def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Whether each clue of a dataset meets a condition, in the order of ``Clues``, shape (clues,).
+
+    Args:
+        snapshot: the store.
+        dataset: whose clues.
+        condition: SQL over the table ``clues c``.
+        parameters: of the condition, with ``dataset``.
+    """
+    # DuckDB gives rows in the order of the table: to sort them in SQL takes eight times as long.
+    sql = f"select coalesce({condition}, false) as met from clues c where c.dataset = $dataset"
+    met: NDArray[np.bool_] = snapshot.frame(sql, parameters)["met"].to_numpy()
+    return met[clues(snapshot, dataset).order]
 
 
 def float_array(column: pl.Series) -> Floats:

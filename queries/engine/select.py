@@ -166,11 +166,12 @@ def computed_rows(
 def _responses(
     snapshot: Snapshot, selection: Selection, names: Sequence[str], positions: Ints, clues: Clues
 ) -> Iterator[tuple[int, Responses]]:
-    """The number and the responses of each run that has any, from memory, filtered by how much of the question is revealed.
+    """The number and the responses of each run that has any, from memory, at the clues that the selection keeps.
 
     Failed calls are among them where the selection counts them.
     """
-    dataset, (low, high) = selection.dataset, selection.revealed or (0.0, 1.0)
+    dataset = selection.dataset
+    selected_clues = run_columns.clue_mask(snapshot, dataset, *selection.clue_filter()) if selection.filters_clues else None
     counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, "items")]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
@@ -181,10 +182,10 @@ def _responses(
         for index, items, run_rows, run_places in zip(indices, items_of_runs, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
             place, clue = np.repeat(run_places, sizes), items.clue[entries]
-            revealed = clues.revealed[clues.first[positions[place]] + clue]
-            revealed_items = np.flatnonzero((revealed >= low) & (revealed <= high))
-            entries = entries[revealed_items]
-            yield index, Responses(place[revealed_items], clue[revealed_items], items.confidence[entries], items.correct[entries])
+            if selected_clues is not None:
+                selected_items = np.flatnonzero(selected_clues[clues.first[positions[place]] + clue])
+                entries, place, clue = entries[selected_items], place[selected_items], clue[selected_items]
+            yield index, Responses(place, clue, items.confidence[entries], items.correct[entries])
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
@@ -203,7 +204,7 @@ def answered_places(snapshot: Snapshot, selection: Selection, runs: Sequence[str
         selection: whose filter on clues counts: a question is answered if any of the clues that it keeps is.
         runs, positions: what is chosen; see ``chosen``.
     """
-    if not (selection.revealed or selection.failed):
+    if not (selection.filters_clues or selection.failed):
         return rows_about(run_columns.row_orders(snapshot, selection.dataset, runs), positions)[1]
     responses = _responses(snapshot, selection, runs, positions, run_columns.clues(snapshot, selection.dataset))
     return [np.unique(answers.place) for _, answers in responses]
@@ -232,7 +233,7 @@ def selected_responses(selection: Selection, parameters: dict[str, Any]) -> str:
     responses = f"""select * from responses
         where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)
             {"" if selection.failed else "and not failed"}"""
-    if not selection.revealed:
+    if not selection.filters_clues:
         return responses
     condition, values = selection.clue_filter()
     parameters |= values

@@ -2,11 +2,18 @@
 
 from typing import Annotated
 
+import polars as pl
 import pytest
 
+from queries.buzzing import Rules, threshold_explorer
+from queries.engine.coverage import coverage
 from queries.filters import ColumnFilter, Control, Filter
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
 from queries.parameters import BadRequest, collect, decode
+from queries.prompts import prompts
 from queries.selection import CONVENTIONS, Selection, facets
+from queries.sparklines import sparklines
 
 EVERY = Selection(
     "relay", ("a1",), ("alpha", "beta"), ("logit",), ("Arts", "History"), ("Modern",), (1, 5), (0.25, 1.0), (0.0, 0.5), "river"
@@ -109,3 +116,43 @@ def test_a_new_filter_is_one_field(snapshot, relay):
     with pytest.raises(BadRequest) as caught:
         decode(WithSource, {"difficulty_source": ["nowhere"]}, known, dataset="relay")
     assert (caught.value.field, caught.value.allowed) == ("difficulty_source", ["given", "runs"])
+
+
+class WithClue(Selection, frozen=True):
+    """A selection with a filter on clues more."""
+
+    clue: Annotated[tuple[int, ...], ColumnFilter("clues with these numbers", "Clue", "clues")] = ()
+
+
+SOME_CLUES = WithClue("relay", clue=(0, 2), common=False)
+RESPONSES = """responses join runs using (dataset, run)
+    where dataset = 'relay' and clue in (0, 2) and not responses.failed and withdrawn_at is null"""
+
+
+def test_a_filter_on_clues_reaches_the_metrics(snapshot):
+    metric = CATALOGUE["mean_confidence"]
+    expected = snapshot.rows(f"select run, count(*), count(distinct question_id), avg(confidence) from {RESPONSES} group by 1")
+    rows = leaderboard(snapshot, SOME_CLUES, [metric]).rows
+    assert sorted((row.run, row.items, row.questions, pytest.approx(row.metrics[metric.key].value)) for row in rows) == sorted(
+        expected
+    )
+
+
+def test_a_filter_on_clues_says_who_answered(snapshot):
+    third = SOME_CLUES.replace(clue=(2,))
+    expected = snapshot.rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
+    assert sorted(coverage(snapshot, third).answered.items()) == sorted(expected)
+
+
+def test_a_filter_on_clues_reaches_prompts_and_sparklines(snapshot):
+    assert set(pl.concat(prompts(snapshot, SOME_CLUES))["clue"]) == {0, 2}
+    every = sparklines(snapshot, Selection("relay"), ("r03",)).questions["r03"]
+    some = sparklines(snapshot, SOME_CLUES, ("r03",)).questions["r03"]
+    assert some.people.h == every.people.h[::2]
+
+
+def test_a_filter_on_clues_reaches_buzzing(snapshot):
+    first = f"select run, question_id, arg_min(correct, clue) as correct from {RESPONSES} and confidence > 0 group by all"
+    expected = snapshot.rows(f"select run, sum(correct) from ({first}) group by 1")
+    runs = threshold_explorer(snapshot, SOME_CLUES, Rules(threshold=0.0)).runs
+    assert sorted((run.run, pytest.approx(run.outcome.correct)) for run in runs) == sorted(expected)

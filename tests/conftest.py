@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.serving import call_cli, run_cli, start_server
+pytest.register_assert_rewrite("tests.helpers")  # a failed assert of a helper shows its values, too
+
+from tests.helpers.serving import call_cli, run_cli, start_server  # noqa: E402
 
 
 @pytest.fixture

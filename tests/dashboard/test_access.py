@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 
 import polars as pl
 import pytest
-from test_upload_api import ADDRESS, post, upload_client
 
 from data.tokens import Tokens
 from tests.helpers.serving import run_cli, start_server
+from tests.helpers.uploads import ADDRESS, post, upload_client
 
 ROW = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
 WRITING = [("POST", ADDRESS), ("DELETE", f"{ADDRESS}/RUN"), ("POST", f"{ADDRESS}/RUN/restore")]

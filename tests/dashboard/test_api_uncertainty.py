@@ -6,7 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_api import (
+
+from queries.agreement import agreement
+from queries.breakdown import breakdown
+from queries.compare import compare, comparisons
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS
+from queries.recalibration import recalibration
+from queries.reliability import reliability
+from queries.selection import Selection
+from tests.helpers.json_api import (
     COUNT,
     LEADERBOARD,
     MAYBE_NUMBER,
@@ -21,15 +30,6 @@ from test_api import (
     plain,
     table,
 )
-
-from queries.agreement import agreement
-from queries.breakdown import breakdown
-from queries.compare import compare, comparisons
-from queries.leaderboard import leaderboard
-from queries.metrics import CATALOGUE, METRICS
-from queries.recalibration import recalibration
-from queries.reliability import reliability
-from queries.selection import Selection
 
 ROOT = Path(__file__).parents[2]
 PYRAMID = Selection("pyramid")

@@ -3,11 +3,11 @@
 from urllib.parse import quote
 
 import pytest
-from test_api import BAD_VALUES, error, get, plain, table
 
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
 from queries.selection import Selection
+from tests.helpers.json_api import BAD_VALUES, error, get, plain, table
 
 ADDRESSES = ("/api/v1/buzz", "/api/v1/buzz.csv")
 PYRAMID = Selection("pyramid")

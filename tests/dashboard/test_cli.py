@@ -13,6 +13,7 @@ import pytest
 
 from dashboard.version import VERSION
 from tests.helpers.serving import start_server
+from tests.helpers.stores import file_times, listed_datasets
 
 HEADER = "question_id,clue,guess,confidence,model,elicitation"
 RELEASED = [(sex, age, radius) for sex in ("man", "woman") for age in range(101) for radius in (1, 5, 10, 20)]
@@ -30,37 +31,22 @@ def responses(tmp_path):
     return write
 
 
-def content(store):
-    """What a store's folder holds, leaving out the cache."""
-    return {
-        path.relative_to(store): path.stat().st_mtime_ns
-        for path in sorted(store.rglob("*"))
-        if path.is_file() and "cache" not in path.parts and path.suffix != ".lock" and path.name != "lock"
-    }
-
-
-def listed(cli, store):
-    done = cli("datasets", store=store)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
 def test_a_good_file_is_imported(cli, copied, responses):
     path = responses("lit-01,0,Dracula,0.25,My model,verbalized", "lit-01,1,Frankenstein,0.75,My model,verbalized")
     done = cli("import", path, "--dataset", "pyramid", store=copied)
     assert done.returncode == 0, done.stderr
     assert "answers.csv: read as responses" in done.stdout
     assert "My model" in done.stdout
-    assert "pyramid: Pyramid (incremental), 60 questions, 9 runs, 12 human teams" in listed(cli, copied)
+    assert "pyramid: Pyramid (incremental), 60 questions, 9 runs, 12 human teams" in listed_datasets(cli, copied)
 
 
 def test_the_same_file_again_changes_nothing(cli, copied, responses):
     path = responses("lit-01,0,Dracula,0.25,My model,verbalized")
     assert cli("import", path, "--dataset", "pyramid", store=copied).returncode == 0
-    before = content(copied)
+    before = file_times(copied)
     done = cli("import", path, "--dataset", "pyramid", store=copied)
     assert done.returncode == 0, done.stderr
-    assert content(copied) == before
+    assert file_times(copied) == before
 
 
 BAD_ROWS = [
@@ -76,7 +62,7 @@ BAD_ROWS = [
 
 
 def test_a_bad_file_is_refused_with_every_bad_row(cli, copied, responses):
-    before = content(copied)
+    before = file_times(copied)
     path = responses("lit-02,0,fine,0.5,M,v", *(row for row, _, _ in BAD_ROWS))
     done = cli("import", path, "--dataset", "pyramid", store=copied)
     assert done.returncode == 1
@@ -90,7 +76,7 @@ def test_a_bad_file_is_refused_with_every_bad_row(cli, copied, responses):
         if not any(text.removeprefix(place).strip(": ") for text in matches):
             missing.append(place)
     assert not missing, done.stderr
-    assert content(copied) == before
+    assert file_times(copied) == before
 
 
 def test_percent_is_named_and_taken_where_it_is_said(cli, copied, responses):
@@ -118,10 +104,10 @@ def test_very_many_bad_rows_stand_in_a_file(cli, copied, responses, tmp_path):
 def test_several_files_are_imported_together_or_not_at_all(cli, copied, responses):
     good = responses("lit-01,0,x,0.5,Good,v", name="good.csv")
     bad = responses("lit-01,0,x,5,Bad,v", name="bad.csv")
-    before = content(copied)
+    before = file_times(copied)
     done = cli("import", good, bad, "--dataset", "pyramid", store=copied)
     assert done.returncode == 1 and "bad.csv" in done.stderr
-    assert content(copied) == before
+    assert file_times(copied) == before
     assert cli("import", good, "--dataset", "pyramid", store=copied).returncode == 0
 
 
@@ -198,7 +184,7 @@ def test_help(cli, command):
 
 
 def test_datasets_of_an_empty_store(cli, tmp_path):
-    assert "is empty" in listed(cli, tmp_path / "store")[0]
+    assert "is empty" in listed_datasets(cli, tmp_path / "store")[0]
     assert not (tmp_path / "store").exists()
 
 
@@ -217,7 +203,7 @@ def test_an_empty_store_gets_the_bundled_datasets_first(cli, tmp_path):
     done = cli("import", write_released(tmp_path / "released.csv"), "--dataset", "released", "--title", "Released", store=store)
     assert done.returncode == 0, done.stderr
     assert "released.csv: read as lifeeval" in done.stdout
-    assert listed(cli, store) == [
+    assert listed_datasets(cli, store) == [
         "lifeeval: LifeEval (lifeeval), 808 questions, 5 runs",
         "pyramid: Pyramid (incremental), 60 questions, 8 runs, 12 human teams",
         "tone: Tone (votes), 180 questions, 6 runs, 18,000 human votes",
@@ -230,7 +216,7 @@ def test_lifeeval_as_released_goes_into_an_empty_store(cli, tmp_path):
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), store=store)
     assert done.returncode == 0, done.stderr
-    assert [line.partition(":")[0] for line in listed(cli, store)] == ["lifeeval", "pyramid", "tone"]
+    assert [line.partition(":")[0] for line in listed_datasets(cli, store)] == ["lifeeval", "pyramid", "tone"]
 
 
 def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path):
@@ -321,7 +307,7 @@ def test_predictions_need_the_order_of_their_classes(cli, copied, tmp_path):
     done = cli(*command, "--classes", "entailment,contradiction,neutral", store=copied)
     assert done.returncode == 0, done.stderr
     assert "(m, softmax, nli): 1 items of 1 questions imported" in done.stdout
-    assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed(cli, copied)
+    assert "nli: ChaosNLI (votes), 1 questions, 1 runs, 10 human votes" in listed_datasets(cli, copied)
 
 
 def test_tokens_are_made_listed_and_revoked(cli, tmp_path):

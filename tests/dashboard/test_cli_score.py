@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from test_api import LEADERBOARD, misshapen
-from test_cli import content
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.grading import grade_guesses
+from tests.helpers.json_api import LEADERBOARD, misshapen
+from tests.helpers.stores import file_times
 
 HEADER = "question_id,clue,guess,confidence"
 ROWS = ("lit-01,0,Dracula,0.25", "lit-01,1,Frankenstein,0.75", "lit-01,2,Frankenstein,1", "lit-02,0,,0")
@@ -34,9 +34,9 @@ def scored(cli, store, *arguments):
 
 def test_it_says_what_the_leaderboard_will_say(cli, copied, answers):
     path = answers(*ROWS)
-    before = content(copied)
+    before = file_times(copied)
     result = scored(cli, copied, path, *WHERE, "--binning", "mass2", "--human", "survival", "--beta", "2", "--t", "0.3")
-    assert content(copied) == before
+    assert file_times(copied) == before
     assert not misshapen(result, LEADERBOARD)
     (run,) = result["runs"]
     assert cli("import", path, *WHERE, store=copied).returncode == 0
@@ -109,12 +109,12 @@ def test_a_table_to_read(cli, copied, answers):
 
 def test_a_bad_file_is_refused_with_the_report_of_an_import(cli, copied, answers):
     path = answers("lit-01,0,x,1.5", "lit-99,0,x,0.5", "lit-01,9,x,0.5", "lit-01,1,x,")
-    before = content(copied)
+    before = file_times(copied)
     done, imported = (cli(command, path, *WHERE, store=copied) for command in ("score", "import"))
     assert (done.returncode, done.stdout) == (1, "")
     assert "4 problems; nothing was scored" in done.stderr
     assert done.stderr.splitlines()[1:] == imported.stderr.splitlines()[1:]
-    assert content(copied) == before
+    assert file_times(copied) == before
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_cli import content, listed
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
@@ -15,6 +14,7 @@ from data.store import GenerationStore, open_store
 from data.store.backup import back_up
 from data.store.repair import inspect_version
 from data.tokens import Tokens
+from tests.helpers.stores import file_times, listed_datasets
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,14 +34,14 @@ def add_run(store, folder, model):
 
 def test_a_backup_is_a_store_with_everything_in_it(cli_process, copied, tmp_path):
     token = Tokens(copied).create("ann")
-    before = content(copied)
+    before = file_times(copied)
     done = cli_process("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 0, done.stderr
     assert "3 datasets, 19 runs" in done.stdout
-    assert content(copied) == before
+    assert file_times(copied) == before
     assert everything(tmp_path / "saved") == everything(copied)
     assert Tokens(tmp_path / "saved").find(token).name == "ann"
-    assert listed(cli_process, tmp_path / "saved") == listed(cli_process, copied)
+    assert listed_datasets(cli_process, tmp_path / "saved") == listed_datasets(cli_process, copied)
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -166,20 +166,20 @@ def test_an_empty_or_damaged_store_gives_no_backup(cli_process, copied, tmp_path
 
 
 def test_a_lost_pointer_costs_no_data(cli_process, copied):
-    before = listed(cli_process, copied)
+    before = listed_datasets(cli_process, copied)
     (copied / "CURRENT").unlink()
-    left = content(copied)
+    left = file_times(copied)
     for command in (("serve",), ("datasets",), ("import", ROOT / "data" / "sample" / "tone")):
         done = cli_process(*command, store=copied, port=1)
         assert done.returncode == 1
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
-        assert content(copied) == left
+        assert file_times(copied) == left
     prompted = cli_process("repair", store=copied)  # nobody answers
     assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
-    assert content(copied) == left
+    assert file_times(copied) == left
     done = cli_process("repair", "--yes", store=copied)
     assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout
-    assert listed(cli_process, copied) == before
+    assert listed_datasets(cli_process, copied) == before
     assert "nothing to repair" in cli_process("repair", store=copied).stdout
 
 

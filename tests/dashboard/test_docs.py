@@ -6,13 +6,13 @@ from typing import Annotated
 from urllib.parse import quote, urlencode
 
 import pytest
-from test_api import error, get
 
 from dashboard.api import documentation
 from dashboard.api.uploads import UploadParameters
 from dashboard.view import VIEWS
 from queries.parameters import Parameters, Text
 from queries.selection import Selection
+from tests.helpers.json_api import error, get
 
 KEYS, KEYS_OF_UPLOADS = Selection.kinds(), UploadParameters.kinds()
 ROOT = Path(__file__).parents[2]

@@ -20,6 +20,7 @@ from queries.parameters import BadRequest
 from queries.recalibration import recalibration
 from queries.selection import Selection
 from queries.slices import slices
+from tests.helpers.drawn_pages import drawn, plain, walk, words
 
 WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan"}  # whose numbers stand in a table beside them
 ADDRESSES = [
@@ -47,27 +48,6 @@ BAD = [
 ]
 
 
-def drawn(app, view, query=""):
-    with app.test_request_context(VIEWS[view].path):
-        looking = read_page(VIEWS[view], parse_qsl(query))
-        VIEWS[view].check(looking)
-        return [part for part in VIEWS[view].draw(looking) if part is not None]
-
-
-def plain(component):
-    """A component and what is in it, as Dash would send it."""
-    return json.loads(json.dumps(component, default=lambda part: part.to_plotly_json()))
-
-
-def walk(part):
-    if isinstance(part, dict):
-        yield part
-        part = list(part.values())
-    if isinstance(part, list):
-        for element in part:
-            yield from walk(element)
-
-
 def figures(content):
     """Name -> the figure and whether it has a text equivalent."""
     drawn_figures = {}
@@ -76,14 +56,6 @@ def figures(content):
             spec = next(inner for inner in walk(part) if inner.get("type") == "Graph")["props"]
             drawn_figures[spec["id"]["figure"]] = (spec["figure"], any(inner.get("type") == "Details" for inner in walk(part)))
     return drawn_figures
-
-
-def words(content):
-    return " ".join(
-        part["props"]["children"]
-        for part in walk(plain(content))
-        if "props" in part and isinstance(part["props"].get("children"), str)
-    )
 
 
 def datasets(app):

@@ -6,7 +6,6 @@ import json
 from types import NoneType
 
 import pytest
-from test_api import Each, error, get, misshapen, plain
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
@@ -16,6 +15,7 @@ from data.store import open_store
 from queries.metrics import Conventions
 from queries.people import people
 from queries.selection import Selection
+from tests.helpers.json_api import Each, error, get, misshapen, plain
 
 TEXT, COUNT, NUMBER, MAYBE_NUMBER = (str,), (int,), (int, float), (int, float, NoneType)
 HISTOGRAMS = {"items": COUNT, "distance": [COUNT], "entropy": [COUNT], "ranking": [COUNT]}

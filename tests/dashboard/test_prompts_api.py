@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from test_api import BAD_VALUES, error, get
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from queries import prompts as query
+from tests.helpers.json_api import BAD_VALUES, error, get
 from tests.helpers.serving import run_cli
 
 README = Path(__file__).parents[2] / "README.md"

@@ -7,11 +7,11 @@ import re
 from urllib.parse import quote
 
 import pytest
-from test_api import error, get, table
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from queries.metrics import METRICS
+from tests.helpers.json_api import error, get, table
 
 
 def rows_of(answer, runs, metrics):

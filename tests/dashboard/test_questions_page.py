@@ -4,11 +4,11 @@ import functools
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
-from test_every_page import drawn, plain, walk
 
 from dashboard import cached_queries
 from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
 from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
+from tests.helpers.drawn_pages import drawn, plain, walk
 
 
 def grid(app, query):

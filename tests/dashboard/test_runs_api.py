@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_api import COUNT, MAYBE_TEXT, TEXT, Each, error, get, misshapen, table
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from tests.helpers.json_api import COUNT, MAYBE_TEXT, TEXT, Each, error, get, misshapen, table
 
 RUN = {
     "run": TEXT, "dataset": TEXT, "model": TEXT, "elicitation": TEXT, "imported_by": MAYBE_TEXT, "imported_at": TEXT,

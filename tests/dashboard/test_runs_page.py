@@ -2,23 +2,11 @@
 
 import json
 import re
-import shutil
 
 import pytest
-from test_every_page import drawn, plain, walk, words
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
 from data.store.withdrawal import withdraw
-
-
-def opened(seeded, tmp_path, mode):
-    folder = shutil.copytree(seeded, tmp_path / mode)
-    return create_app(Settings(store=str(folder), workers=1, uploads=mode))
-
-
-def hrefs(content):
-    return {part["props"]["href"] for part in walk(plain(content)) if "href" in part.get("props", {})}
+from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 
 
 def buttons(content):
@@ -55,16 +43,16 @@ def test_runs_of_every_dataset_are_listed_if_wanted(app, client):
 
 
 @pytest.mark.parametrize(("mode", "asks"), [("token", True), ("open", True), ("off", False)])
-def test_what_may_be_changed_is_said(seeded, tmp_path, mode, asks):
-    content = drawn(opened(seeded, tmp_path, mode), "runs", "dataset=pyramid")
+def test_what_may_be_changed_is_said(app_taking_uploads, mode, asks):
+    content = drawn(app_taking_uploads(mode), "runs", "dataset=pyramid")
     assert bool(buttons(content)) == asks
     assert ("CLUELINE_UPLOADS=off" in words(content)) != asks
     modes = [part["props"]["data-mode"] for part in walk(plain(content)) if "data-mode" in part.get("props", {})]
     assert modes == ([mode] if asks else [])  # in which mode the field for a token is asked for: see tests/browser
 
 
-def test_withdrawn_runs_stand_apart_and_can_be_restored(seeded, tmp_path):
-    app = opened(seeded, tmp_path, "open")
+def test_withdrawn_runs_stand_apart_and_can_be_restored(app_taking_uploads):
+    app = app_taking_uploads("open")
     store = app.extensions["clueline"].store
     first, second = (row[0] for row in store.snapshot().rows(
         "select run from runs where dataset = 'pyramid' order by position limit 2"))  # fmt: skip
@@ -76,8 +64,8 @@ def test_withdrawn_runs_stand_apart_and_can_be_restored(seeded, tmp_path):
     assert f"/?dataset=pyramid&run={second}" in hrefs(apart)
 
 
-def test_without_runs_the_page_says_so(seeded, tmp_path):
-    app = opened(seeded, tmp_path, "open")
+def test_without_runs_the_page_says_so(app_taking_uploads):
+    app = app_taking_uploads("open")
     store = app.extensions["clueline"].store
     for (run,) in store.snapshot().rows("select run from runs where dataset = 'pyramid'"):
         withdraw(store, run, None)

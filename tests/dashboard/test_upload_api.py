@@ -10,35 +10,20 @@ import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from types import SimpleNamespace
 
 import pytest
-from test_api import error, get
 
-from dashboard.app import create_app
-from dashboard.settings import Settings
 from dashboard.uploads import body, import_process
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
+from tests.helpers.json_api import error, get
 from tests.helpers.serving import ROOT, run_cli, start_server
+from tests.helpers.uploads import ADDRESS, post, upload_client
 
-ADDRESS = "/api/v1/runs"
 RUN = {"run", "model", "elicitation", "items", "questions", "missing_questions", "sha256"}
-
-
-def upload_client(store, **settings):
-    """An app that reads files in this process, with a token."""
-    made = create_app(Settings(store=str(store), workers=1, **settings))
-    service = made.extensions["clueline"]
-    service.import_file = lambda job, folder: import_process.run_job(job, service.store)
-    token = Tokens(service.store.folder).create("ann") if not Tokens(service.store.folder).all() else None
-    return SimpleNamespace(
-        app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store
-    )
 
 
 @pytest.fixture
@@ -65,14 +50,6 @@ def filled(rows, guess="Frankenstein", confidence=0.25):
     writer.writeheader()
     writer.writerows(row | {"guess": guess, "confidence": confidence} for row in rows)
     return out.getvalue().encode()
-
-
-def post(upload, content, status, query="dataset=pyramid&model=m", **more):
-    answer = upload.client.post(f"{ADDRESS}?{query}", data=content, headers=upload.auth | more.pop("headers", {}), **more)
-    assert answer.status_code == status, answer.text
-    assert answer.mimetype == "application/json"
-    assert not list((upload.store / "incoming").glob("*")), "an upload left files behind"
-    return answer.json
 
 
 def refused(upload, content, status, query="dataset=pyramid&model=m", **more):

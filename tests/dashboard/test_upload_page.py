@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from test_every_page import drawn, plain, walk, words
-from test_runs_page import hrefs, opened
 
 from queries.metrics import METRICS
+from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 
 
 def attributes(content, name):
@@ -29,10 +28,10 @@ def test_every_dataset_offers_its_questions(app, client):
 
 
 @pytest.mark.parametrize("mode", ["token", "open"])
-def test_a_token_is_asked_for_by_mode(seeded, tmp_path, mode):
-    assert attributes(drawn(opened(seeded, tmp_path, mode), "upload"), "data-mode") == [mode]
+def test_a_token_is_asked_for_by_mode(app_taking_uploads, mode):
+    assert attributes(drawn(app_taking_uploads(mode), "upload"), "data-mode") == [mode]
 
 
-def test_where_uploads_are_off_the_page_says_so(seeded, tmp_path):
-    content = drawn(opened(seeded, tmp_path, "off"), "upload")
+def test_where_uploads_are_off_the_page_says_so(app_taking_uploads):
+    content = drawn(app_taking_uploads("off"), "upload")
     assert "CLUELINE_UPLOADS=off" in words(content) and not attributes(content, "data-form")

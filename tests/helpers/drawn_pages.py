@@ -1,0 +1,39 @@
+"""A page as the server draws it, without a browser, and what is in it."""
+
+import json
+from urllib.parse import parse_qsl
+
+from dashboard.view import VIEWS, read_page
+
+
+def drawn(app, view, query=""):
+    with app.test_request_context(VIEWS[view].path):
+        looking = read_page(VIEWS[view], parse_qsl(query))
+        VIEWS[view].check(looking)
+        return [part for part in VIEWS[view].draw(looking) if part is not None]
+
+
+def plain(component):
+    """A component and what is in it, as Dash would send it."""
+    return json.loads(json.dumps(component, default=lambda part: part.to_plotly_json()))
+
+
+def walk(part):
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for element in part:
+            yield from walk(element)
+
+
+def words(content):
+    return " ".join(
+        part["props"]["children"]
+        for part in walk(plain(content))
+        if "props" in part and isinstance(part["props"].get("children"), str)
+    )
+
+
+def hrefs(content):
+    return {part["props"]["href"] for part in walk(plain(content)) if "href" in part.get("props", {})}

@@ -1,0 +1,29 @@
+"""An app that takes uploads, and what it answers to one."""
+
+from types import SimpleNamespace
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from dashboard.uploads import import_process
+from data.tokens import Tokens
+
+ADDRESS = "/api/v1/runs"
+
+
+def upload_client(store, **settings):
+    """An app that reads files in this process, with a token."""
+    made = create_app(Settings(store=str(store), workers=1, **settings))
+    service = made.extensions["clueline"]
+    service.import_file = lambda job, folder: import_process.run_job(job, service.store)
+    token = Tokens(service.store.folder).create("ann") if not Tokens(service.store.folder).all() else None
+    return SimpleNamespace(
+        app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store
+    )
+
+
+def post(upload, content, status, query="dataset=pyramid&model=m", **more):
+    answer = upload.client.post(f"{ADDRESS}?{query}", data=content, headers=upload.auth | more.pop("headers", {}), **more)
+    assert answer.status_code == status, answer.text
+    assert answer.mimetype == "application/json"
+    assert not list((upload.store / "incoming").glob("*")), "an upload left files behind"
+    return answer.json

@@ -51,7 +51,7 @@ soak: $(DEV) ## kill, crowd, fill disks and send hostile files (minutes); write 
 	@$(PY) -m benchmarks.uploads_soak $(SOAK_ARGS)
 
 test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .venv-bench
-	$(BENCH_PY) -m pytest tests/queries/test_torch_libraries.py
+	$(BENCH_PY) -m pytest tests/queries/metrics/test_torch_libraries.py
 
 calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (minutes) and write benchmarks/inference.md
 	@$(PY) -m benchmarks.inference

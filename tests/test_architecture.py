@@ -2,11 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.helpers.paths import ROOT
+
 FORBIDDEN = {
     "data": {"queries", "dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},
     "queries": {"dashboard", "flask", "dash", "plotly", "click", "tests", "benchmarks"},

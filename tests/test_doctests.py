@@ -2,11 +2,11 @@
 
 import doctest
 import importlib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.helpers.paths import ROOT
+
 WITH_EXAMPLES = [
     path for room in ("data", "queries", "dashboard") for path in sorted((ROOT / room).rglob("*.py")) if ">>>" in path.read_text()
 ]

@@ -13,10 +13,10 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 from tests.helpers.small_store import write_relay
 
-ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "extending.md"
 TREE = ("data", "queries", "dashboard", "assets", "tests", "docs", "pyproject.toml", "README.md")
 BLOCK = re.compile(r"^```(\w+)(?: (\S.*?))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

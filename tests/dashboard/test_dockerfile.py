@@ -1,11 +1,11 @@
 """The Dockerfile against the tree and .dockerignore. The image itself is not built here."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.helpers.paths import ROOT
+
 COPIES = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
 SOURCES = [source for copy in COPIES for source in copy.split()]
 

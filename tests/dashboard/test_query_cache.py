@@ -24,9 +24,9 @@ from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port
 
-ROOT = Path(__file__).parents[2]
 COMPUTED: Counter = Counter()
 
 

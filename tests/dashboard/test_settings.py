@@ -1,12 +1,9 @@
 """Settings from the environment, and the page that documents them."""
 
-from pathlib import Path
-
 import pytest
 
 from dashboard.settings import FIELDS, BadSetting, Settings, documentation, read_settings, unknown_settings
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.paths import ROOT
 
 GOOD = [
     ("STORE", "/srv/clueline", "store", "/srv/clueline"),

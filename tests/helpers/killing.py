@@ -18,7 +18,8 @@ from pathlib import Path
 
 from data import scratch_folders
 from data.store import open_store
-from tests.helpers.serving import ROOT, environment, run_cli, start_server
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment, run_cli, start_server
 
 CLUES = 4  # answers of a run, to the first question
 QUESTION = "lit-01"

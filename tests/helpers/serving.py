@@ -9,12 +9,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from types import SimpleNamespace
 
 from click.testing import CliRunner
 
-ROOT = Path(__file__).parents[2]
+from tests.helpers.paths import ROOT
+
 STARTED = 60  # seconds that a server may take to be ready
 
 

@@ -11,7 +11,7 @@ from queries.agreement import agreement
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

@@ -14,7 +14,7 @@ from queries.breakdown import BREAKDOWN_FIELDS, breakdown
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections
 

@@ -16,7 +16,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.selection import Selection
 from queries.side_by_side import side_by_side
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")

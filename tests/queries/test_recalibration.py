@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
 from queries.recalibration import folds_of_questions, recalibration, selected_items
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

@@ -14,7 +14,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.simulated import evidence_of, simulated
 from tests.helpers.strategies import selections
 

@@ -1,15 +1,15 @@
 """The words about intervals and tests, the simulations behind them, and Sakai's examples."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from queries.metrics import CATALOGUE
 from queries.sakai_examples import SYSTEMS, sakai_examples
 from queries.uncertainty import KINDS, measured_claims
+from tests.helpers.paths import ROOT
 
-MARKDOWN = Path(__file__).parents[2] / "benchmarks" / "inference.md"
+MARKDOWN = ROOT / "benchmarks" / "inference.md"
 
 
 def test_each_kind_is_one_sentence():

@@ -1,12 +1,11 @@
 """Real data lies beside the checkout; without it, these tests are skipped."""
 
-from pathlib import Path
-
 import pytest
 
 from data.store import open_store
+from tests.helpers.paths import ROOT
 
-SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+SHARED = ROOT.parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest
 from queries.selection import Selection, facets, read_address
-from tests.helpers import reference_buzzing as slow
-from tests.helpers.reference_metrics import Rows
+from tests.helpers import plain_buzzing as slow
+from tests.helpers.plain_metrics import Rows
 from tests.helpers.strategies import selections
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,7 +10,7 @@ from queries.question_order import FACTS, ordered_questions
 from queries.questions import QuestionPage, question_table
 from queries.selection import Selection
 from queries.sparklines import sparklines
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 

@@ -27,8 +27,8 @@ from queries.runs import run, runs, unanswered_questions
 from queries.selection import Selection, facets, read_selection
 from queries.slices import slices
 from queries.sparklines import sparklines
-from tests.helpers import reference_metrics as slow
-from tests.helpers.reference_metrics import Rows
+from tests.helpers import plain_metrics as slow
+from tests.helpers.plain_metrics import Rows
 from tests.helpers.small_store import CONFIDENCES, write_relay
 from tests.helpers.strategies import selections
 

@@ -13,7 +13,7 @@ from queries.metrics import HUMAN_CURVES, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.question import Question, question
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.small_polls import POLLS, YES_NO
 
 RELAY = Selection("relay")

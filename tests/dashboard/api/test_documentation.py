@@ -1,7 +1,6 @@
 """docs/api.md against the app: its tables are those that the app gives, with every address and key and none that there is not."""
 
 import re
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
@@ -13,9 +12,9 @@ from dashboard.view import VIEWS
 from queries.parameters import Parameters, Text
 from queries.selection import Selection
 from tests.helpers.json_api import error, get
+from tests.helpers.paths import ROOT
 
 KEYS, KEYS_OF_UPLOADS = Selection.kinds(), UploadParameters.kinds()
-ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (`[A-Z]+ /.*?`) \|.*\|(.*)\|$", re.MULTILINE)
 REQUIRED = {"/api/v1/compare": ("a", "b")}  # runs that an address must name
 

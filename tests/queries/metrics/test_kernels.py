@@ -21,7 +21,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
 from queries.metrics.metric import NET_REWARD
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 
 MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
 SOME = settings(max_examples=30, deadline=None)  # where each metric has as many

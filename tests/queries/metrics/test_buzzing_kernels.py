@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queries.metrics.kernels import buzzing, opponents
-from tests.helpers import reference_buzzing as slow
+from tests.helpers import plain_buzzing as slow
 
 MANY = settings(max_examples=150, deadline=None)
 SCORE = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 0.5, 1.0]) | st.floats(0, 1)

@@ -25,11 +25,11 @@ from queries.engine.ranking import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection, number
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
+from tests.helpers.paths import ROOT
 from tests.helpers.simulated import evidence_of, repeated, simulated
 from tests.helpers.small_store import write_relay
 
-ROOT = Path(__file__).parents[2]
 RELAY = Selection("relay", common=False)  # each run on its own questions
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 # Simulated evidence has no distributions over options.

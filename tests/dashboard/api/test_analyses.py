@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -30,8 +29,8 @@ from tests.helpers.json_api import (
     plain,
     table,
 )
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PYRAMID = Selection("pyramid")
 FEW = tuple(CATALOGUE[key] for key in ("brier", "calscore", "auroc"))
 QUERY = "dataset=pyramid&metrics=brier,calscore,auroc"

@@ -12,10 +12,11 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from queries import prompts as query
 from tests.helpers.json_api import BAD_VALUES, error, get
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli
 
-README = Path(__file__).parents[2] / "README.md"
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+README = ROOT / "README.md"
+SAMPLE = ROOT / "data" / "sample"
 HEADER = ["question_id", "clue", "text", "guess", "confidence"]
 
 

@@ -184,7 +184,7 @@ def test_questions_come_a_page_at_a_time(client):
 def test_question(client, snapshot, dataset, name):
     answer = get(client, f"/api/v1/questions/{dataset}/{name}")
     assert not misshapen(answer, QUESTION)
-    without = {"runs": [run | {"buzzpoint": None} for run in answer["runs"]]}  # of which test_buzz_api.py speaks
+    without = {"runs": [run | {"buzzpoint": None} for run in answer["runs"]]}  # which api/test_buzz.py checks
     assert answer | without == plain(question(snapshot, Selection(dataset), name))
     if dataset == "pyramid":
         assert not misshapen(answer["human"], HUMAN)

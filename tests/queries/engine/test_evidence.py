@@ -14,7 +14,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,8 @@ from data.store import GenerationStore, open_store
 from data.store.backup import back_up
 from data.store.repair import inspect_version
 from data.tokens import Tokens
+from tests.helpers.paths import ROOT
 from tests.helpers.stores import file_times, listed_datasets
-
-ROOT = Path(__file__).parents[2]
 
 
 def everything(store):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.version import VERSION
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import start_server
 from tests.helpers.stores import file_times, listed_datasets
 
@@ -268,7 +269,7 @@ def test_the_version_is_that_of_pyproject(cli_process):
     done = cli_process("--version")
     assert (done.returncode, done.stdout) == (0, f"Clueline {VERSION}\n")
     assert cli_process("--help").stdout.startswith("Usage: python -m dashboard ")
-    assert f'\nversion = "{VERSION}"\n' in (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{VERSION}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_a_misspelt_setting_is_warned_of(cli, copied):

@@ -13,7 +13,7 @@ from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
 from queries.published import published_rows
-from tests.helpers import reference_metrics as slow
+from tests.helpers import plain_metrics as slow
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 

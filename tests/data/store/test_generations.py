@@ -17,8 +17,8 @@ import pytest
 from data.store import DamagedStore, StoreError, StoreMoved, open_store
 from data.store.generations import KEEP
 from data.store.repair import damage_of, versions_on_disk
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 NEW_PROCESS = multiprocessing.get_context("spawn")
 
 

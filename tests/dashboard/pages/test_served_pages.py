@@ -1,11 +1,12 @@
 """Pages as they leave the server: their status, and that nothing in them points to another host."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ASSETS = Path(__file__).parents[2] / "assets"
+from tests.helpers.paths import ROOT
+
+ASSETS = ROOT / "assets"
 ELSEWHERE = re.compile(r"(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+[^\s\"'<>)]*", re.IGNORECASE)
 NAMESPACES = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1998/Math/MathML")
 GOOD = [

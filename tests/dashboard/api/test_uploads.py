@@ -20,7 +20,8 @@ from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
 from tests.helpers.json_api import error, get
-from tests.helpers.serving import ROOT, run_cli, start_server
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
 
 RUN = {"run", "model", "elicitation", "items", "questions", "missing_questions", "sha256"}

@@ -49,7 +49,7 @@ def hostile(report: Path) -> list[tuple[str, str]]:
         ("malformed and hostile files", f"{len(cases):,}"),
         ("refused with a reason", f"{sum(properties['outcome'] == 'refused' for _, properties in cases):,}"),
         ("imported right", f"{sum(properties['outcome'] == 'imported' for _, properties in cases):,}"),
-        ("slowest", f"{float(slowest[1]['seconds']):.1f} s ({named(slowest)})"),
+        ("slowest", f"{float(slowest[1]['seconds']):.1f} s of the processor ({named(slowest)})"),
         ("most memory added", f"{largest[1]['mib']} MiB ({named(largest)})"),
     ]
 

@@ -121,6 +121,8 @@ ITEM_SUMS = _by_name(
         Statistic("confidence_incorrect", "sum c (1 - y)", lambda i: i.total(i.confidence * (1 - i.correct))),
         Statistic("rounded", "number of items whose c is a multiple of 5 %", _rounded),
         Statistic("sign_confidence", "sum g c, g = 2y - 1", lambda i: i.total(i.sign_confidence)),
+        # The net reward at its usual threshold. Other thresholds need the items.
+        Statistic("half_reward", "sum g over items with c > 1/2", lambda i: i.total((2 * i.correct - 1) * (i.confidence > 0.5))),
     ]
 )
 

@@ -13,7 +13,8 @@ from data.human_curves import CURVES, TEAM_CURVES
 from data.statistics import Closed
 
 Floats = NDArray[np.float64]
-NET_REWARD = "net_reward"  # a column that no store has: it is computed from the items, see ``kernels.items.net_reward``
+# Sums of ``kernels.items.net_reward``: the one at the usual threshold is stored, others are computed from the items.
+HALF_REWARD, NET_REWARD = "half_reward", "net_reward"
 Sums = Mapping[str, Floats]
 Direction = Literal["lower", "higher", "zero", "none"]  # which values are best: low, high, near 0; none: says nothing of quality
 Need = Literal["correctness", "confidence", "human buzzes", "difficulty", "whole distribution", "votes"]
@@ -42,6 +43,11 @@ class Conventions:
     beta: float = 1.0
     t: float = 0.5
     head_to_head: bool = False
+
+    @property
+    def reward(self) -> str:
+        """The column of the net reward at the threshold ``t``."""
+        return HALF_REWARD if self.t == 0.5 else NET_REWARD
 
     @property
     def mass_bins(self) -> int | None:

@@ -43,6 +43,7 @@ def reference(items, curve):
     row = {
         "items": len(items), "confidence": c.sum(), "correct": y.sum(), "confidence_sq": (c**2).sum(), "correct_sq": (y**2).sum(),
         "confidence_correct": (c * y).sum(), "sign_confidence": ((2 * y - 1) * c).sum(),
+        "half_reward": (2 * y[c > 0.5] - 1).sum(),
         "incorrect": (1 - y).sum(), "confidence_incorrect": (c * (1 - y)).sum(),
         "rounded": sum(any(abs(value - k / 20) <= 1e-9 for k in range(21)) for value in c),
     }  # fmt: skip

@@ -48,7 +48,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         "correct_sq": y * y, "confidence_correct": c * y, "confidence_incorrect": c * (1 - y),
         "sign_confidence": sign * c * answered, "rounded": (np.abs(c - np.round(c * 20) / 20) <= 1e-9) & answered,
     }  # fmt: skip
-    sums["net_reward"] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
+    sums[conventions.reward] = np.where(c > conventions.t, y - (1 - y) * conventions.t / (1 - conventions.t), 0.0)
     for curve in ("buzz_share", "release_share", "team_share", "survival"):
         sums[f"{curve}_weight"], sums[f"{curve}_sign_confidence"] = (1 - h) * answered, (1 - h) * sign * c * answered
     sums = {name: values.sum(axis=-1, dtype=float).reshape(-1) for name, values in sums.items()}

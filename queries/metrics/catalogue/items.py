@@ -6,7 +6,7 @@ import math
 
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
 from queries.metrics.kernels import arrays, items
-from queries.metrics.metric import NET_REWARD, Floats, Metric, Sums
+from queries.metrics.metric import Floats, Metric, Sums
 
 REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confidence_incorrect")
 
@@ -68,8 +68,8 @@ ITEMS = (
         "answering earns 0.",
         source="Kalai et al. 2025, sec. 4.2",
         needs=("correctness", "confidence"),
-        reads=columns("items", NET_REWARD),
-        value=lambda t, _: arrays.ratio(t[NET_REWARD], t["items"]),
+        reads=lambda conventions: ("items", conventions.reward),
+        value=lambda t, conventions: arrays.ratio(t[conventions.reward], t["items"]),
         thresholded=True,
         caveat="Knowing and knowing what one knows both count: silence earns 0, and guessing below t loses. Confidences on the "
         "same side of t count alike.",

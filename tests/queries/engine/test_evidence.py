@@ -194,6 +194,16 @@ def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
             assert kept[name] == pytest.approx((total[used] if name in BIN_COLUMNS else total).tolist(), abs=1e-12), name
 
 
+@pytest.mark.parametrize("dataset", ["relay", "spans"])
+def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
+    metric, selection = CATALOGUE["net_score"], Selection(dataset, common=False)
+    stored = gather(snapshot, selection, [metric])
+    assert stored.item_arrays is None
+    nearby = gather(snapshot, selection.replace(conventions=Conventions(t=np.nextafter(0.5, 1))), [metric])
+    assert nearby.item_arrays is not None and not (nearby.item_arrays[0] == np.nextafter(0.5, 1)).any()
+    assert stored.values(metric) == pytest.approx(nearby.values(metric), abs=1e-12)
+
+
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))

@@ -11,7 +11,7 @@ from data.statistics import pooled
 from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.kernels.items import net_reward
-from queries.metrics.metric import NET_REWARD
+from queries.metrics.metric import HALF_REWARD, NET_REWARD
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 STANDARD_T = Conventions().t
@@ -117,7 +117,7 @@ def _statistics(confidences, corrects, chance):
         sums[f"{curve}_weight"] = np.array([w.sum() for w in weights])
         sums[f"{curve}_reward"] = chance.random(len(statistics))
     net = np.array([net_reward(c, y, STANDARD_T).sum() for c, y in zip(confidences, corrects, strict=True)])
-    return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics)), NET_REWARD: net}
+    return sums | _distributions(len(statistics), chance) | {"difficulty": chance.random(len(statistics)), HALF_REWARD: net}
 
 
 def _distributions(rows, chance):

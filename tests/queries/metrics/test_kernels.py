@@ -291,7 +291,7 @@ def test_ten_million_items():
     correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
     many = np.repeat(pairs, 10_000, axis=0)
-    sums = pooled(*many.T) | {NET_REWARD: items.net_reward(*many.T, STANDARD.t).sum()}
+    sums = pooled(*many.T)
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # of questions: see below
@@ -325,7 +325,7 @@ def test_beta_moves_hmr_towards_r_under(beta, expected):
 
 
 def test_kernels_take_replicates_of_totals_along():
-    sums = [pooled([0.2, 0.9], [0, 1]) | {NET_REWARD: 1.0}, pooled([0.5, 1.0], [1, 0]) | {NET_REWARD: -1.0}]
+    sums = [pooled([0.2, 0.9], [0, 1]), pooled([0.5, 1.0], [1, 0])]
     stacked = {name: np.stack([totals[name] for totals in sums]) for name in sums[0]}
     for metric in (metric for metric in ITEM_METRICS if not (metric.pairs or metric.cross_fitted)):
         one_by_one = [float(metric.value(totals, Conventions())) for totals in sums]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
+from dashboard.components.links import address
 from dashboard.service import service
 from queries.parameters import Choice, P, Parameters
 from queries.selection import Request
@@ -88,16 +89,6 @@ def navigation() -> list[tuple[str, str]]:
     """Path and title of the pages in the navigation, in order."""
     views = [(view.place, view.path, view.title) for view in VIEWS.values() if view.place is not None]
     return [(path, title) for _, path, title in sorted(views)]
-
-
-def address(path: str, pairs: Pairs) -> str:
-    """A path with a query string."""
-    return f"{path}?{urlencode(pairs)}" if pairs else path
-
-
-def question_path(dataset: str, question_id: str) -> str:
-    """Path of a question's page, whatever stands in its id."""
-    return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
 def read_page(view: View[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:

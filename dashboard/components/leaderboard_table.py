@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,13 +12,16 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.coverage import answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
-from dashboard.components.run_names import swatch
+from dashboard.components.run_names import named, swatch
+from dashboard.components.table import row, table
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
-from queries.metrics import Conventions, Metric
+from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.selection import Selection
 
+NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
+ALWAYS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])  # which the figure of gaps draws
 FAILED = {
     False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
     True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
@@ -30,7 +34,7 @@ def board_table(
     shown: Sequence[Metric],
     selection: Selection,
     sort: str,
-    shades: Mapping[str, str],
+    colours: Mapping[str, str],
     below: html.Tbody | None,
 ) -> html.Div:
     """The leaderboard as a table: a row per run, a column per metric that sorts.
@@ -41,7 +45,7 @@ def board_table(
         shown: the columns.
         selection: what is looked at.
         sort: the key by which it is sorted.
-        shades: run id to colour.
+        colours: run id to colour.
         below: further rows, of what was not computed here.
     """
     head = [
@@ -60,7 +64,7 @@ def board_table(
                 [
                     html.Th(
                         [
-                            swatch(shades.get(row.run)),
+                            swatch(colours.get(row.run)),
                             html.Span(row.model, className="name"),
                             row.note and html.Span(row.note, className="row-note"),
                         ],
@@ -90,6 +94,30 @@ def board_table(
         role="region",
         **aria(label="Leaderboard"),
     )
+
+
+def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
+    """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last.
+
+    Args:
+        rows: in any order.
+        sort: key of a metric, or one of ``NAMES``.
+        columns: metrics that the rows have.
+    """
+    key, turned = sort.removeprefix("-"), sort.startswith("-")
+    if key in NAMES:
+        return sorted(rows, key=lambda row: getattr(row, key).casefold(), reverse=turned)
+    if key not in {metric.key for metric in columns}:  # a column that was taken away
+        return rows
+
+    def place(row: LeaderboardRow) -> float:
+        cell = row.metrics[key]
+        if cell.value is None:
+            return math.inf
+        best_first = cell.rank if cell.rank is not None else -cell.value
+        return -best_first if turned else best_first
+
+    return sorted(rows, key=place)
 
 
 def _title(metric: Metric) -> list[Any]:
@@ -160,3 +188,12 @@ def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
         return None
     reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]
     return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")
+
+
+def gap_table(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:
+    """Confidence and accuracy of each run; ``names`` and ``colours``: run id to what it is called, and to colour."""
+    rows = [
+        row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].value) for metric in ALWAYS))
+        for run in board.rows
+    ]
+    return table(["Run", *(metric.name for metric in ALWAYS)], rows, "Confidence and accuracy")

@@ -1,14 +1,29 @@
-"""Links to pages of the application, which are shown without loading it anew."""
+"""Addresses of pages, and links to them that are followed without loading the application anew."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
+
+
+def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """A path with a query string.
+
+    >>> address("/compare", [("a", "1"), ("b", "x y")])
+    '/compare?a=1&b=x+y'
+    """
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def question_path(dataset: str, question_id: str) -> str:
+    """Path of the page of a question; any character may be in its id."""
+    return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
 def page_link(

@@ -22,7 +22,7 @@ def chosen_runs(facets: Facets, selection: Selection) -> list[str]:
     return left + [run for run in selection.run if run in facets.withdrawn]
 
 
-def colours(facets: Facets, selection: Selection) -> dict[str, str]:
+def run_colours(facets: Facets, selection: Selection) -> dict[str, str]:
     """Colour of each run of a dataset, as a CSS variable.
 
     With at most eight runs each has its own, by order of import. With more, all are grey until filters leave at most eight,
@@ -58,17 +58,22 @@ def named(colour: str | None, name: str) -> list[html.Span]:
     return [swatch(colour), html.Span(name, className="name")]
 
 
-def legend(runs: Iterable[str], names: Mapping[str, str], shades: Mapping[str, str], people: str = "") -> html.Ul | None:
+def run_cell(name: str, colour: str | None) -> html.Th:
+    """The head of a table's row: a run's name behind its colour."""
+    return html.Th(named(colour, name), scope="row")
+
+
+def legend(runs: Iterable[str], names: Mapping[str, str], colours: Mapping[str, str], people: str = "") -> html.Ul | None:
     """Which colour is which run, or why all are grey; None where there is nothing to say.
 
     Args:
         runs: those that are drawn.
         names: run id to what it is called.
-        shades: run id to colour.
+        colours: run id to colour.
         people: what is drawn of them in the colour of the text, if anything.
     """
     runs = list(runs)
-    parts = [html.Li(named(shades[run], names[run])) for run in runs if run in shades]
+    parts = [html.Li(named(colours[run], names[run])) for run in runs if run in colours]
     if runs and not parts:
         parts = [html.Li(named(None, f"{len(runs)} runs; with at most {COLOURS} chosen in the filters, each has a colour"))]
     if people:

@@ -12,20 +12,22 @@ from dashboard.components.attributes import aria
 Cell = str | Component
 
 
-def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str) -> html.Div:
-    """A table of rows; a heading stands over its column as the cells of the first row do.
+def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name: str | None = None) -> html.Div:
+    """A table of rows. A heading is aligned as the cell below it in the first row.
 
     Args:
-        head: headings of the columns.
+        head: headings of the columns; an ``html.Th`` stands as it is.
         rows: with ``html.Th(scope="row")`` first.
-        label: what it holds, for those who cannot see it.
+        label: what the table holds, for screen readers.
+        class_name: of the table.
     """
     first = rows[0].children if rows else []
     sides = [getattr(cell, "className", None) or "" for cell in first] or [""] * len(head)
     columns = [
-        html.Th(name, scope="col", className="number" if side == "number" else "") for name, side in zip(head, sides, strict=True)
+        name if isinstance(name, html.Th) else html.Th(name, scope="col", className="number" if side == "number" else "")
+        for name, side in zip(head, sides, strict=True)
     ]
-    inside = html.Table([html.Thead(html.Tr(columns)), html.Tbody(list(rows))])
+    inside = html.Table([html.Thead(html.Tr(columns)), html.Tbody(list(rows))], className=class_name)
     return html.Div(inside, className="scroll", tabIndex="0", role="region", **aria(label=label))
 
 

@@ -14,13 +14,14 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
 from dashboard.components.controls import control, threshold_box
-from dashboard.components.numbers import percent, short
-from dashboard.components.run_names import swatch
+from dashboard.components.numbers import CURVE_NAMES, percent, short
+from dashboard.components.run_names import COLOURS, swatch
 from dashboard.figures.style import OTHERS
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
+MOST_SLIDERS = COLOURS  # more would push the rest of the page out of sight
 # What a box takes.
 PATTERNS = {
     "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
@@ -126,6 +127,33 @@ def _kept(run: RunThresholds, own: float | None, common: float | None, default: 
     if run.outcome.threshold is None:
         return html.Span("give a threshold", className="default")
     return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")
+
+
+def no_sliders(runs: int, given: bool) -> list[Component | str]:
+    """What a page says where there are too many runs for sliders; ``given``: whether the address names thresholds."""
+    at = "at the thresholds of the address" if given else "at its best threshold"
+    sentence = (
+        f"Each of these {runs} runs buzzes {at}. Choose up to {MOST_SLIDERS} runs in the filters to move theirs with a slider. "
+    )
+    best = html.Button("All to their best threshold", className="quiet", **data(set=f"{KEY}="))
+    return [sentence, best] if given else [sentence]
+
+
+def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str:
+    """When a run buzzes, and what expected wins are."""
+    worth = (
+        f"this dataset's people have not answered (1 \u2212 h, h the {CURVE_NAMES[explorer.human_curve]})"
+        if explorer.human_curve
+        else "the published curve says that nobody has answered (GRACE app. E.3)"
+    )
+    score = "its confidence" if explorer.scale == "confidence" else "the sum of its guess's token log-probabilities"
+    return (
+        f"A run buzzes at the first clue at which {score} is above its threshold. Expected wins: the mean over questions of the "
+        f"chance with which {worth}, where that buzz is correct."
+        + "".join(
+            f" Of {names[run.run]} there is nothing: {run.missing['threshold']}." for run in explorer.runs if run.curve is None
+        )
+    )
 
 
 def readout(outcome: ThresholdOutcome) -> list[str]:

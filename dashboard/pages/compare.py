@@ -8,25 +8,23 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.comparison import differences_table, questions_table, wins_table
 from dashboard.components.controls import menu, several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import page_link
+from dashboard.components.links import address, page_link, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import DASH, count, p_said, short
-from dashboard.components.run_names import colours, named, run_names
-from dashboard.components.table import row, table
+from dashboard.components.numbers import count
+from dashboard.components.run_names import run_colours, run_names
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
-from dashboard.figures.style import OTHERS
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, question_path, register
-from queries.compare import Comparison, Difference, comparison
-from queries.engine.bootstrap import SIGNIFICANCE
+from dashboard.view import PageParameters, PageRequest, View, register
+from queries.compare import comparison
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
-from queries.side_by_side import CategoryWins, SideBySide, side_by_side
+from queries.side_by_side import SideBySide, side_by_side
 
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
@@ -64,12 +62,15 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(side_by_side, request.selection, a, b, metric)
-    shades = colours(request.facets, request.selection)
-    tones = (shades.get(a, "var(--run-1)"), shades.get(b, "var(--run-2)"))
+    colours = run_colours(request.facets, request.selection)
+    tones = (colours.get(a, "var(--run-1)"), colours.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
-    link = request.link(question_path(request.selection.dataset, "ID"), dataset=None)
     standard = usual_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in PER_QUESTION}
+
+    def link(question_id: str) -> str:
+        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
     unnamed = _unnamed(request, list(runs))
     named_metrics = [row.key for row in shown] if request.texts.get("metrics") else []
     return [
@@ -92,8 +93,9 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         html.Div(
             [
                 figure(
-                    "scatter", scatter_figure(questions.dots, metric, link, names, tones), _scatter_title(metric, questions),
-                    _questions_table(request, questions, names),
+                    "scatter", scatter_figure(questions.dots, metric, link("ID"), names, tones),
+                    _scatter_title(metric, questions),
+                    questions_table(questions, names, link),
                 ),
                 figure(
                     "differences", differences_figure(questions, metric, tones),
@@ -108,8 +110,8 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             forest_figure(result, shown, names, tones),
             "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
         ) if result.questions > 1 else None,
-        _metrics_table(result, shown, names, tones),
-        _wins(questions.wins, metric, names, tones),
+        differences_table(result, shown, names, tones),
+        wins_table(questions.wins, metric, names, tones),
     ]  # fmt: skip
 
 
@@ -176,79 +178,6 @@ def _scatter_title(metric: Metric, result: SideBySide) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
     part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
-
-
-def _questions_table(request: PageRequest[ComparePage], result: SideBySide, names: tuple[str, str]) -> Component:
-    """The first dots of the scatter as text; each links to what a press on its dot opens."""
-    most = 200
-    rows = [
-        row(
-            page_link(dot.question_id, request.link(question_path(request.selection.dataset, dot.question_id), dataset=None)),
-            short(dot.a),
-            short(dot.b),
-        )
-        for dot in result.dots[:most]
-    ]
-    if len(rows) < result.questions:
-        rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
-    return table(["Question", *names], rows, "Question by question")
-
-
-def _metrics_table(result: Comparison, shown: Sequence[Metric], names: tuple[str, str], tones: tuple[str, str]) -> Component:
-    def better(difference: Difference) -> Component:
-        if difference.better is None or difference.p_value is None:
-            return html.Span(DASH)
-        if difference.p_value >= SIGNIFICANCE:
-            return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
-        place = 0 if difference.better == result.a.run else 1
-        return html.Span(named(tones[place], names[place]))
-
-    rows = [
-        row(
-            metric.name,
-            short(difference.a),
-            short(difference.b),
-            short(difference.difference),
-            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else DASH,
-            p_said(difference.p_value),
-            better(difference),
-        )
-        for metric in shown
-        for difference in [result.metrics[metric.key]]
-        if difference.difference is not None
-    ]
-    left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
-    return html.Div(
-        [
-            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
-            html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
-            html.P(
-                "Over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
-                className="note",
-            ),
-        ],
-        className="section",
-    )
-
-
-def _wins(wins: Sequence[CategoryWins], metric: Metric, names: tuple[str, str], tones: tuple[str, str]) -> Component | None:
-    """On how many questions of each category either run is better."""
-    if not wins:
-        return None
-    parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
-    rows = []
-    for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
-        total = first + second + ties
-        bar = html.Div(
-            [
-                html.Span(className="share", style={"width": f"{100 * number / total:.2f}%", "background": tone})
-                for number, tone in ((first, tones[0]), (ties, OTHERS), (second, tones[1]))
-            ],
-            className="shares",
-        )
-        rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
-    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", "Shares"]
-    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
 
 
 VIEW = register(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
@@ -15,24 +13,21 @@ from dashboard.components import published
 from dashboard.components.controls import several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
-from dashboard.components.leaderboard_table import board_table, not_shown
+from dashboard.components.leaderboard_table import ALWAYS, NAMES, board_table, gap_table, not_shown, sorted_rows
+from dashboard.components.links import address
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count, short
-from dashboard.components.run_names import colours, named, run_names
-from dashboard.components.table import row, table
-from dashboard.figures.agreement import agreement_figure
+from dashboard.components.numbers import count
+from dashboard.components.rankings import rankings
+from dashboard.components.run_names import run_colours, run_names
 from dashboard.figures.gap import gap_figure
-from dashboard.figures.ranks import ranks_figure
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, register
-from queries.agreement import rank_correlations
-from queries.leaderboard import Leaderboard, LeaderboardRow, leaderboard, leading_metric
+from dashboard.view import PageParameters, PageRequest, View, register
+from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import Choice, Kind, MetricList, allowed
 from queries.published import published as published_values
 from queries.selection import Facets
 
-NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
 # What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
 USUAL = (
     "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
@@ -40,7 +35,6 @@ USUAL = (
 )  # fmt: skip
 NAMED = {metric.key: metric.name for metric in METRICS}
 TABLES = tuple(table.key for table in published_values().tables)
-ALWAYS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])  # which the figure of gaps draws
 
 
 @dataclass(frozen=True)
@@ -92,12 +86,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers")]
-    shown = [metric for metric in chosen if any(each.metrics[metric.key].value is not None for each in board.rows)]
-    shades = colours(request.facets, request.selection)
+    shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
+    colours = run_colours(request.facets, request.selection)
     names = run_names(board.rows)
     any_failed = any(row.failed for row in board.rows)
-    unranked = _sorted([row for row in board.rows if not row.ranked], sort, metrics)
-    board.rows = _sorted([row for row in board.rows if row.ranked], sort, metrics)
+    unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
+    board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
     reference = request.parameters.published
     ranked = [metric for metric in shown if metric.direction != "none"]
     return [
@@ -115,7 +109,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             className="heading",
         ),
         board_table(
-            board, unranked, shown, request.selection, sort, shades,
+            board, unranked, shown, request.selection, sort, colours,
             published.reference(reference, shown, len(NAMES) + 2 + any_failed + len(shown)),
         ),
         html.Div(
@@ -131,12 +125,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         ),
         published.about(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]),
-        *(_ranks(board, ranked, request, names, shades) if len(board.rows) > 1 and len(ranked) > 1 else []),
+        rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         figure(
             "gap",
-            gap_figure(board, names, shades),
+            gap_figure(board, names, colours),
             "Confidence against accuracy: a ring right of its dot is overconfident, left of it underconfident",
-            _gap_table(board, names, shades),
+            gap_table(board, names, colours),
         ),
     ]  # fmt: skip
 
@@ -146,72 +140,9 @@ def _named(request: PageRequest[LeaderboardPage]) -> list[str]:
     return [metric.key for metric in request.parameters.metrics] if request.texts.get("metrics") else []
 
 
-def _sorted(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]) -> list[LeaderboardRow]:
-    """Rows by a metric, best first, or by a name; ``-`` in front turns the order round. Missing values come last."""
-    key, turned = sort.removeprefix("-"), sort.startswith("-")
-    if key in NAMES:
-        return sorted(rows, key=lambda each: getattr(each, key).casefold(), reverse=turned)
-    if key not in {metric.key for metric in columns}:  # a column that was taken away
-        return rows
-
-    def place(each: LeaderboardRow) -> float:
-        cell = each.metrics[key]
-        if cell.value is None:
-            return math.inf
-        best_first = cell.rank if cell.rank is not None else -cell.value
-        return -best_first if turned else best_first
-
-    return sorted(rows, key=place)
-
-
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
     return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
-
-
-def _ranks(
-    board: Leaderboard,
-    ranked: Sequence[Metric],
-    request: PageRequest[LeaderboardPage],
-    names: dict[str, str],
-    shades: dict[str, str],
-) -> list[Component]:
-    """Ranks of each run across the metrics, and how far these agree."""
-    # The page has the values already that /api/v1/agreement reads for them.
-    values = {metric.key: np.array([each.metrics[metric.key].value for each in board.rows], dtype=float) for metric in ranked}
-    agreed = rank_correlations(ranked, values)
-    ranks = [
-        row(named(shades.get(each.run), names[each.run]), *(short(each.metrics[metric.key].rank, 1) for metric in ranked))
-        for each in board.rows
-    ]
-    agreement = [row(pair.a, pair.b, short(pair.tau), f"{pair.runs}") for pair in agreed]
-    return [
-        html.Div(
-            [
-                figure(
-                    "ranks",
-                    ranks_figure(board, ranked, names, shades),
-                    "Rank by each metric, best on top; bars: ranks in 95 % of replicates",
-                    table(["Run", *(metric.label for metric in ranked)], ranks, "Ranks"),
-                ),
-                figure(
-                    "agreement",
-                    agreement_figure(agreed, ranked),
-                    "Kendall's tau-b between rankings: 1 is the same order, −1 the opposite",
-                    table(["Metric", "Metric", "tau-b", "Runs"], agreement, "Agreement of rankings"),
-                ),
-            ],
-            className="side-by-side wide-left",
-        )
-    ]
-
-
-def _gap_table(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
-    rows = [
-        row(named(shades.get(each.run), names[each.run]), *(short(each.metrics[metric.key].value) for metric in ALWAYS))
-        for each in board.rows
-    ]
-    return table(["Run", *(metric.name for metric in ALWAYS)], rows, "Confidence and accuracy")
 
 
 VIEW = register(

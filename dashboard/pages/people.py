@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Annotated
 
 from dash import html
@@ -14,20 +13,19 @@ from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import colours, legend, named, run_names
-from dashboard.components.table import row, table
+from dashboard.components.numbers import count
+from dashboard.components.run_names import legend, run_colours, run_names
+from dashboard.components.vote_tables import class_table, histogram_table, vote_metrics_table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, register
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
 from queries.parameters import Choice
-from queries.people import Histograms, People, people
+from queries.people import People, people
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}
-METRICS = VOTES
 
 
 class PeoplePage(PageParameters, frozen=True):
@@ -53,44 +51,44 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     )
     if result.missing or not any(run.histograms for run in result.rows):
         return [heading, _without(result)]
-    shades = colours(request.facets, request.selection)
+    colours = run_colours(request.facets, request.selection)
     names = run_names(result.rows)
-    board: Leaderboard = service().ask(leaderboard, request.selection, METRICS, True)
+    board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
     ranked = any(run.histograms and run.histograms.ranking for run in result.rows)
     reference = f"the outline is a human reference: the shares of {result.reference_votes} of its votes, drawn at random"
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return [
         heading,
-        _metrics(board, names, shades),
+        vote_metrics_table(board, names, colours),
         figure(
             "distance",
-            distance_figure(result, names, shades),
+            distance_figure(result, names, colours),
             f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-            _histogram_table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
+            histogram_table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
         ),
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
         figure(
             "entropy",
-            entropy_figure(result, names, shades, absolute),
+            entropy_figure(result, names, colours, absolute),
             f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-            _histogram_table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
+            histogram_table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
         ),
         figure(
             "ranking",
-            ranking_figure(result, names, shades),
+            ranking_figure(result, names, colours),
             "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
-            _histogram_table(
+            histogram_table(
                 result, names, [*range(1 + max(len(run.histograms.ranking) for run in result.rows if run.histograms))],
                 lambda histograms: histograms.ranking, "Items by pairs ranked otherwise",
             ),
         ) if ranked else None,
         figure(
             "classes",
-            classes_figure(result, names, shades),
+            classes_figure(result, names, colours),
             "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
-            _class_table(result, names),
-            legend(names, names, shades),
+            class_table(result, names),
+            legend(names, names, colours),
         ) if any(run.classes for run in result.rows) else None,
         _left_out(result, names),
     ]  # fmt: skip
@@ -110,46 +108,6 @@ def _without(result: People) -> html.Section:
         ],
         className="panel empty",
     )
-
-
-def _metrics(board: Leaderboard, names: dict[str, str], shades: dict[str, str]) -> Component:
-    ranked = [run for run in board.rows if run.ranked]
-    shown = [metric for metric in METRICS if any(run.metrics[metric.key].value is not None for run in ranked)]
-    rows = []
-    for run in ranked:
-        cells = []
-        for metric in shown:
-            cell = run.metrics[metric.key]
-            interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
-            cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {interval}"))
-        rows.append(html.Tr([html.Th(named(shades.get(run.run), names[run.run]), scope="row"), *cells]))
-    return table(["Run", *(metric.label for metric in shown)], rows, "Metrics against human votes")
-
-
-def _histogram_table(
-    result: People, names: dict[str, str], edges: Sequence[float], counts: Callable[[Histograms], Sequence[int]], label: str
-) -> Component:
-    rows = []
-    for run in result.rows:
-        if run.histograms is None:
-            continue
-        beside = counts(run.reference) if run.reference else None
-        for place, ((low, high), items) in enumerate(zip(pairwise(edges), counts(run.histograms), strict=True)):
-            if items or (beside and beside[place]):
-                reference = f"{beside[place]:,}" if beside else DASH
-                rows.append(row(f"{names[run.run]}: {low:.2f} to {high:.2f}", f"{items:,}", reference))
-    return table(["Run and bin", "Items", "Reference"], rows, label)
-
-
-def _class_table(result: People, names: dict[str, str]) -> Component:
-    rows = [
-        row(f"{names[run.run]}, {class_.name}", short(part.mean_share), short(part.chosen), f"{part.items:,}")
-        for run in result.rows
-        for class_ in run.classes
-        for part in class_.bins
-        if part.items
-    ]
-    return table(["Run and class", "Mean share", "Chosen by most", "Items"], rows, "Reliability of each class")
 
 
 def _left_out(result: People, names: dict[str, str]) -> html.P | None:

@@ -12,22 +12,23 @@ from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order, question_with_buzzpoints
 from dashboard.components.answers_table import answers_table, answers_title
-from dashboard.components.attributes import aria, data
+from dashboard.components.attributes import aria
 from dashboard.components.clue_text import clue_text
+from dashboard.components.confidence_table import confidence_table
 from dashboard.components.controls import menu, threshold_box
 from dashboard.components.figure import figure
-from dashboard.components.links import page_link
+from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import CURVE_NAMES, DASH, DIFFICULTY_SOURCES, count, short
-from dashboard.components.run_names import colours, legend, named, run_names
-from dashboard.components.table import row, table
+from dashboard.components.numbers import CURVE_NAMES, count
+from dashboard.components.question_heading import question_heading
+from dashboard.components.run_names import legend, run_colours, run_names
 from dashboard.components.thresholds import PATTERNS
+from dashboard.components.vote_shares import vote_shares
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
-from dashboard.figures.votes import votes_figure
 from dashboard.parameters import Sort
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, question_path, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric
@@ -60,16 +61,18 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
-    shades = colours(request.facets, request.selection)
+    colours = run_colours(request.facets, request.selection)
     names = run_names(question.runs)
     cursor = _cursor(request, question)
     return [
         _heading(question, request),
         clue_text(question, cursor),
         _thresholds(request, question, rules),
-        _picture(question, names, shades, cursor),
-        _votes(question, names, shades) if question.votes else None,
-        _answers(question, names, shades, request.parameters.metric, cursor) if question.runs else _unanswered(question, request),
+        _picture(question, names, colours, cursor),
+        vote_shares(question, names, colours) if question.votes else None,
+        _answers(question, names, colours, request.parameters.metric, cursor)
+        if question.runs
+        else _unanswered(question, request),
     ]
 
 
@@ -78,13 +81,13 @@ def _exists(request: PageRequest[QuestionPage]) -> None:
     _cursor(request, service().ask(question_query, request.selection, request.item))
 
 
-def _carried(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
-    """The page's own keys that mean the same on another question."""
-    return {"sort": request.written("sort") or None, "metric": request.written("metric") or None} | _buzzing(request)
+def _shared_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
+    """Keys of the page that mean the same on another question."""
+    return {"sort": request.written("sort") or None, "metric": request.written("metric") or None} | _rules_keys(request)
 
 
-def _buzzing(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
-    """How runs buzz, as the address has it."""
+def _rules_keys(request: PageRequest[QuestionPage]) -> dict[str, str | Sequence[str] | None]:
+    """Keys of how runs buzz, as the address writes them."""
     return {key: request.texts.get(key) for key in RULES.keys}
 
 
@@ -104,83 +107,22 @@ def _cursor(request: PageRequest[QuestionPage], question: Question) -> int:
 def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div:
     ids = question_order(request.selection, request.parameters.sort).questions
     place = ids.index(question.question_id) if question.question_id in ids else None
-    facts: list[str | Component | None] = [question.category, question.subcategory]
-    if question.difficulty is not None:
-        facts.append(
-            html.Span(
-                f"difficulty {short(question.difficulty, 2)}", title=DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
-            )
-        )
-    if question.human:
-        facts.append(f"heard by {count(question.human.teams, 'human team')}")
-    if question.votes:
-        facts.append(count(sum(question.votes.votes), "human vote"))
-    if not (question.human or question.votes or question.lifespan):
-        facts.append("no human data: metrics that need people are missing")
-    if question.lifespan:
-        life = question.lifespan
-        facts.append(
-            html.Span(
-                f"best guess {life.best_guess}, right with probability {short(life.mas)}",
-                title="By the life table; MAS in LifeEval",
-            )
-        )
-    extra = _carried(request)
-    listed = {key: extra[key] for key in ("sort", "metric")}
-    return html.Div(
-        [
-            html.P(
-                [
-                    page_link(f"{request.facets.title} questions", href=request.link("/questions", **listed)),
-                    html.Span(f" {place + 1:,} of {len(ids):,}" if place is not None else " outside the filters"),
-                ],
-                className="crumbs",
-            ),
-            html.Div(
-                [
-                    html.H1(_answer(question) or f"Question {question.question_id}"),
-                    html.Div(
-                        [
-                            _step(request, ids, place, -1, "Previous", "p", extra),
-                            _step(request, ids, place, 1, "Next", "n", extra),
-                            html.Button("Copy link", type="button", className="quiet", id="copy-link", **data(copy="address")),
-                        ],
-                        className="steps",
-                    ),
-                ],
-                className="titles",
-            ),
-            html.P(
-                [html.Code(question.question_id), *[part for fact in facts if fact for part in (" · ", fact)]],
-                className="lead",
-            ),
-            html.P(f"Answer line: {question.answer}", className="note") if question.answer and "[" in question.answer else None,
-        ],
-        className="heading question-heading",
+    keys = _shared_keys(request)
+
+    def neighbour(target: int) -> str | None:
+        if not 0 <= target < len(ids):
+            return None
+        return request.link(question_path(request.selection.dataset, ids[target]), dataset=None, **keys)
+
+    listing = request.link("/questions", **{key: keys[key] for key in ("sort", "metric")})
+    return question_heading(
+        question,
+        page_link(f"{request.facets.title} questions", href=listing),
+        place,
+        len(ids),
+        None if place is None else neighbour(place - 1),
+        neighbour(0 if place is None else place + 1),
     )
-
-
-def _answer(question: Question) -> str | None:
-    """The answer without what else is accepted."""
-    return question.answer.partition("[")[0].strip() if question.answer else None
-
-
-def _step(
-    request: PageRequest[QuestionPage],
-    ids: list[str],
-    place: int | None,
-    by: int,
-    title: str,
-    key: str,
-    extra: dict[str, str | Sequence[str] | None],
-) -> Component:
-    """A link to a neighbour in the list as it was sorted and filtered."""
-    target = (0 if by > 0 else None) if place is None else place + by
-    if target is None or not 0 <= target < len(ids):
-        return html.Span(title, className="quiet off")
-    neighbour = question_path(request.selection.dataset, ids[target])
-    href = request.link(neighbour, dataset=None, **extra)
-    return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))
 
 
 def _thresholds(request: PageRequest[QuestionPage], question: Question, rules: Rules) -> html.Div | None:
@@ -195,89 +137,31 @@ def _thresholds(request: PageRequest[QuestionPage], question: Question, rules: R
         f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
         + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
         + ". ",
-        page_link("Thresholds on Buzz", href=request.link("/buzz", **_buzzing(request))),
+        page_link("Thresholds on Buzz", href=request.link("/buzz", **_rules_keys(request))),
     ]
     return html.Div(
         [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
     )
 
 
-def _picture(question: Question, names: dict[str, str], shades: dict[str, str], cursor: int) -> html.Figure | None:
+def _picture(question: Question, names: dict[str, str], colours: dict[str, str], cursor: int) -> html.Figure | None:
     """What there is to see along the clues; of a single one without people, the table below says it all."""
     if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
         return None
     if question.lifespan:
         return figure(
             "lifespan",
-            lifespan_figure(question, names, shades),
+            lifespan_figure(question, names, colours),
             "When such a person dies, and the span that each run bets on",
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
     buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
     curve = f"; heavy steps: {CURVE_NAMES[question.human_curve]}" if question.human else ""
     return figure(
-        "clues", clues_figure(question, names, shades, cursor),
-        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", _table(question, names),
-        legend([run.run for run in question.runs], names, shades, "People" if question.human else ""),
+        "clues", clues_figure(question, names, colours, cursor),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),
+        legend([run.run for run in question.runs], names, colours, "People" if question.human else ""),
     )  # fmt: skip
-
-
-def _votes(question: Question, names: dict[str, str], shades: dict[str, str]) -> html.Figure:
-    """People and runs as whole distributions."""
-    votes = question.votes
-    assert votes is not None
-    rows = [row("People", *(short(share) for share in votes.shares), "")]
-    rows += [
-        row(
-            named(shades.get(run.run), names[run.run]),
-            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
-            short(run.metrics["dist_ce"]),
-        )
-        for run in question.runs
-    ]
-    few = all(run.run in shades for run in question.runs)
-    without = any(run.shares is None for run in question.runs)
-    return figure(
-        "votes",
-        votes_figure(question, names, shades),
-        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: what each run gives the class"
-        + ("" if few else ", grey where more than 8 runs are shown")
-        + (". Runs without a whole distribution have none" if without else ""),
-        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
-        legend([run.run for run in question.runs if run.shares], names, shades, "People"),
-    )
-
-
-def _table(question: Question, names: dict[str, str]) -> html.Div:
-    """The figure's values, as text."""
-    head = [
-        html.Th("", scope="col"),
-        *(html.Th(f"Clue {clue.clue + 1}", scope="col", className="number") for clue in question.clues),
-    ]
-    body = []
-    if question.human:
-        curve = getattr(question.human, question.human_curve)
-        body.append(html.Tr([html.Th("People, h", scope="row"), *(html.Td(short(value), className="number") for value in curve)]))
-    for run in question.runs:
-        by_clue = {answer.clue: answer for answer in run.clues}
-        cells = []
-        for clue in question.clues:
-            answer = by_clue.get(clue.clue)
-            if answer is None or answer.failed:
-                text = "–" if answer is None else "failed"
-            else:
-                text = f"{short(answer.confidence)} {'✓' if answer.correct >= 0.5 else '✗'}"
-            if run.buzzpoint and run.buzzpoint.clue == clue.clue:
-                text += " ◇"
-            cells.append(html.Td(text, className="number", title=(answer.guess or "no answer") if answer else "not answered"))
-        body.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))
-    return html.Div(
-        html.Table([html.Thead(html.Tr(head)), html.Tbody(body)]),
-        className="scroll",
-        tabIndex="0",
-        role="region",
-        **aria(label="Confidence by clue"),
-    )
 
 
 def _unanswered(question: Question, request: PageRequest[QuestionPage]) -> html.Section:
@@ -285,7 +169,7 @@ def _unanswered(question: Question, request: PageRequest[QuestionPage]) -> html.
 
 
 def _answers(
-    question: Question, names: dict[str, str], shades: dict[str, str], chosen: Metric | None, cursor: int
+    question: Question, names: dict[str, str], colours: dict[str, str], chosen: Metric | None, cursor: int
 ) -> html.Section:
     """What each run says at the cursor. With a metric chosen, it has a column and the runs stand in its order, the best first."""
     metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
@@ -296,7 +180,7 @@ def _answers(
     title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
     order = menu("metric", "Order by", _orders(), chosen.key if chosen else "")
     return html.Section(
-        [html.Div([title, order], className="heading"), answers_table(question, runs, names, shades, metrics, cursor)],
+        [html.Div([title, order], className="heading"), answers_table(question, runs, names, colours, metrics, cursor)],
         className="answers-section",
     )
 

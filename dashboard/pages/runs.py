@@ -8,17 +8,16 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from dashboard.components.table import table
+from dashboard.components.runs_table import runs_table
 from dashboard.service import service
 from dashboard.view import PageParameters, PageRequest, View, register
 from queries.parameters import Choice
-from queries.runs import RunFacts, runs
+from queries.runs import runs
 
 PATH = "/runs"
-MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
 OFF = "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off): runs are imported and withdrawn by its operator."
 
 
@@ -47,14 +46,14 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
                   page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="said", role="status", id="runs-said"),
-        _listed(counting, titles, everything, mode)
+        runs_table(counting, titles, everything, mode)
         if counting
         else html.Section([html.H2("No runs yet"), html.P("None was imported, or all were withdrawn.")], className="panel empty"),
         html.Section(
             [
                 html.H2("Withdrawn"),
                 html.P("They stand on no page that does not name them; nothing was erased.", className="note"),
-                _listed(gone, titles, everything, mode),
+                runs_table(gone, titles, everything, mode),
             ],
             className="section withdrawn",
         )
@@ -69,87 +68,6 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
             className="note",
         ),
     ]  # fmt: skip
-
-
-def _listed(result: Sequence[RunFacts], titles: dict[str, str], everything: bool, mode: str) -> html.Div:
-    head = ["Run", *(["Dataset"] if everything else []), "Imported", "From", "Answers", "Decided", "What went in", "See",
-            *([] if mode == "off" else [""])]  # fmt: skip
-    label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
-    return html.Div(table(head, [_row(facts, titles, everything, mode) for facts in result], label), className="runs")
-
-
-def _row(facts: RunFacts, titles: dict[str, str], everything: bool, mode: str) -> html.Tr:
-    name = f"{facts.model} · {facts.elicitation}"
-    went = f"/api/v1/runs/{facts.run}/responses"
-    gone = facts.withdrawn_at is not None
-    see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if gone else "")
-    change = html.Button(
-        "Restore" if gone else "Withdraw",
-        className="quiet",
-        **aria(label=f"{'Restore' if gone else 'Withdraw'} {name}"),
-        **data(run=facts.run, change="restore" if gone else "withdraw", name=name),
-    )
-    cells = [
-        html.Td(titles.get(facts.dataset, facts.dataset)) if everything else None,
-        html.Td([_when(facts.imported_at), html.Div(f"by {_who(facts.imported_by)}", className="by"),
-                 html.Div(["withdrawn ", _when(facts.withdrawn_at), f" by {_who(facts.withdrawn_by)}"], className="by")
-                 if facts.withdrawn_at else None]),
-        html.Td([html.Span(facts.file_name or "a file without a name", className="name file"),
-                 html.Div(html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256), className="by")]),
-        html.Td([count(facts.items, "answer"), html.Div(_counts(facts), className="by")]),
-        html.Td(_decided(facts)),
-        html.Td(html.Span([html.A("CSV", href=f"{went}.csv"), html.A("JSONL", href=f"{went}.jsonl"),
-                           html.A("Parquet", href=f"{went}.parquet")], className="links")),
-        html.Td(html.Span([page_link("Leaderboard", href=see), html.A("JSON", href=f"/api/v1/runs/{facts.run}")],
-                          className="links")),
-        None if mode == "off" else html.Td(change),
-    ]  # fmt: skip
-    first = html.Th(
-        [html.Span(name, className="name"), html.Div(html.Code(facts.run), className="by")], scope="row", id=f"run-{facts.run}"
-    )
-    return html.Tr([first, *(cell for cell in cells if cell is not None)])
-
-
-def _when(at: str | None) -> html.Time:
-    text = at or ""
-    return html.Time(f"{text[:10]} {text[11:16]} UTC", dateTime=text, title=text)
-
-
-def _who(name: str | None) -> str:
-    return {None: "the command line", "open": "an open server's visitor"}.get(name, str(name))
-
-
-def _counts(facts: RunFacts) -> str:
-    parts = [f"to {count(facts.questions, 'question')}"]
-    if facts.missing_questions:
-        parts.append(f"{facts.missing_questions:,} not answered")
-    if facts.failed:
-        parts.append(count(facts.failed, "failed call"))
-    parts += [f"{rows:,} skipped: {reason}" for reason, rows in facts.skipped.items()]
-    return "; ".join(parts)
-
-
-def _decided(facts: RunFacts) -> Component | str:
-    if not facts.decisions:
-        return "–"
-    listed = [
-        html.Li([
-            html.Span(decision.guess or "no guess", className="guess"),
-            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue})",
-        ])
-        for decision in facts.decisions[:MOST_DECISIONS]
-    ]  # fmt: skip
-    left = len(facts.decisions) - len(listed)
-    return html.Details(
-        [
-            html.Summary(count(len(facts.decisions), "guess", "guesses")),
-            html.Ul([*listed, html.Li(f"and {left:,} more, in the JSON") if left else None]),
-        ]
-    )
-
-
-def _judged(correct: float) -> str:
-    return {0.0: "wrong", 1.0: "correct"}.get(correct, f"{correct:g} correct")
 
 
 VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from dash import html
@@ -10,14 +11,14 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import page_link
+from dashboard.components.links import address
 from dashboard.components.messages import nothing_selected
-from dashboard.components.numbers import count, p_said, short
-from dashboard.components.run_names import colours, named, run_names
-from dashboard.components.table import table
+from dashboard.components.numbers import count
+from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.slices_table import slices_section
 from dashboard.parameters import known_run
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, address, register
+from dashboard.view import PageParameters, PageRequest, View, register
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -25,8 +26,6 @@ from queries.parameters import BadRequest, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 
 PATH = "/slices"
-MOST = 200  # significant rows of a table
-LARGEST = 10  # rows of a table that has fewer significant ones
 USUAL = "overconfidence"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
@@ -52,8 +51,9 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
-    shades = colours(request.facets, request.selection)
-    metrics = {"" if each.key == USUAL else each.key: each.name for each in RANKED}
+    colours = run_colours(request.facets, request.selection)
+    metrics = {"" if metric.key == USUAL else metric.key: metric.name for metric in RANKED}
+    link = partial(_link, request)
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
     more, less = ("Higher", "Lower") if metric.direction == "zero" else ("Worse", "Better")
     return [
@@ -73,8 +73,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             ],
             className="controls",
         ),
-        _section(f"{more} {beside}", [one for one in result.slices if one.difference > 0], metric, request, runs, shades),
-        _section(f"{less} {beside}", [one for one in result.slices if one.difference <= 0], metric, request, runs, shades),
+        slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
+        slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
             f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
             f"questions. Significant are those with p < {SIGNIFICANCE} after adjustment for all that were tested; the others are "
@@ -84,47 +84,11 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     ]
 
 
-def _section(
-    title: str,
-    result: Sequence[Slice],
-    metric: Metric,
-    request: PageRequest[SlicesPage],
-    names: dict[str, str],
-    shades: dict[str, str],
-) -> html.Section:
-    significant = [one for one in result if one.p_adjusted < SIGNIFICANCE][:MOST]
-    others = sorted((one for one in result if one.p_adjusted >= SIGNIFICANCE), key=lambda one: -abs(one.difference))
-    rows = [
-        html.Tr(
-            [
-                html.Th(named(shades.get(one.run), names.get(one.run, one.model)), scope="row"),
-                html.Td(page_link(_said(one), href=_link(one, request), title="Show this part")),
-                html.Td(short(one.value), className="number"),
-                html.Td(short(one.reference), className="number"),
-                html.Td(f"{short(one.difference)} [{short(one.low)}, {short(one.high)}]", className="number"),
-                html.Td(f"{one.questions:,}", className="number"),
-                html.Td(p_said(one.p_value), className="number"),
-                html.Td(p_said(one.p_adjusted), className="number"),
-            ]
-        )
-        for one in [*significant, *others[: max(LARGEST - len(significant), 0)]]
-    ]
-    difference = "Difference" if metric.direction == "zero" else "Worse by"
-    head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
-    summary = f"{len(significant)} of {count(len(result), 'part')} significant" if result else "No part."
-    body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
-    return html.Section(body, className="section")
-
-
-def _said(one: Slice) -> str:
-    names = {"category": "", "radius": "radius ", "difficulty": "difficulty "}
-    return " · ".join(f"{names[by]}{value}" for by, value in one.filters.items())
-
-
-def _link(one: Slice, request: PageRequest[SlicesPage]) -> str:
-    """The reliability diagram of the run on this part."""
-    kept = [(key, value) for key, value in request.selection.pairs() if key not in (*one.filters, "run", "model", "elicitation")]
-    return address("/reliability", [*kept, ("run", one.run), *one.filters.items()])
+def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
+    """Address of the reliability diagram of the run on this part."""
+    replaced = (*part.filters, "run", "model", "elicitation")
+    pairs = [(key, value) for key, value in request.selection.pairs() if key not in replaced]
+    return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
 
 
 def _runs(request: PageRequest[SlicesPage]) -> dict[str, str]:

@@ -1,0 +1,78 @@
+"""Cumulative buzzes of runs and people along the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import short
+from dashboard.components.run_names import legend
+from dashboard.components.table import table
+from dashboard.figures.buzzes import curve_name, curves_figure
+from queries.buzzing import BuzzCurves
+
+Names = Mapping[str, str]
+
+MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def buzz_curves(curves: BuzzCurves, names: Names, colours: dict[str, str]) -> html.Section:
+    """Cumulative buzzes over the fraction of the question revealed, as a figure and a table.
+
+    Args:
+        curves: of runs and people.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    drawn = [curve for curve in curves.curves if curve.correct is not None]
+    parts: list[Component | None] = [html.H2("Buzzes along the question")]
+    if any(curve.name == "Q1" for curve in drawn):
+        note = (
+            "People in quartiles of teams by their correct buzzes on these questions, each pooled over the questions that its "
+            "teams heard; runs at their thresholds in use."
+        )
+    else:
+        note = "Runs at their thresholds in use."
+    gaps: dict[str, list[str]] = {}
+    for curve in curves.curves:
+        if curve.missing:
+            gaps.setdefault(curve.missing, []).append(curve_name(curve, names))
+    not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
+    parts.append(html.P([note, *not_drawn], className="note"))
+    if drawn:
+        parts.append(legend([curve.name for curve in drawn if curve.kind == "run"], names, colours))
+        parts.append(
+            figure(
+                "curves",
+                curves_figure(curves, names, colours),
+                "Cumulative buzzes over the fraction of the question revealed: solid, correct; dotted, incorrect",
+                _curves_table(curves, names),
+            )
+        )
+    return html.Section(parts, className="buzz-curves")
+
+
+def _curves_table(curves: BuzzCurves, names: Names) -> html.Div:
+    at = [round(mark * (len(curves.revealed) - 1)) for mark in MARKS]
+    rows = []
+    for curve in curves.curves:
+        for kind in ("correct", "incorrect"):
+            values = getattr(curve, kind)
+            if values is None:
+                continue
+            rows.append(
+                html.Tr(
+                    [
+                        html.Th(curve_name(curve, names), scope="row"),
+                        html.Td(kind),
+                        *(html.Td(short(values[index]), className="number") for index in at),
+                        html.Td(f"{curve.teams:,}" if curve.kind == "human" else "", className="number"),
+                        html.Td(f"{curve.heard:,}", className="number"),
+                    ]
+                )
+            )
+    head = ["Who", "Buzzes", *(f"by {mark:.0%}" for mark in MARKS), "Teams", "Questions heard"]
+    return table(head, rows, "Cumulative buzzes per question heard")

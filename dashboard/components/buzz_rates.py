@@ -1,0 +1,84 @@
+"""How often runs and people buzz, given a correct and given an incorrect guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.attributes import data
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.run_names import run_cell
+from dashboard.components.table import table
+from dashboard.figures.buzzes import habits_figure
+from dashboard.figures.style import INK
+from queries.buzzing import BuzzRates
+from queries.buzzing.results import TeamBuzzRates
+
+Names = Mapping[str, str]
+
+RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
+
+
+def buzz_rates(rates: BuzzRates, names: Names, colours: dict[str, str]) -> html.Section:
+    """P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
+
+    Args:
+        rates: of runs and people.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    people = [team for team in rates.teams if team.kind == "human" and team.teams]
+    note = (
+        "Clue by clue up to the first buzz, how often a run buzzes when its guess is correct, and how often when it is not: the "
+        "further apart, the better it knows what it knows. "
+    )
+    if people:
+        note += (
+            "Of people these chances are missing, since what a team would have answered before it buzzed is not recorded. Their "
+            "buzzes of either kind per clue heard are the least that the chances can be."
+        )
+    else:
+        note += "No human team heard these questions."
+    rows = [
+        html.Tr(
+            [
+                run_cell(names[run.run], colours.get(run.run)),
+                *(
+                    html.Td(short(getattr(run, key)), className="number", title=run.missing.get(key, ""), **data(key=key))
+                    for key in ("given_correct", "given_incorrect", *(key for key, _ in RATES))
+                ),
+            ],
+            **data(run=run.run),
+        )
+        for run in rates.runs
+    ]
+    rows += [_team_row(team) for team in rates.teams if team.teams]
+    head = ["Who", "P(buzz | correct)", "P(buzz | incorrect)", *(label for _, label in RATES)]
+    return html.Section(
+        [
+            html.H2("Buzzing when right, holding back when wrong"),
+            html.P(note, className="note"),
+            figure(
+                "habits",
+                habits_figure(rates, names, colours),
+                "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ of people, at least" if people else ""),
+            ),
+            table(head, rows, "How often everybody buzzes", "habits"),
+        ],
+        className="habits-section",
+    )
+
+
+def _team_row(team: TeamBuzzRates) -> html.Tr:
+    """Rates of several teams. What they would have answered is not recorded, so the chances are lower bounds."""
+    human = team.kind == "human"
+    name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (team)"
+    mean = f"; a mean over {count(team.teams, 'team')}"
+    bounds = [
+        html.Td(DASH if rate is None else f"≥ {short(rate)}", className="number", title=team.missing.get(key, "") + mean)
+        for key, rate in (("given_correct", team.correct_rate), ("given_incorrect", team.incorrect_rate))
+    ]
+    values = [html.Td(short(getattr(team, key)), className="number", title=team.missing.get(key, "")) for key, _ in RATES]
+    return html.Tr([run_cell(name, INK if human else None), *bounds, *values])

@@ -1,0 +1,108 @@
+"""Two runs beside each other: their metrics, their questions, and who wins in which category."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import DASH, p_said, short
+from dashboard.components.run_names import named
+from dashboard.components.table import row, table
+from dashboard.figures.style import OTHERS
+from queries.compare import Comparison, Difference
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.metrics import Metric
+from queries.side_by_side import CategoryWins, SideBySide
+
+MOST_QUESTIONS = 200  # rows of the table of questions
+Pair = tuple[str, str]  # of the first run and the second one
+
+
+def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
+    """Each metric of both runs, their difference, and which run is better.
+
+    Args:
+        result: of the metrics ``shown``.
+        shown: the rows.
+        names, tones: what the runs are called, and their colours.
+    """
+
+    def better(difference: Difference) -> Component:
+        if difference.better is None or difference.p_value is None:
+            return html.Span(DASH)
+        if difference.p_value >= SIGNIFICANCE:
+            return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
+        place = 0 if difference.better == result.a.run else 1
+        return html.Span(named(tones[place], names[place]))
+
+    rows = [
+        row(
+            metric.name,
+            short(difference.a),
+            short(difference.b),
+            short(difference.difference),
+            f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else DASH,
+            p_said(difference.p_value),
+            better(difference),
+        )
+        for metric in shown
+        for difference in [result.metrics[metric.key]]
+        if difference.difference is not None
+    ]
+    left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
+    return html.Div(
+        [
+            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
+            html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
+            html.P(
+                "Over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
+                className="note",
+            ),
+        ],
+        className="section",
+    )
+
+
+def questions_table(result: SideBySide, names: Pair, link: Callable[[str], str]) -> html.Div:
+    """The first dots of the scatter plot as a table.
+
+    Args:
+        result: with the dots.
+        names: what the runs are called.
+        link: question id to address.
+    """
+    rows = [
+        row(page_link(dot.question_id, link(dot.question_id)), short(dot.a), short(dot.b)) for dot in result.dots[:MOST_QUESTIONS]
+    ]
+    if len(rows) < result.questions:
+        rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
+    return table(["Question", *names], rows, "Question by question")
+
+
+def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
+    """On how many questions of each category either run is better; None where there is no category.
+
+    Args:
+        wins: by category.
+        metric: by which a run wins a question.
+        names, tones: what the runs are called, and their colours.
+    """
+    if not wins:
+        return None
+    parts = [(win.category or "not stated", win.a, win.b, win.ties) for win in wins]
+    rows = []
+    for part, first, second, ties in [*parts, ("all", *(sum(counts) for counts in list(zip(*parts, strict=True))[1:]))]:
+        total = first + second + ties
+        bar = html.Div(
+            [
+                html.Span(className="share", style={"width": f"{100 * number / total:.2f}%", "background": tone})
+                for number, tone in ((first, tones[0]), (ties, OTHERS), (second, tones[1]))
+            ],
+            className="shares",
+        )
+        rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
+    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", "Shares"]
+    return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")

@@ -1,0 +1,58 @@
+"""A dataset as a card: what it holds, where it comes from, under which licence."""
+
+from __future__ import annotations
+
+from dash import html
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import count
+from queries.datasets import Dataset
+
+KINDS = {
+    "incremental": "questions revealed clue by clue", "single": "single-shot questions",
+    "lifeeval": "lifespans, scored by the life table", "votes": "items with human votes",
+}  # fmt: skip
+
+
+def dataset_card(dataset: Dataset) -> html.Section:
+    """The card, with links to pages of the dataset."""
+    facts = {
+        "Kind": KINDS.get(dataset.kind, dataset.kind),
+        "Holds": f"{count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}",
+        "People": _people(dataset),
+        "Categories": ", ".join(dataset.categories) or None,
+        "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
+        "Source": dataset.source,
+        "Licence": dataset.licence,
+        "Note": dataset.note,
+    }
+    return html.Section(
+        [
+            html.H2(
+                [
+                    dataset.title,
+                    html.Code(dataset.dataset),
+                    html.Span("simulated _people", className="tag") if dataset.simulated else None,
+                ]
+            ),
+            html.Dl([part for name, value in facts.items() if value for part in (html.Dt(name), html.Dd(value))]),
+            html.P(
+                [
+                    page_link("Leaderboard", href=f"/?dataset={dataset.dataset}"),
+                    page_link("Questions", href=f"/questions?dataset={dataset.dataset}"),
+                ],
+                className="links",
+            ),
+        ],
+        className="panel dataset",
+    )
+
+
+def _people(dataset: Dataset) -> str:
+    """What _people did with a dataset's questions, in a few words."""
+    parts = []
+    if dataset.human_teams:
+        parts.append(f"{count(dataset.human_teams, 'human team')}, {count(dataset.human_buzzes, 'buzz', 'buzzes')}")
+    if dataset.voted:
+        parts.append(f"{count(dataset.votes, 'human vote')} on {count(dataset.voted, 'question')}")
+    return "; ".join(parts) or "none: metrics that need _people are missing"

@@ -1,0 +1,59 @@
+"""The hard-easy effect: overconfidence against difficulty, as a figure and a table of slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
+from dashboard.components.run_names import named
+from dashboard.components.table import row, table
+from dashboard.figures.difficulty import hard_easy_figure
+from queries.difficulty import Difficulty
+
+
+def hard_easy(result: Difficulty, names: Mapping[str, str], colours: Mapping[str, str], link: str) -> list[Component | None]:
+    """The figure, where difficulty comes from, and the slopes; a sentence where no question has a difficulty.
+
+    Args:
+        result: of each run.
+        names: run id to what it is called.
+        colours: run id to colour.
+        link: address of a question, with ``ID`` for its id.
+    """
+    if not any(run.points for run in result.runs):
+        return [html.P("No question of this selection has a difficulty.", className="note")]
+    slopes = [
+        row(
+            named(colours.get(run.run), names[run.run]),
+            short(run.slope),
+            f"{short(run.low)} to {short(run.high)}" if run.low is not None else DASH,
+            f"{run.questions:,}",
+        )
+        for run in result.runs
+    ]
+    missing = count(result.without, "question") if result.without else None
+    thinned = max((round(run.questions / len(run.points)) for run in result.runs if run.points), default=1)
+    return [
+        figure(
+            "hard-easy",
+            hard_easy_figure(result.runs, names, colours, link),
+            "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
+            "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question"
+            + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
+        ),
+        html.P(_sources(result.sources), className="note"),
+        html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,
+        table(["Run", "Slope", "95 % interval", "Questions used"], slopes, "Hard-easy slopes"),
+    ]
+
+
+def _sources(sources: dict[str, int]) -> str:
+    """Where difficulty comes from, and of how many questions where these differ."""
+    named = [(DIFFICULTY_SOURCES[source], count(questions, "question")) for source, questions in sources.items()]
+    if len(named) == 1:
+        return f"Difficulty: {named[0][0]}."
+    return f"Difficulty: {'; '.join(f'{questions}: {source}' for source, questions in named)}."

@@ -1,0 +1,69 @@
+"""How runs do against the human teams that heard the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.buzz_outcomes import interval_text
+from dashboard.components.figure import figure
+from dashboard.components.numbers import percent
+from dashboard.components.run_names import named
+from dashboard.components.table import row, table
+from dashboard.figures.thresholds import outcomes_figure
+from queries.buzzing import ThresholdExplorer
+from queries.buzzing.results import RunThresholds
+
+Names = Mapping[str, str]
+
+COLUMNS = ("Run", "Wins", "95 % interval", "of which not sure", "Neither", "People win", "95 % interval", "Questions")
+
+
+def against_teams(explorer: ThresholdExplorer, names: Names, colours: dict[str, str]) -> html.Section:
+    """How often each run wins, loses or neither against a human team, as a figure and a table.
+
+    Args:
+        explorer: with the runs.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    played = [run for run in explorer.runs if run.outcome.win is not None]
+    title = html.H2("Against the human teams")
+    if not played:
+        why = next((run.missing["win"] for run in explorer.runs if "win" in run.missing), "")
+        without = html.P(f"There is no win probability: {why}.", className="note")
+        return html.Section([title, without], className="rooms")
+    note = (
+        "One question against one human team drawn evenly from those that heard it, which does what it did in its own match. "
+        "A run wins by answering correctly first, and loses where the team answers correctly and the run has not. "
+        "Intervals are over questions, at the threshold as it is."
+    )
+    if any(run.outcome.unsure for run in played):
+        note += (
+            " Hatched: wins over teams whose question was ended by others before the run buzzed. What they would have done is "
+            "not recorded; they count as teams that had not answered."
+        )
+    rows = [row(named(colours.get(run.run), names[run.run]), *_outcome(run), f"{run.heard:,}") for run in played]
+    return html.Section(
+        [
+            title,
+            html.P(note, className="note"),
+            figure(
+                "rooms",
+                outcomes_figure(played, names, colours),
+                "Share of questions: in the colour of the run, won by it (hatched: not sure); light, won by neither; in the "
+                "colour of the text, won by people",
+                table(COLUMNS, rows, "Against the human teams"),
+            ),
+        ],
+        className="rooms",
+    )
+
+
+def _outcome(run: RunThresholds) -> tuple[str, ...]:
+    outcome = run.outcome
+    assert outcome.win is not None and outcome.loss is not None
+    neither = 1 - outcome.win - outcome.loss
+    win, loss = (interval_text(run, name, percent) for name in ("win", "loss"))
+    return percent(outcome.win), win, percent(outcome.unsure), percent(neither), percent(outcome.loss), loss

@@ -1,0 +1,38 @@
+"""What intervals and tests claim, and how often that held in simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.table import row, table
+from queries.metric_definitions import MetricDefinitions
+from queries.uncertainty import MeasuredClaim
+
+
+def intervals_section(known: MetricDefinitions) -> html.Section:
+    """Each kind of interval and test in a sentence, with how often it held in simulations."""
+    parts: list[Component] = []
+    for kind in known.uncertainty:
+        claims = [claim for claim in known.measured if claim.claim in kind.claims]
+        parts += [html.Dt(kind.name), html.Dd([kind.words, _measured(kind.name, claims)] if claims else kind.words)]
+    lead = (
+        "The unit is always the question: the clues of one question hang together. What is claimed was simulated, with runs of "
+        "which the truth is known; the tables say how often it held. benchmarks/inference.py makes them."
+    )
+    return html.Section([html.H2("Intervals and tests"), html.P(lead), html.Dl(parts)], id="intervals", className="metric")
+
+
+def _measured(name: str, claims: Sequence[MeasuredClaim]) -> html.Details:
+    rows = [
+        row(claim.claim, html.Span(claim.setting), f"{claim.nominal:.3f}", f"{claim.measured:.3f}", f"{claim.noise:.3f}")
+        for claim in claims
+    ]
+    return html.Details(
+        [
+            html.Summary("How often it held"),
+            table(["Claim", "Setting", "Claimed", "Measured", "Noise"], rows, f"{name}: measured"),
+        ]
+    )

@@ -1,0 +1,45 @@
+"""Overconfidence of each run in the parts of a selection, as a figure and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import short
+from dashboard.components.run_names import legend, named
+from dashboard.components.table import row, table
+from dashboard.figures.difficulty import parts_figure
+from queries.breakdown import Breakdown
+from queries.metrics import CATALOGUE
+
+GAP = CATALOGUE["overconfidence"]
+
+
+def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+    """Overconfidence by category or radius.
+
+    Args:
+        by: "category" or "radius".
+        result: of the metric ``GAP`` with intervals.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    rows = [
+        row(
+            named(colours.get(run.run), f"{names[run.run]}, {part.value or 'not stated'}"),
+            short(run.metrics[GAP.key].value),
+            f"{short(run.metrics[GAP.key].low)} to {short(run.metrics[GAP.key].high)}",
+            f"{run.questions:,}",
+        )
+        for part in result.parts
+        for run in part.rows
+    ]
+    return figure(
+        f"by-{by}",
+        parts_figure(result, GAP.key, names, colours),
+        f"Overconfidence by {by}, with 95 % intervals: right of the line, a run is more confident than it is right",
+        table(["Run", GAP.label, "95 % interval", "Questions"], rows, f"Overconfidence by {by}"),
+        legend(names, names, colours),
+    )

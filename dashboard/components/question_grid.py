@@ -1,0 +1,241 @@
+"""The list of questions as a grid: its columns, its rows, and the orders that it can stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import dash_ag_grid
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import data
+from dashboard.components.controls import menu
+from dashboard.components.numbers import CURVE_NAMES, short
+from dashboard.components.run_names import chosen_runs, run_colours
+from dashboard.figures.sparklines import WIDTH, spark_figure
+from dashboard.figures.style import OTHERS
+from queries.facets import Facets
+from queries.metrics import Metric
+from queries.question_order import Sort, read_sort
+from queries.questions import QuestionPage, QuestionRow
+from queries.selection import Selection
+from queries.sparklines import Sparklines
+
+BLOCK = 100  # rows that the grid asks for at a time
+SNIPPET = 160  # characters of a question
+MOST_PAIRED = 4  # with so many runs, every pair is offered as an order; with more, the first run with each other one
+MOST_OFFERED = 8  # runs that the menu of orders offers
+NUMERIC = {"type": "rightAligned", "width": 66, "cellClass": "number", "headerClass": "narrow"}
+WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
+ColumnDefinition = dict[str, Any]  # of AG Grid, as JSON
+
+
+@dataclass(frozen=True)
+class QuestionGrid:
+    """The list of the questions of a selection.
+
+    Attributes:
+        facets: what the dataset offers.
+        selection: of the page.
+        metric: whose values each run has.
+        sort: the order; see ``queries.question_order``.
+    """
+
+    facets: Facets
+    selection: Selection
+    metric: Metric
+    sort: Sort
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """The runs that have a column, in order of import."""
+        chosen = set(chosen_runs(self.facets, self.selection))
+        return [run for run, _, _ in self.facets.runs if run in chosen]
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What each run of the dataset is called, a withdrawn one by its id."""
+        several = len(self.facets.elicitations) > 1
+        names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in self.facets.runs}
+        return {run: run for run in self.facets.withdrawn} | names
+
+    @cached_property
+    def run_colours(self) -> dict[str, str]:
+        """Colour of each run of the grid that has one of its own."""
+        every = run_colours(self.facets, self.selection)
+        return {run: every[run] for run in self.runs if run in every}
+
+    @property
+    def has_sparklines(self) -> bool:
+        """Whether there is anything to draw clue by clue."""
+        return self.facets.longest > 1 and bool(self.facets.human_teams or self.run_colours)
+
+    @property
+    def extra_column(self) -> bool:
+        """Whether the order needs a column of its own. The dataset's order needs none."""
+        ids = {_column_id(column) for column in self._columns()}
+        return self.sort.key not in ids and (self.sort.key != "position" or self.sort.descending)
+
+    # -- columns -------------------------------------------------------------------------------------------------------
+
+    def component(self) -> html.Div:
+        """The grid. It asks for its rows as they come into sight."""
+        columns = self._columns()
+        if self.extra_column:
+            columns.insert(len(columns) - len(self.runs), self._extra_column())
+        for column in columns:
+            if _column_id(column) == self.sort.key:
+                column["sort"] = "desc" if self.sort.descending else "asc"
+        grid = dash_ag_grid.AgGrid(
+            id="grid",
+            columnDefs=columns,
+            defaultColDef={
+                "sortable": True, "resizable": True, "suppressMovable": True, "sortingOrder": ["asc", "desc", None],
+            },
+            rowModelType="infinite",
+            dashGridOptions={
+                "cacheBlockSize": BLOCK, "rowHeight": 30, "headerHeight": 62, "infiniteInitialRowCount": 1,
+                # Requests of an earlier selection, which nobody answers any more, must not keep later ones waiting.
+                "maxConcurrentDatasourceRequests": -1,
+                "maxBlocksInCache": 20, "animateRows": False, "suppressCellFocus": False, "enableCellTextSelection": True,
+            },
+            className="ag-theme-clueline",
+        )  # fmt: skip
+        return html.Div(grid, **(data(own=self.sort.key) if self.extra_column else {}))
+
+    def _columns(self) -> list[ColumnDefinition]:
+        """Facts of each question, then the metric of each run."""
+        facets = self.facets
+        columns: list[ColumnDefinition] = [
+            {
+                "field": "text", "colId": "question_id", "headerName": "Question", "cellRenderer": "QuestionLink",
+                "flex": 1, "minWidth": 150, "cellClass": "question-cell",
+            }
+        ]  # fmt: skip
+        if self.has_sparklines:
+            columns.append(
+                {
+                    "field": "clues", "headerName": "Clues", "cellRenderer": "Spark", "sortable": False, "width": WIDTH + 10,
+                    "cellClass": "spark-cell", "headerTooltip": "Confidence clue by clue over the part of the question revealed",
+                }
+            )  # fmt: skip
+        if facets.categories:
+            columns.append({"field": "category", "headerName": "Category", "width": 92})
+        if facets.subcategories:
+            columns.append({"field": "subcategory", "headerName": "Subcategory", "width": 110})
+        if facets.radii:
+            columns.append({"field": "radius", "headerName": "Radius", **NUMERIC})
+        if facets.difficulty:
+            columns.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
+        if facets.human_teams and facets.difficulty_source != "human":
+            tip = "Share of human teams that answered correctly"
+            columns.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
+        return columns + [self._run_column(run) for run in self.runs]
+
+    def _run_column(self, run: str) -> ColumnDefinition:
+        return {
+            "field": run,
+            "colId": f"{self.metric.key}:{run}",
+            "headerName": self.names[run],
+            "headerTooltip": f"{self.metric.name} of {self.names[run]}",
+            "headerStyle": {"borderTop": f"3px solid {self.run_colours.get(run, OTHERS)}"},
+            **NUMERIC,
+            **WRAPPED,
+        }
+
+    def _extra_column(self) -> ColumnDefinition:
+        """The column of an order that no other column stands for."""
+        sort = self.sort
+        prefix = "Wrong early: " if sort.by == "wrong" else f"{sort.metric.label}: " if sort.metric else ""
+        tip = self._sentence(sort)
+        title = prefix + " \u2212 ".join(self.names[run] for run in sort.runs) or tip
+        if sort.by == "wrong":
+            curve = CURVE_NAMES[self.selection.conventions.early_curve]
+            tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {curve}"
+            tip += "" if self.facets.human_teams else ", 0 without human data"
+        return {
+            "field": "own", "colId": sort.key, "headerName": title, "headerTooltip": tip, "sortingOrder": ["desc", "asc"],
+            **NUMERIC, **WRAPPED, "width": 92, "cellClass": "number by",
+        }  # fmt: skip
+
+    # -- orders --------------------------------------------------------------------------------------------------------
+
+    def order_menu(self) -> Component:
+        """A menu of orders that no column of the grid stands for."""
+        current = self.sort if self.extra_column else None
+        chosen = f"{'-' if current.descending else ''}{current.key}" if current else ""
+        runs = self.runs[:MOST_OFFERED]
+        pairs = combinations(runs, 2) if len(runs) <= MOST_PAIRED else ((runs[0], run) for run in runs[1:])
+        options = {"": "As in the table"}
+        for text in [f"-wrong:{run}" for run in runs] + [f"-{self.metric.key}:{a}-{b}" for a, b in pairs]:
+            sort = read_sort(text, self.facets.all_runs, self.facets.dataset)
+            # Turned round by its heading, an order is still the one that was chosen.
+            options[chosen if current and sort.key == current.key else text] = self._sentence(sort)
+        if current and chosen not in options:
+            options[chosen] = self._sentence(current)
+        return menu("sort", "Order", options, chosen, kind="order")
+
+    def _sentence(self, sort: Sort) -> str:
+        names = [self.names[run] for run in sort.runs]
+        if sort.by == "difference":
+            assert sort.metric
+            return f"Difference of {sort.metric.name}: {names[0]} \u2212 {names[1]}"
+        if sort.by == "wrong":
+            return f"Confidently wrong before people knew: {names[0]}"
+        return f"{sort.metric.name}: {names[0]}" if sort.metric else sort.key.replace("_", " ").capitalize()
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def rows(
+        self, page: QuestionPage, start: int, links: Mapping[str, str], sparklines: Sparklines | None
+    ) -> list[dict[str, Any]]:
+        """Rows as JSON, by the fields of the columns.
+
+        Args:
+            page: the questions.
+            start: place of the first one in the order, from 0.
+            links: question id to address.
+            sparklines: of these questions; None where there are none.
+        """
+        drawn = sparklines.questions if sparklines else {}
+        return [
+            {
+                "question_id": question.question_id,
+                "text": f"{question.question_id} · {(question.text or '')[:SNIPPET]}",
+                "href": links[question.question_id],
+                "clues": spark_figure(drawn[question.question_id], self.names, self.run_colours) if drawn else None,
+                "category": question.category,
+                "subcategory": question.subcategory,
+                "radius": question.radius,
+                "difficulty": short(question.difficulty, 2),
+                "people": short(question.people, 2),
+                "own": self._sorted_by(question, page.total - start - index),
+                **{run: short(values[self.metric.key]) for run, values in question.runs.items()},
+            }
+            for index, question in enumerate(page.questions)
+        ]
+
+    def _sorted_by(self, question: QuestionRow, place: int) -> str | None:
+        """What a question is sorted by; ``place`` is its place in the dataset's order where that is turned round."""
+        if self.sort.by != "fact":
+            return short(question.value)
+        fact = place if self.sort.key == "position" else getattr(question, self.sort.key)
+        return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
+
+    def legend(self) -> Component | None:
+        """How to read the sparklines; None where there are none."""
+        if not self.has_sparklines:
+            return None
+        lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
+        parts: Sequence[str] = [lines if self.run_colours else "with at most 8 runs chosen, a line for each"]
+        if self.facets.human_teams:
+            parts = [*parts, f"steps: {CURVE_NAMES[self.selection.conventions.early_curve]}"]
+        return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
+
+
+def _column_id(column: ColumnDefinition) -> str:
+    return str(column.get("colId", column["field"]))

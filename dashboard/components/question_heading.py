@@ -1,0 +1,69 @@
+"""The heading of a question's page: its answer, what is known of it, and the way to its neighbours in the list."""
+
+from __future__ import annotations
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import data
+from dashboard.components.numbers import DIFFICULTY_SOURCES, count, short
+from queries.question import Question
+
+
+def question_heading(
+    question: Question, listing: html.A, place: int | None, total: int, previous: str | None, following: str | None
+) -> html.Div:
+    """The heading.
+
+    Args:
+        question: of the page.
+        listing: link to the list that the question stands in.
+        place: of the question in the list, from 0; None where filters leave it out.
+        total: number of questions of the list.
+        previous, following: addresses of the neighbours in the list; None at its ends.
+    """
+    name = question.answer.partition("[")[0].strip() if question.answer else None  # without what else is accepted
+    facts = [part for fact in _facts(question) for part in (" · ", fact)]
+    steps = [
+        _step("Previous", "p", previous),
+        _step("Next", "n", following),
+        html.Button("Copy link", type="button", className="quiet", id="copy-link", **data(copy="address")),
+    ]
+    where = f" {place + 1:,} of {total:,}" if place is not None else " outside the filters"
+    return html.Div(
+        [
+            html.P([listing, html.Span(where)], className="crumbs"),
+            html.Div(
+                [html.H1(name or f"Question {question.question_id}"), html.Div(steps, className="steps")], className="titles"
+            ),
+            html.P([html.Code(question.question_id), *facts], className="lead"),
+            html.P(f"Answer line: {question.answer}", className="note") if question.answer and "[" in question.answer else None,
+        ],
+        className="heading question-heading",
+    )
+
+
+def _facts(question: Question) -> list[str | Component]:
+    """What is known of a question."""
+    facts: list[str | Component] = [fact for fact in (question.category, question.subcategory) if fact]
+    if question.difficulty is not None:
+        source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
+        facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))
+    if question.human:
+        facts.append(f"heard by {count(question.human.teams, 'human team')}")
+    if question.votes:
+        facts.append(count(sum(question.votes.votes), "human vote"))
+    if not (question.human or question.votes or question.lifespan):
+        facts.append("no human data: metrics that need people are missing")
+    if question.lifespan:
+        life = question.lifespan
+        text = f"best guess {life.best_guess}, right with probability {short(life.mas)}"
+        facts.append(html.Span(text, title="By the life table; MAS in LifeEval"))
+    return facts
+
+
+def _step(title: str, key: str, href: str | None) -> Component:
+    """A link to a neighbour, which a key follows too; without an address, its name alone."""
+    if href is None:
+        return html.Span(title, className="quiet off")
+    return html.A(title, href=href, className="quiet", title=f"Key {key}", **data(link="", key=key))

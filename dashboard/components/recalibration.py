@@ -1,0 +1,53 @@
+"""What recalibration would make of each run: metrics before and after, and what single items gain and lose."""
+
+from __future__ import annotations
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, short
+from dashboard.components.run_names import named
+from dashboard.components.table import table
+from dashboard.figures.recalibration import changes_figure
+from queries.metrics import CATALOGUE
+from queries.recalibration import Recalibration
+
+METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
+
+MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
+
+
+def recalibration_section(result: Recalibration, names: dict[str, str], colours: dict[str, str]) -> html.Section:
+    """Each metric before and after, and by how much items come nearer to their correctness, as a table and a figure.
+
+    Args:
+        result: of one method.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in result.runs)]
+    head = ["Run", *(f"{metric.label} before → after" for metric in shown), "Nearer", "Further", "Sacrificed"]
+    rows = []
+    for run in result.runs:
+        cells: list[Component] = [html.Th(named(colours.get(run.run), names[run.run]), scope="row")]
+        for metric in shown:
+            change = run.metrics[metric.key]
+            values = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH
+            cells.append(html.Td(values, className="number", title=change.missing or metric.name))
+        cells += [html.Td(f"{run.improved:,}", className="number"), html.Td(f"{run.worsened:,}", className="number")]
+        sacrificed = f"{run.sacrificed:,} of {run.well_calibrated:,}"
+        cells.append(html.Td(sacrificed, className="number", title="Items within 0.1 of their correctness that no longer are"))
+        rows.append(html.Tr(cells))
+    return html.Section(
+        [
+            html.H2(f"{METHOD_NAMES[result.method]} recalibration, cross-fitted by question in {result.folds} folds"),
+            table(head, rows, "Metrics before and after"),
+            figure(
+                "changes",
+                changes_figure(result, names, colours),
+                "Change of each item's distance from its correctness: left of 0 it comes nearer, right of 0 it goes further",
+            ),
+        ],
+        className="what-if",
+    )

@@ -1,0 +1,65 @@
+"""Parts of a selection where a run does better or worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dash import html
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import count, p_said, short
+from dashboard.components.run_names import named
+from dashboard.components.table import table
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.metrics import Metric
+from queries.slices import Slice
+
+MOST_SIGNIFICANT = 200  # rows of a table
+LEAST_ROWS = 10  # of a table, filled with the largest differences that are not significant
+
+
+def slices_section(
+    title: str,
+    slices: Sequence[Slice],
+    metric: Metric,
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    link: Callable[[Slice], str],
+) -> html.Section:
+    """All significant slices, and the largest differences of the others.
+
+    Args:
+        title: of the section.
+        slices: in order.
+        metric: by which runs are compared.
+        names: run id to what it is called.
+        colours: run id to colour.
+        link: address that shows a slice.
+    """
+    significant = [part for part in slices if part.p_adjusted < SIGNIFICANCE][:MOST_SIGNIFICANT]
+    others = sorted((part for part in slices if part.p_adjusted >= SIGNIFICANCE), key=lambda part: -abs(part.difference))
+    rows = [
+        html.Tr(
+            [
+                html.Th(named(colours.get(part.run), names.get(part.run, part.model)), scope="row"),
+                html.Td(page_link(_name(part), href=link(part), title="Show this part")),
+                html.Td(short(part.value), className="number"),
+                html.Td(short(part.reference), className="number"),
+                html.Td(f"{short(part.difference)} [{short(part.low)}, {short(part.high)}]", className="number"),
+                html.Td(f"{part.questions:,}", className="number"),
+                html.Td(p_said(part.p_value), className="number"),
+                html.Td(p_said(part.p_adjusted), className="number"),
+            ]
+        )
+        for part in [*significant, *others[: max(LEAST_ROWS - len(significant), 0)]]
+    ]
+    difference = "Difference" if metric.direction == "zero" else "Worse by"
+    head = ["Run", "Part", metric.label, "Compared with", f"{difference}, 95 % interval", "Questions", "p", "p, adjusted"]
+    summary = f"{len(significant)} of {count(len(slices), 'part')} significant" if slices else "No part."
+    body = [html.H2(title), html.P(summary, className="note"), table(head, rows, title) if rows else None]
+    return html.Section(body, className="section")
+
+
+def _name(part: Slice) -> str:
+    names = {"category": "", "radius": "radius ", "difficulty": "difficulty "}
+    return " · ".join(f"{names[by]}{value}" for by, value in part.filters.items())

@@ -1,0 +1,46 @@
+"""The shares of the classes of one question: what people voted, and what each run gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.run_names import legend, named
+from dashboard.components.table import row, table
+from dashboard.figures.votes import votes_figure
+from queries.question import Question
+
+
+def vote_shares(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+    """People and runs as whole distributions, as a figure and a table.
+
+    Args:
+        question: with votes.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    votes = question.votes
+    assert votes is not None
+    rows = [row("People", *(short(share) for share in votes.shares), "")]
+    rows += [
+        row(
+            named(colours.get(run.run), names[run.run]),
+            *(map(short, run.shares) if run.shares else [DASH] * len(votes.classes)),
+            short(run.metrics["dist_ce"]),
+        )
+        for run in question.runs
+    ]
+    few = all(run.run in colours for run in question.runs)
+    without = any(run.shares is None for run in question.runs)
+    return figure(
+        "votes",
+        votes_figure(question, names, colours),
+        f"Bars: the shares of {count(sum(votes.votes), 'human vote')}. Dots: what each run gives the class"
+        + ("" if few else ", grey where more than 8 runs are shown")
+        + (". Runs without a whole distribution have none" if without else ""),
+        table(["", *votes.classes, "DistCE"], rows, "Shares of the classes"),
+        legend([run.run for run in question.runs if run.shares], names, colours, "People"),
+    )

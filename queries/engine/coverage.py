@@ -65,9 +65,9 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
     if not counts.differs:
         return selection, counts
     ((last,),) = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})
-    kept = np.zeros(last + 1, dtype=np.uint8)
-    kept[positions] = 1
-    restricted = selection.replace(kept=(kept + ord("0")).tobytes().decode())
+    mask = np.zeros(last + 1, dtype=np.uint8)
+    mask[positions] = 1
+    restricted = selection.replace(question_mask=(mask + ord("0")).tobytes().decode())
     if counts.taking_part:  # no name would mean all runs
         restricted = restricted.replace(run=tuple(counts.taking_part), model=(), elicitation=())
     return restricted, counts

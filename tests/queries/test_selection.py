@@ -100,7 +100,7 @@ def test_addresses(pairs, expected):
         (Selection("relay", difficulty=(0.25, 1.0), q="a b"), [("dataset", "relay"), ("difficulty", "0.25..1"), ("q", "a b")]),
         (Selection("relay", common=True), [("dataset", "relay"), ("common", "1")]),
         (Selection("relay", common=False), [("dataset", "relay"), ("common", "0")]),
-        (Selection("relay", questions=("r1",), kept="01"), [("dataset", "relay")]),  # a query's own affair
+        (Selection("relay", questions=("r1",), question_mask="01"), [("dataset", "relay")]),  # a query's own affair
     ],
     ids=str,
 )  # fmt: skip

@@ -22,7 +22,7 @@ sys.path.extend([str(ROOT / "tests"), str(ROOT / "tests" / "browser")])
 import numpy as np  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-from benchmarks.made import write, write_bundle  # noqa: E402
+from benchmarks.synthetic_data import write, write_bundle  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402

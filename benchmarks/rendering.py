@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 import numpy as np  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-from benchmarks.made import write, write_bundle  # noqa: E402
 from benchmarks.redraw import WATCH, once  # noqa: E402
+from benchmarks.synthetic_data import write, write_bundle  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402

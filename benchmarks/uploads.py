@@ -33,7 +33,7 @@ sys.path.append(str(ROOT / "tests"))
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
 
-from benchmarks.made import CLUES, write, write_bundle  # noqa: E402
+from benchmarks.synthetic_data import CLUES, write, write_bundle  # noqa: E402
 from dashboard.uploads.import_process import MEMORY_LIMIT  # noqa: E402
 from data.importing.ingest import import_paths, read_and_check  # noqa: E402
 from data.importing.seed import seed  # noqa: E402

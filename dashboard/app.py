@@ -12,10 +12,10 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard import api, pages, security
 from dashboard.api.responses import error_response
+from dashboard.page_registry import check_page
 from dashboard.router import layout
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.view import check_page
 from data.store import StoreError
 from queries.parameters import BadRequest
 

@@ -15,12 +15,12 @@ from dash.development.base_component import Component
 from dashboard.components.controls import control
 from dashboard.components.coverage import coverage_notice, nothing_in_common
 from dashboard.components.filters import filter_bar
+from dashboard.components.header import header
 from dashboard.components.markup import content_markup, markup
 from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
-from dashboard.components.shell import header
-from dashboard.drawing import as_json, divide
+from dashboard.page_drawing import as_json, divide
+from dashboard.page_registry import Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
-from dashboard.view import PageRequest, Pairs, View, find_view, navigation, read_page
 from data.store import StoreError
 from queries.engine.coverage import coverage
 from queries.parameters import BadRequest
@@ -50,13 +50,13 @@ def draw(request: dict[str, Any]) -> str:
         ``figures``, ``states``) and, where it is wanted, what the ``page`` has around it.
     """
     path, pairs = request["path"], parse_qsl(request["query"], keep_blank_values=True)
-    view, dataset, item = find_view(path)
+    page, dataset, item = find_page(path)
     page_request: PageRequest[Any] | None = None
     version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
     try:
         version = service().snapshot().version
-        page_request = read_page(view, pairs, dataset, item)
-        content = _content(view, page_request, pairs)
+        page_request = read_page(page, pairs, dataset, item)
+        content = _content(page, page_request, pairs)
     except (BadRequest, StoreError) as error:
         content = [error_panel(error, path, pairs)]
     drawing = divide(content)
@@ -67,15 +67,15 @@ def draw(request: dict[str, Any]) -> str:
     if request["page"]:
         filters, banner, chosen = None, None, dataset
         if page_request:
-            filters = filter_bar(page_request.facets, page_request.selection, view.filters)
+            filters = filter_bar(page_request.facets, page_request.selection, page.filters)
             banner, chosen = simulated_banner(page_request.facets), page_request.selection.dataset
         bar = divide([filters], "filters.")
         links = pairs if page_request else []
         answer["page"] = {
-            "name": view.name,
-            "title": f"{view.title} · Clueline",
+            "name": page.name,
+            "title": f"{page.title} · Clueline",
             "version": version,
-            "header": content_markup(header(service().datasets(), chosen, view.path, links, navigation())),
+            "header": content_markup(header(service().datasets(), chosen, page.path, links, navigation())),
             "banner": markup(banner),
             "filters": bar.structure,
         }
@@ -83,18 +83,18 @@ def draw(request: dict[str, Any]) -> str:
     return as_json(answer).decode()
 
 
-def _content(view: View[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
-    """What a view draws, below what must be said of withdrawn runs that its address names."""
+def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
+    """What a page draws, below what must be said of withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
-    common = view.common if request.selection.common is None else request.selection.common
+    common = page.common if request.selection.common is None else request.selection.common
     if common is None:
-        return [*above, *view.draw(request)]
+        return [*above, *page.draw(request)]
     counts = service().ask(coverage, request.selection)
-    where = (counts, request.facets, view.path, pairs)
+    where = (counts, request.facets, page.path, pairs)
     if common and counts.differs and not counts.common:
         return [*above, nothing_in_common(*where)]
-    return [*above, coverage_notice(*where, restricted=common), *view.draw(request)]
+    return [*above, coverage_notice(*where, restricted=common), *page.draw(request)]
 
 
 CONTROL = control(ALL, ALL, ALL, ALL)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from dashboard.api.blueprint import denied
 from dashboard.service import service
 from dashboard.settings import Settings
 from dashboard.uploads.access import Denied
-from dashboard.uploads.body import time_limit
+from dashboard.uploads.request_body import time_limit
 
 MAX_BODY = 8 * 2**20  # bytes, of every request but an upload
 MAX_QUERY = 8000  # characters

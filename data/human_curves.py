@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.arrays import Floats
-from data.frames import ArrowStream, frame
+from data.polars_frames import ArrowStream, frame
+from data.ragged_arrays import Floats
 
 CURVES = ("buzz_share", "release_share", "team_share", "survival")
 TEAM_CURVES = ("team_share", "survival")  # whose increments are probabilities that a team answers correctly at a clue

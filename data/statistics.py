@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from data.arrays import Floats, Ints, entries_of
 from data.human_curves import CURVES, ROOMS, TEAM_CURVES
+from data.ragged_arrays import Floats, Ints, entries_of
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
 Closed = Literal["left", "right"]  # which end of a bin belongs to it

@@ -26,9 +26,9 @@ from dashboard.components.controls import control
 from dashboard.components.figure import AT_ONCE, CONFIG
 from dashboard.components.filters import filter_bar
 from dashboard.components.markup import children_of, descendants, is_read_only, markup
+from dashboard.page_registry import find_page, read_page
 from dashboard.service import Service
 from dashboard.settings import Settings
-from dashboard.view import find_view, read_page
 
 ASSETS = Path(__file__).with_name("assets")
 CSS = Path(__file__).parents[2] / "assets" / "clueline.css"
@@ -82,7 +82,7 @@ def arranged(spec: dict[str, Any]) -> dict[str, Any]:
 
 def divided(path: str, query: str) -> tuple[list[Any], Figures, dict[str, Component]]:
     """The components around, the figures, and the parts that are only read, of a page's content."""
-    view, dataset, item = find_view(path)
+    view, dataset, item = find_page(path)
     figures: Figures = {}
     parts: dict[str, Component] = {}
 
@@ -161,7 +161,7 @@ def create(variant: str, store: str, path: str, query: str) -> Flask:
     server.add_url_rule("/idiomorph.js", view_func=lambda: send_file(VENDOR / "idiomorph.min.js"))
     pages.register_all(server)
     app.index_string = app.index_string.replace("{%css%}", f"{{%css%}}<style>{CSS.read_text(encoding='utf-8')}</style>")
-    view, _, _ = find_view(path)
+    view, _, _ = find_page(path)
     with server.app_context(), server.test_request_context():
         request = read_page(view, parse_qsl(query))
         structure, figures, parts = divided(path, query)

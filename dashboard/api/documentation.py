@@ -14,7 +14,7 @@ from typing import Any
 
 from dashboard.api.blueprint import ROUTES, Route
 from dashboard.api.uploads import UploadParameters
-from dashboard.view import VIEWS, PageParameters
+from dashboard.page_registry import PAGES, PageParameters
 from queries.parameters import Kind
 from queries.selection import Selection
 
@@ -87,10 +87,10 @@ def _keys_of_addresses(routes: Iterable[Route]) -> str:
 def _keys_of_pages() -> str:
     shared = PageParameters.kinds()
     rows = [["every page", f"`{key}`", _meaning(kind)] for key, kind in shared.items()]
-    for view in sorted(VIEWS.values(), key=lambda view: view.path):
-        page = "/questions/<dataset>/<question_id>" if view.name == "question" else view.path
-        own = [(key, kind) for key, kind in view.parameters.kinds().items() if key not in shared]
-        rows += [[f"`{page}`", f"`{key}`", _meaning(kind)] for key, kind in own]
+    for page in sorted(PAGES.values(), key=lambda page: page.path):
+        path = "/questions/<dataset>/<question_id>" if page.name == "question" else page.path
+        own = [(key, kind) for key, kind in page.parameters.kinds().items() if key not in shared]
+        rows += [[f"`{path}`", f"`{key}`", _meaning(kind)] for key, kind in own]
     return _table(["page", "key", "meaning"], rows)
 
 

@@ -11,7 +11,7 @@ from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, json_response
 from queries.metrics import CATALOGUE
 from queries.parameters import Choices, Parameters
-from queries.published import Published, PublishedValue, published
+from queries.published_values import Published, PublishedValue, published
 
 TABLES = tuple(table.key for table in published().tables)
 PUBLISHED_METRICS = tuple(dict.fromkeys([*CATALOGUE, *(value.metric for value in published().values)]))

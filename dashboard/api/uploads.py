@@ -17,8 +17,8 @@ from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.uploads.access import Denied
-from dashboard.uploads.body import check_type, clean_name, receive, too_large
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
+from dashboard.uploads.request_body import check_type, clean_name, receive, too_large
 from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep

@@ -16,7 +16,7 @@ from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter
-from queries.bundle import bundle
+from queries.dataset_bundle import bundle
 from queries.parameters import BadRequest
 from queries.runs import responses
 

@@ -10,7 +10,7 @@ import numpy as np
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, downwards, layout, padded, plain
 from queries.compare import Comparison
 from queries.metrics import Metric
-from queries.side_by_side import QuestionDot, SideBySide
+from queries.question_differences import QuestionDifferences, QuestionDot
 
 WIDE = 44  # characters of an axis title on one line, on a small screen
 
@@ -52,7 +52,7 @@ def scatter_figure(
     }  # fmt: skip
 
 
-def differences_figure(sides: SideBySide, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
+def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
     """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2

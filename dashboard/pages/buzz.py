@@ -16,15 +16,15 @@ from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
-from dashboard.components.human_teams import against_teams
+from dashboard.components.human_team_outcomes import against_teams
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.thresholds import KEY, MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from dashboard.figures.thresholds import wins_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz
 from queries.buzzing.rules import CURVES, RULES, SCALES
 from queries.datasets import Dataset
@@ -140,8 +140,8 @@ def _to_questions(request: PageRequest[BuzzPage]) -> html.P:
     )
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage,
         filters=("run", *filter_keys(), "human", "failed"), common=False,
     )

@@ -8,23 +8,23 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.comparison import differences_table, questions_table, wins_table
 from dashboard.components.controls import menu, several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.run_comparison import differences_table, questions_table, wins_table
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.compare import comparison
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
-from queries.side_by_side import SideBySide, side_by_side
+from queries.question_differences import QuestionDifferences, question_differences
 
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
@@ -61,7 +61,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "two runs")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
-    questions = service().ask(side_by_side, request.selection, a, b, metric)
+    questions = service().ask(question_differences, request.selection, a, b, metric)
     colours = run_colours(request.facets, request.selection)
     tones = (colours.get(a, "var(--run-1)"), colours.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
@@ -174,14 +174,14 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
-def _scatter_title(metric: Metric, result: SideBySide) -> str:
+def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
     best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
     part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
     return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="compare", path=PATH, title="Compare", place=60, draw=draw, parameters=ComparePage, check=_chosen,
         filters=(*filter_keys("questions", "clues"), "human", "binning", "t", "failed"),
     )

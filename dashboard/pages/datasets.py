@@ -8,8 +8,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.dataset_card import dataset_card
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 
 
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
@@ -17,6 +17,6 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     return [html.Div(html.H1("Datasets"), className="heading"), *(dataset_card(dataset) for dataset in service().datasets())]
 
 
-VIEW = register(
-    View(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
+PAGE = register(
+    Page(name="datasets", path="/datasets", title="Datasets", place=90, draw=draw, parameters=PageParameters, filters=())
 )

@@ -9,14 +9,14 @@ from dash.development.base_component import Component
 
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
-from dashboard.components.hard_easy import hard_easy
+from dashboard.components.hard_easy_effect import hard_easy
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.overconfidence import GAP, overconfidence_by_part
+from dashboard.components.overconfidence_by_part import GAP, overconfidence_by_part
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
 from queries.difficulty import difficulty
@@ -51,8 +51,8 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
         filters=(*filter_keys(), "failed"), common=True,
     )

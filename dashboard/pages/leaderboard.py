@@ -9,7 +9,6 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components import published
 from dashboard.components.controls import several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
@@ -17,15 +16,16 @@ from dashboard.components.leaderboard_table import ALWAYS, NAMES, board_table, g
 from dashboard.components.links import address
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.published_values import published_body, published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.figures.gap import gap_figure
+from dashboard.figures.confidence_gap import gap_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import Choice, Kind, MetricList, allowed
-from queries.published import published as published_values
+from queries.published_values import published
 from queries.selection import Facets
 
 # What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
@@ -34,7 +34,7 @@ USUAL = (
     "overconfidence", "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
 NAMED = {metric.key: metric.name for metric in METRICS}
-TABLES = tuple(table.key for table in published_values().tables)
+TABLES = tuple(table.key for table in published().tables)
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
                     className="lead",
                 ),
                 several("metrics", "Columns", NAMED, _named(request), "The usual ones"),
-                published.choice(reference),
+                published_menu(reference),
             ],
             className="heading",
         ),
         board_table(
             board, unranked, shown, request.selection, sort, colours,
-            published.reference(reference, shown, len(NAMES) + 2 + any_failed + len(shown)),
+            published_body(reference, shown, len(NAMES) + 2 + any_failed + len(shown)),
         ),
         html.Div(
             [
@@ -123,7 +123,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="below",
         ),
-        published.about(reference, shown),
+        published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]),
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         figure(
@@ -145,8 +145,8 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
         filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
     )

@@ -12,7 +12,7 @@ from dashboard.components.axiom_examples import axioms_section
 from dashboard.components.interval_claims import intervals_section
 from dashboard.components.metric_definition import metric_definition_section
 from dashboard.components.paper_notes import notes_section
-from dashboard.view import PageParameters, PageRequest, View, register
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from queries.metric_definitions import MetricDefinitions, metric_definitions
 
 
@@ -71,6 +71,6 @@ def _family(key: str, known: MetricDefinitions) -> list[Component]:
     ]
 
 
-VIEW = register(
-    View(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
+PAGE = register(
+    Page(name="metrics", path="/metrics", title="Metrics", place=95, draw=draw, parameters=PageParameters, filters=())
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard.view import PageParameters, View, register
+from dashboard.page_registry import Page, PageParameters, register
 from queries.parameters import BadRequest
 
 
@@ -13,4 +13,4 @@ def draw(request: object) -> Any:
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 
 
-VIEW = register(View(name="nowhere", path="", title="No such page", draw=draw, check=draw, parameters=PageParameters, filters=()))
+PAGE = register(Page(name="nowhere", path="", title="No such page", draw=draw, check=draw, parameters=PageParameters, filters=()))

@@ -17,8 +17,8 @@ from dashboard.components.numbers import count
 from dashboard.components.run_names import legend, run_colours, run_names
 from dashboard.components.vote_tables import class_table, histogram_table, vote_metrics_table
 from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
 from queries.parameters import Choice
@@ -115,8 +115,8 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
     return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="people", path=PATH, title="People", place=70, draw=draw, parameters=PeoplePage,
         filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
     )

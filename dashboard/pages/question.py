@@ -26,9 +26,9 @@ from dashboard.components.thresholds import PATTERNS
 from dashboard.components.vote_shares import vote_shares
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import Sort
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric
@@ -197,8 +197,8 @@ def _orders() -> dict[str, str]:
     return {"": "Import of the runs", **{metric.key: metric.name for metric in QUESTION_METRICS}}
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="question", path="/questions", title="Question", draw=draw, parameters=QuestionPage, check=_exists,
         filters=("run", "human", "failed"),
     )

@@ -17,9 +17,9 @@ from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.question_grid import QuestionGrid
+from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, read_page, register
 from queries.metrics import Metric
 from queries.parameters import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, read_sort
@@ -75,7 +75,7 @@ def rows() -> flask.Response:
     texts = dict(pairs)
     try:
         start, count = int(texts["start"]), min(int(texts["count"]), MOST_ROWS)
-        request = read_page(VIEW, [pair for pair in pairs if pair[0] not in ("start", "count")])
+        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count")])
         grid, sort = _grid(request), request.parameters.sort
         page = question_list(request.selection, (request.parameters.metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError):
@@ -106,8 +106,8 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
 clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
 ROUTES = {"/_rows": rows}
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, parameters=QuestionsPage,
         filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human", "failed"),
     )

@@ -19,9 +19,9 @@ from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibra
 from dashboard.components.reliability_tables import SPLIT, bins_table, split_table
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.figures.reliability import reliability_figure
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, Items, items
 from queries.leaderboard import leaderboard
@@ -139,8 +139,8 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     )
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage,
         filters=(*filter_keys(), "binning", "failed"), common=True,
     )

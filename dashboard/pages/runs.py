@@ -12,8 +12,8 @@ from dashboard.components.attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.parameters import Choice
 from queries.runs import runs
 
@@ -70,4 +70,4 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     ]  # fmt: skip
 
 
-VIEW = register(View(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))
+PAGE = register(Page(name="runs", path=PATH, title="Runs", place=80, draw=draw, parameters=RunsPage, filters=()))

@@ -16,9 +16,9 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.slices_table import slices_section
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -103,8 +103,8 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
     return run or None
 
 
-VIEW = register(
-    View(
+PAGE = register(
+    Page(
         name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
         filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
     )

@@ -11,8 +11,8 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.messages import prompts
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.view import PageParameters, PageRequest, View, register
 from data.importing.report import Hint
 from queries.metrics import METRICS
 
@@ -72,4 +72,4 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-VIEW = register(View(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))
+PAGE = register(Page(name="upload", path=PATH, title="Upload", place=85, draw=draw, parameters=PageParameters, filters=()))

@@ -12,9 +12,9 @@ from typing import Literal
 
 import duckdb
 
-from data.frames import literal
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+from data.polars_frames import literal
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import duckdb
 
-from data.frames import literal
 from data.importing.ingest import Progress, answered_dataset, publish, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
+from data.polars_frames import literal
 from data.store import GenerationStore, Snapshot, StoreError, create_schema
 
 # Copied for the dataset alone. Of the other runs, only the statistics are copied, not the responses, which are most of a store.

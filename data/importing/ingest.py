@@ -11,14 +11,14 @@ from pathlib import Path
 import duckdb
 
 from data import human_curves, statistics
-from data.frames import ArrowStream, literal
 from data.importing import run_statistics
 from data.importing.checks import run_checks
 from data.importing.grading import grade_guesses
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import STORED, ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
+from data.polars_frames import ArrowStream, literal
 from data.readers import reader_for
 from data.store import GenerationStore, StoreError, StoreMoved
 from data.store.revisions import renew

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.arrays import Floats, Ints
-from data.frames import ArrowStream, frame, literal
 from data.human_curves import CURVES
+from data.polars_frames import ArrowStream, frame, literal
+from data.ragged_arrays import Floats, Ints
 from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # items in memory at a time, about

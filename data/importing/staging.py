@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from data.frames import frame, literal
 from data.importing.contract import QUESTIONS, SHOWN, Column, stage
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
+from data.polars_frames import frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import GenerationStore, create_schema
 

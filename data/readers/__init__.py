@@ -11,7 +11,7 @@ import pkgutil
 from functools import cache
 from typing import Protocol, cast
 
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import refuse
 from data.importing.staging import ImportOptions, Staging
 

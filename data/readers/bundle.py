@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data.importing.contract import BUZZES, CLUES, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers.responses import read_file

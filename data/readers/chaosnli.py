@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from data.frames import literal
 from data.importing.contract import SHOWN, Column
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_files import TableFile
+from data.polars_frames import literal
 
 KEY = "chaosnli"
 DATASET = "chaosnli"

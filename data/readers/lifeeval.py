@@ -6,7 +6,7 @@ A question's id says whom it is about: male if id < 404, minimum age (id mod 404
 from __future__ import annotations
 
 from data.importing.contract import Column
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.life_table import RADII

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from data.frames import literal
 from data.importing.contract import responses_columns
 from data.importing.failed_calls import is_failed
-from data.importing.incoming import Incoming
+from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile
+from data.polars_frames import literal
 
 KEY = "responses"
 MOST_RUNS = 1000  # of one file

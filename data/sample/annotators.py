@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from data.sample.drawing import generator, normals
+from data.sample.random_numbers import generator, normals
 
 Floats = NDArray[np.float64]
 ANNOTATORS = 100

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from data.importing.grading import parse_answer_line
+from data.sample.bundle_files import write_csv, write_json
 from data.sample.guessers import (
     GUESSERS,
     Guesser,
@@ -18,9 +19,8 @@ from data.sample.guessers import (
     neighbours,
     softmax_confidence,
 )
-from data.sample.source import Entry, Question, read_entries, read_questions
+from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
 from data.sample.teams import TEAMS, tournament
-from data.sample.writing import write_csv, write_json
 
 FOLDER = Path(__file__).parent / "pyramid"
 SEED = 4  # of the simulated teams; the only randomness

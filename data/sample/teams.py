@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from data.sample.drawing import generator, normals
-from data.sample.source import CATEGORIES, Question
+from data.sample.pyramid_questions import CATEGORIES, Question
+from data.sample.random_numbers import generator, normals
 
 TEAMS = ("Alder", "Beech", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Rowan", "Yew")
 ROUNDS = 6  # all rooms of a round hear the same questions, as many in each round

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal
 
 import duckdb
 
-from data.frames import literal
+from data.polars_frames import literal
 from data.store.errors import StoreError
 from data.store.generations import GenerationStore
 from data.store.revisions import states

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from data.frames import literal
+from data.polars_frames import literal
 from data.statistics import TABLE
 from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved, UnreadableStore
 from data.store.memory import CAPACITY, Memory

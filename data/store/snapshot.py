@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import duckdb
 import polars as pl
 
-from data.frames import frame
+from data.polars_frames import frame
 from data.store.memory import Memory, Sized
 from data.store.revisions import State
 

@@ -7,10 +7,10 @@ so that their buzzpoint is the first of those above the threshold; people are ta
 """
 
 from queries.buzzing.buzzpoints import Buzzpoint, buzzpoints
-from queries.buzzing.conditional import buzz_rates
-from queries.buzzing.cumulative import buzz_curves
-from queries.buzzing.fractions import accuracy_by_fraction
-from queries.buzzing.overall import buzz
+from queries.buzzing.conditional_rates import buzz_rates
+from queries.buzzing.cumulative_curves import buzz_curves
+from queries.buzzing.fraction_accuracy import accuracy_by_fraction
+from queries.buzzing.overview import buzz
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
 from queries.buzzing.rules import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.thresholds import threshold_explorer

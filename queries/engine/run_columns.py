@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
-from data.arrays import entries_of
 from data.human_curves import CURVES
+from data.ragged_arrays import entries_of
 from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
 from data.store import Snapshot
 from data.store.memory import Sized

@@ -9,9 +9,9 @@ import pytest
 
 from dashboard.api.blueprint import ROUTES
 from dashboard.app import create_app
+from dashboard.page_registry import PAGES
 from dashboard.router import draw
 from dashboard.settings import Settings
-from dashboard.view import VIEWS
 from data.importing.ingest import import_paths
 from data.importing.seed import seed
 from data.importing.staging import ImportOptions
@@ -156,12 +156,12 @@ def test_a_notice_says_what_counts_and_leads_to_the_other_view(partial):
 def test_the_notice_of_a_page_tells_what_it_does(partial):
     words = {True: "Runs are measured on", False: "Runs answered different questions"}
     defaults = {}
-    for view in VIEWS.values():
-        if view.name in ("question", "nowhere"):  # of one question, and of none
+    for page in PAGES.values():
+        if page.name in ("question", "nowhere"):  # of one question, and of none
             continue
-        text = drawn(partial, view.path, "")
-        assert [shown for shown, line in words.items() if line in text] == ([] if view.common is None else [view.common])
-        defaults[view.name] = view.common
+        text = drawn(partial, page.path, "")
+        assert [shown for shown, line in words.items() if line in text] == ([] if page.common is None else [page.common])
+        defaults[page.name] = page.common
     assert {name for name, common in defaults.items() if common} == {
         "leaderboard",
         "reliability",

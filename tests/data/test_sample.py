@@ -13,8 +13,8 @@ from data.importing import ingest
 from data.importing.grading import parse_answer_line
 from data.importing.staging import ImportOptions
 from data.life_table import best_guess, survivors
-from data.sample import annotators, make_lifeeval, messages
-from data.sample.source import CATEGORIES, read_entries, read_questions
+from data.sample import annotators, make_lifeeval, tone_messages
+from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
 
 SAMPLE = Path(make_lifeeval.__file__).parent
 LIFEEVAL, PYRAMID, TONE = SAMPLE / "lifeeval", SAMPLE / "pyramid", SAMPLE / "tone"
@@ -204,7 +204,7 @@ RUNS = {path.stem[2:]: rows(path) for path in sorted((TONE / "responses").iterdi
 
 def distributions(run: str) -> np.ndarray:
     """Shares of a run, in the order of the messages and classes; shape (180, 3)."""
-    return np.array([[json.loads(a["options"])[name] for name in messages.CLASSES] for a in RUNS[run]])
+    return np.array([[json.loads(a["options"])[name] for name in tone_messages.CLASSES] for a in RUNS[run]])
 
 
 SHARES = {run: distributions(run) for run in RUNS}
@@ -213,9 +213,9 @@ GOLD = PEOPLE.argmax(axis=1)
 
 
 def test_tone_has_thirty_messages_in_each_category():
-    written = messages.read_messages()
+    written = tone_messages.read_messages()
     assert len({m.message_id for m in written}) == len({m.text for m in written}) == 180
-    assert [m.category for m in written] == [category for category in messages.CATEGORIES.values() for _ in range(30)]
+    assert [m.category for m in written] == [category for category in tone_messages.CATEGORIES.values() for _ in range(30)]
     assert [(q["question_id"], q["text"], q["category"]) for q in rows(TONE / "questions.csv")] == [
         (m.message_id, m.text, m.category) for m in written
     ]
@@ -230,7 +230,7 @@ def test_messages_go_from_clear_to_ambiguous():
     agreement = [largest[kinds == kind].mean() for kind in ("clear", "leaning", "open")]
     assert agreement[0] > 0.75 > agreement[1] > 0.5 > agreement[2] > 1 / 3
     assert [float(q["difficulty"]) for q in questions] == pytest.approx(1 - largest)
-    for category in messages.CATEGORIES.values():
+    for category in tone_messages.CATEGORIES.values():
         assert len({int(g) for g, q in zip(GOLD, questions, strict=True) if q["category"] == category}) == 3
 
 
@@ -276,7 +276,7 @@ def test_a_run_answers_every_message_with_a_whole_distribution():
         assert [a["question_id"] for a in answers] == list(VOTES)
         assert np.all((SHARES[run] > 0) & (SHARES[run] < 1))
         assert SHARES[run].sum(axis=1) == pytest.approx(1, abs=2e-6)
-        assert [a["guess"] for a in answers] == [messages.CLASSES[k] for k in SHARES[run].argmax(axis=1)]
+        assert [a["guess"] for a in answers] == [tone_messages.CLASSES[k] for k in SHARES[run].argmax(axis=1)]
         assert "confidence" not in answers[0] and "correct" not in answers[0]
 
 
@@ -285,7 +285,7 @@ def test_tone_is_imported_as_it_is(store):
     assert not report.warnings
     snapshot = store.snapshot()
     assert [row[0] for row in snapshot.rows("select answer from questions order by position")] == [
-        messages.CLASSES[k] for k in GOLD
+        tone_messages.CLASSES[k] for k in GOLD
     ]
     stored = snapshot.rows("""select r.model || ' ' || r.elicitation, avg(confidence), avg(correct) from responses
         join runs r using (run) group by 1 order by min(r.position)""")

@@ -3,14 +3,14 @@
 import json
 from urllib.parse import parse_qsl
 
-from dashboard.view import VIEWS, read_page
+from dashboard.page_registry import PAGES, read_page
 
 
 def drawn(app, view, query=""):
-    with app.test_request_context(VIEWS[view].path):
-        looking = read_page(VIEWS[view], parse_qsl(query))
-        VIEWS[view].check(looking)
-        return [part for part in VIEWS[view].draw(looking) if part is not None]
+    with app.test_request_context(PAGES[view].path):
+        looking = read_page(PAGES[view], parse_qsl(query))
+        PAGES[view].check(looking)
+        return [part for part in PAGES[view].draw(looking) if part is not None]
 
 
 def plain(component):

@@ -14,8 +14,8 @@ from queries.engine.evidence import gather
 from queries.engine.intervals import difference_interval, difference_tests
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest
+from queries.question_differences import question_differences
 from queries.selection import Selection
-from queries.side_by_side import side_by_side
 from tests.helpers import plain_metrics as slow
 from tests.helpers.strategies import selections
 
@@ -94,7 +94,7 @@ def test_a_comes_first_whichever_was_imported_first(snapshot, run_of):
 def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, offered, data, dataset, metric):
     selection = data.draw(selections(offered[dataset]))
     a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
-    result = side_by_side(snapshot, selection, a, b, metric)
+    result = question_differences(snapshot, selection, a, b, metric)
     pairs = [
         (pair.question_id, pair.a[metric.key], pair.b[metric.key]) for pair in compare(snapshot, selection, a, b, [metric]).pairs
     ]
@@ -111,9 +111,9 @@ def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, 
 
 def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkeypatch):
     a, b = run_of["plain", "verbalized"], run_of["twin", "verbalized"]
-    every = side_by_side(snapshot, RELAY, a, b, CATALOGUE["brier"])
-    monkeypatch.setattr("queries.side_by_side.MOST_DOTS", 5)
-    some = side_by_side(snapshot, RELAY, a, b, CATALOGUE["brier"])
+    every = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
+    monkeypatch.setattr("queries.question_differences.MOST_DOTS", 5)
+    some = question_differences(snapshot, RELAY, a, b, CATALOGUE["brier"])
     assert every.questions > 5
     assert some.dots == every.dots[:: -(-every.questions // 5)]
     assert (some.questions, some.differences, some.wins) == (every.questions, every.differences, every.wins)

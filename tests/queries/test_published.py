@@ -5,7 +5,7 @@ import math
 import pytest
 
 from queries.metrics import CATALOGUE
-from queries.published import COUNT, published, published_rows
+from queries.published_values import COUNT, published, published_rows
 
 TABLES = {table.key: table for table in published().tables}
 # Of human votes: 0 to 1 each, the divergences apart.

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from queries.published import published
+from queries.published_values import published
 
 pytestmark = pytest.mark.real
 RENAMED = {"dist_ce_mean": "dist_ce", "ent_ce_abs_mean": "ent_ce_abs"}

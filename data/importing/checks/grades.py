@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from data.frames import ArrowStream
 from data.importing.contract import SHOWN
 from data.importing.grading import grade_guesses
 from data.importing.report import KEPT, Problem
 from data.importing.staging import ImportOptions, Staging
+from data.polars_frames import ArrowStream
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # what a report calls the analyst's decisions, as if they were a file; a line is the place of one

@@ -8,10 +8,10 @@ import json
 import polars as pl
 from sentencex import segment
 
-from data.frames import ArrowStream, frame
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
+from data.polars_frames import ArrowStream, frame
 
 
 def check_questions(staging: Staging) -> None:

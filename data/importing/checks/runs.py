@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 
 import polars as pl
 
-from data.frames import ArrowStream, frame
 from data.importing.checks.run_ids import run_hashes
 from data.importing.staging import Staging
+from data.polars_frames import ArrowStream, frame
 
 ID_DIGITS = 16  # of the sha256 of a run
 NEW_RESPONSES = """

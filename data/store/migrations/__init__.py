@@ -20,7 +20,7 @@ from functools import cache
 
 import duckdb
 
-from data.importing.derived import derive_all
+from data.importing.derived_tables import derive_all
 
 Step = Callable[[duckdb.DuckDBPyConnection], None]
 FIRST = 1  # the schema of schema.sql

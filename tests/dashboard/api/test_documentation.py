@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.api import documentation
 from dashboard.api.uploads import UploadParameters
-from dashboard.view import VIEWS
+from dashboard.page_registry import PAGES
 from queries.parameters import Parameters, Text
 from queries.selection import Selection
 from tests.helpers.json_api import error, get
@@ -65,7 +65,7 @@ def test_a_table_without_a_place_is_an_error(app):
 
 
 def test_every_key_has_a_meaning(app):
-    structs = [Selection, *(route.takes for route in documentation.ROUTES), *(view.parameters for view in VIEWS.values())]
+    structs = [Selection, *(route.takes for route in documentation.ROUTES), *(page.parameters for page in PAGES.values())]
     assert all(kind.about for struct in structs for kind in struct.kinds().values())
 
 

@@ -13,7 +13,7 @@ import urllib.request
 
 import pytest
 
-from dashboard.uploads import body, import_process
+from dashboard.uploads import import_process, request_body
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.leaderboard import leaderboard
@@ -339,7 +339,7 @@ def test_withdrawn_it_leaves_every_list_and_comes_back(upload, prompts):
 
 def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
     monkeypatch.setattr(
-        body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
+        request_body.LimitedFile, "write", lambda self, chunk: (_ for _ in ()).throw(import_process.StoreError("no space left"))
     )
     assert post(standing, filled(prompts), 503)["error"]["code"] == "store_unavailable"
 

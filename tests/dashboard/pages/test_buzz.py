@@ -7,8 +7,8 @@ import pytest
 from dash import html
 
 from dashboard.components.markup import descendants
-from dashboard.drawing import divide
-from dashboard.view import VIEWS, read_page
+from dashboard.page_drawing import divide
+from dashboard.page_registry import PAGES, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz
@@ -25,7 +25,7 @@ def drawn(app):
 
     def draw(*pairs):
         with app.test_request_context("/buzz"):
-            return list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], list(pairs))))
+            return list(PAGES["buzz"].draw(read_page(PAGES["buzz"], list(pairs))))
 
     return draw
 
@@ -172,16 +172,16 @@ def test_many_runs_without_people(fresh, tmp_path):
         _write(crowd / "responses" / f"{run}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
     import_paths(fresh.service.store, [crowd], ImportOptions())
     with fresh.app.test_request_context("/buzz"):
-        content = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd")])))
+        content = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd")])))
         sliders = divide(content).states
         text = " ".join(words(content))
         assert not sliders and "Choose up to 8 runs" in text
         assert set(figures(content)) == {"wins", "curves", "habits"} and "no human team heard" in text
         assert figures(content)["wins"]["layout"]["shapes"] == []
         run = fresh.service.facets("crowd").runs[3][0]
-        page = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], [("dataset", "crowd"), ("run", run)])))
+        page = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], [("dataset", "crowd"), ("run", run)])))
         assert len(divide(page).states) == 1
         address = [("dataset", "crowd"), ("run", run), ("curve", "dataset")]
-        nothing = list(VIEWS["buzz"].draw(read_page(VIEWS["buzz"], address)))
+        nothing = list(PAGES["buzz"].draw(read_page(PAGES["buzz"], address)))
         assert "There are no expected wins to draw: no human team heard any of these questions." in words(nothing)
         assert len(divide(nothing).states) == 1

@@ -8,11 +8,11 @@ import pytest
 from dashboard.cached_queries import question_list
 from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names import legend
-from dashboard.figures.gap import gap_figure
+from dashboard.figures.confidence_gap import gap_figure
 from dashboard.figures.panels import fitting
+from dashboard.page_registry import PAGES, read_page
 from dashboard.router import draw
 from dashboard.service import service
-from dashboard.view import VIEWS, read_page
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
@@ -63,10 +63,10 @@ def datasets(app):
         return [dataset.dataset for dataset in service().datasets()]
 
 
-PAGES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slices", "questions")
+NAMES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slices", "questions")
 
 
-@pytest.mark.parametrize("view", PAGES)
+@pytest.mark.parametrize("view", NAMES)
 def test_a_page_is_drawn_for_every_dataset(app, view):
     for dataset in datasets(app):
         content = drawn(app, view, f"dataset={dataset}")
@@ -87,7 +87,7 @@ def test_what_does_not_exist_is_named(app, client, view, query, field):
     with pytest.raises(BadRequest) as caught:
         drawn(app, view, f"dataset=pyramid&{query}")
     assert caught.value.field == field
-    assert client.get(f"{VIEWS[view].path}?dataset=pyramid&{query}").status_code == 400
+    assert client.get(f"{PAGES[view].path}?dataset=pyramid&{query}").status_code == 400
 
 
 def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
@@ -98,7 +98,7 @@ def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
     assert "Ignored" not in silent
 
 
-@pytest.mark.parametrize("view", PAGES)
+@pytest.mark.parametrize("view", NAMES)
 def test_an_empty_selection_says_what_to_widen(app, view):
     content = drawn(app, view, "dataset=pyramid&q=zzzzzzzz")
     text = words(content)
@@ -106,7 +106,7 @@ def test_an_empty_selection_says_what_to_widen(app, view):
 
 
 def test_every_page_of_the_navigation_has_a_place_of_its_own(app):
-    places = [view.place for view in VIEWS.values() if view.place is not None]
+    places = [view.place for view in PAGES.values() if view.place is not None]
     assert len(set(places)) == len(places)
 
 
@@ -183,9 +183,9 @@ def test_people_are_missing_where_there_are_no_votes(app):
 
 def question_page(app, dataset, name, query=""):
     with app.test_request_context(f"/questions/{dataset}/{name}"):
-        looking = read_page(VIEWS["question"], parse_qsl(query), dataset, name)
-        VIEWS["question"].check(looking)
-        return [part for part in VIEWS["question"].draw(looking) if part is not None]
+        looking = read_page(PAGES["question"], parse_qsl(query), dataset, name)
+        PAGES["question"].check(looking)
+        return [part for part in PAGES["question"].draw(looking) if part is not None]
 
 
 def test_votes_stand_beside_whole_distributions(app, client):

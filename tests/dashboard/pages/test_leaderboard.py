@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import data.sample
-from dashboard.view import VIEWS, read_page
+from dashboard.page_registry import PAGES, read_page
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
@@ -22,7 +22,7 @@ GAMED = {
 
 def drawn(app, query):
     with app.test_request_context("/"):
-        content = list(VIEWS["leaderboard"].draw(read_page(VIEWS["leaderboard"], list(query.items()))))
+        content = list(PAGES["leaderboard"].draw(read_page(PAGES["leaderboard"], list(query.items()))))
         return json.dumps(
             [part.to_plotly_json() for part in content if part is not None], default=lambda part: part.to_plotly_json()
         )

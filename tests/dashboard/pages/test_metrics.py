@@ -7,11 +7,11 @@ import re
 
 import pytest
 
+from dashboard.page_registry import PAGES, read_page
 from dashboard.service import service
-from dashboard.view import VIEWS, read_page
 from queries.leaderboard import leaderboard
 from queries.metrics import FAMILIES, METRICS, NOTES, AnalysisMetric
-from queries.published import published
+from queries.published_values import published
 
 ENTRIES = [entry for _, _, entries in FAMILIES.values() for entry in entries]
 MEASURES = [entry for entry in ENTRIES if isinstance(entry, AnalysisMetric)]
@@ -29,8 +29,8 @@ def shown(component):
 
 
 def drawn(app, view, pairs=()):
-    with app.test_request_context(VIEWS[view].path):
-        return VIEWS[view].draw(read_page(VIEWS[view], list(pairs)))
+    with app.test_request_context(PAGES[view].path):
+        return PAGES[view].draw(read_page(PAGES[view], list(pairs)))
 
 
 # -- the catalogue -----------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_the_page_shows_every_fact_of_every_metric(app):
 
 def test_only_the_metrics_page_typesets(app):
     assert "<math" in shown(drawn(app, "metrics"))
-    for name, view in VIEWS.items():
+    for name, view in PAGES.items():
         if name in ("leaderboard", "questions", "datasets"):
             assert "<math" not in shown(drawn(app, name)), view
 
@@ -248,7 +248,7 @@ def test_the_leaderboard_answer_has_no_published_figure(app, client):
     answer = client.get("/api/v1/leaderboard").get_json()
     runs = {row["run"] for row in answer["rows"]}
     with app.test_request_context("/"):
-        looking = read_page(VIEWS["leaderboard"], [("published", "lifeeval-table-2")])
+        looking = read_page(PAGES["leaderboard"], [("published", "lifeeval-table-2")])
         board = service().ask(leaderboard, looking.selection, METRICS)
     assert {row.run for row in board.rows} == runs
     assert max(cell.rank or 0 for row in board.rows for cell in row.metrics.values()) <= len(runs)

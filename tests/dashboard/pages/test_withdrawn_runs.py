@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 import pytest
 
 from dashboard.app import create_app
+from dashboard.page_registry import PAGES
 from dashboard.router import draw
 from dashboard.settings import Settings
-from dashboard.view import VIEWS
 from data.store.withdrawal import withdraw
 
 
@@ -26,7 +26,7 @@ def gone(seeded, tmp_path_factory):
 
 
 def drawn(app, name, query):
-    path = "/questions/pyramid/lit-01" if name == "question" else VIEWS[name].path
+    path = "/questions/pyramid/lit-01" if name == "question" else PAGES[name].path
     keys = query if name == "question" else {"dataset": "pyramid"} | query
     with app.test_request_context(path):
         return json.dumps(json.loads(draw({"path": path, "query": urlencode(keys), "page": True})), ensure_ascii=False)
@@ -34,7 +34,7 @@ def drawn(app, name, query):
 
 def test_it_is_shown_where_it_is_named_alone(gone):
     app, run, notice = gone
-    names = [name for name, view in VIEWS.items() if view.place is not None]
+    names = [name for name, view in PAGES.items() if view.place is not None]
     assert len(names) >= 8
     for name in (*names, "question"):
         assert (run in drawn(app, name, {})) == (name == "runs"), name

@@ -5,9 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.frames import frame
 from data.human_curves import CURVES
 from data.importing import run_statistics
+from data.polars_frames import frame
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
 from data.store import create_schema
 

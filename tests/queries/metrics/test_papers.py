@@ -12,7 +12,7 @@ from data.human_curves import CURVES, human_curves
 from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
-from queries.published import published_rows
+from queries.published_values import published_rows
 from tests.helpers import plain_metrics as slow
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------

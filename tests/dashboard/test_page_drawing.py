@@ -7,17 +7,17 @@ from dash import dcc, html
 
 from dashboard.components.links import page_link
 from dashboard.components.markup import is_read_only, markup
-from dashboard.drawing import as_json, as_key, divide
+from dashboard.page_drawing import as_json, as_key, divide
+from dashboard.page_registry import PAGES, read_page
 from dashboard.router import draw
-from dashboard.view import VIEWS, read_page
 
 PYRAMID = ("dataset", "pyramid")
 GRID = as_key({"role": "state", "name": "grid"})
 
 
-def drawing(app, view, *pairs, question=()):
-    with app.test_request_context(VIEWS[view].path):
-        return divide(VIEWS[view].draw(read_page(VIEWS[view], list(pairs), *question)))
+def drawing(app, page, *pairs, question=()):
+    with app.test_request_context(PAGES[page].path):
+        return divide(PAGES[page].draw(read_page(PAGES[page], list(pairs), *question)))
 
 
 def components(structure):
@@ -28,25 +28,25 @@ def components(structure):
             yield from components(part["props"].get("children") or [])
 
 
-@pytest.mark.parametrize("view", ["leaderboard", "reliability", "difficulty", "questions", "compare", "slices", "buzz"])
+@pytest.mark.parametrize("page", ["leaderboard", "reliability", "difficulty", "questions", "compare", "slices", "buzz"])
 @pytest.mark.parametrize("filtered", [("difficulty", "0..0.3"), ("category", "Arts")])
-def test_a_filter_changes_what_the_structure_holds(app, view, filtered):
-    before, after = drawing(app, view, PYRAMID), drawing(app, view, PYRAMID, filtered)
+def test_a_filter_changes_what_the_structure_holds(app, page, filtered):
+    before, after = drawing(app, page, PYRAMID), drawing(app, page, PYRAMID, filtered)
     assert before.outline() == after.outline() and list(before.fragments) == list(after.fragments)
     assert before.fragments != after.fragments
 
 
 @pytest.mark.parametrize(
-    ("view", "pair"),
+    ("page", "pair"),
     [
         ("leaderboard", ("metrics", "ece,brier,hmr")), ("leaderboard", ("sort", "brier")),
         ("reliability", ("confidence", "0.2..0.4")),
         ("buzz", ("threshold", "0.7")), ("buzz", ("curve", "dataset")),
     ],
 )  # fmt: skip
-def test_a_key_of_a_page_leaves_its_structure(app, view, pair):
+def test_a_key_of_a_page_leaves_its_structure(app, page, pair):
     """So that a control that is held keeps its focus."""
-    before, after = drawing(app, view, PYRAMID), drawing(app, view, PYRAMID, pair)
+    before, after = drawing(app, page, PYRAMID), drawing(app, page, PYRAMID, pair)
     assert before.outline() == after.outline() and before.fragments != after.fragments
 
 
@@ -62,7 +62,7 @@ def test_a_grid_stays_and_is_told_of_another_selection(app):
 
 
 @pytest.mark.parametrize(
-    ("view", "question", "pairs", "names"),
+    ("page", "question", "pairs", "names"),
     [
         ("leaderboard", (), [PYRAMID], {"gap", "ranks", "agreement"}),
         ("reliability", (), [PYRAMID, ("method", "platt")], {"reliability", "changes"}),
@@ -75,18 +75,18 @@ def test_a_grid_stays_and_is_told_of_another_selection(app):
         ("question", ("tone", "work-01"), [], {"votes"}),
     ],
 )
-def test_every_axis_has_a_range_of_ours(app, view, question, pairs, names):
+def test_every_axis_has_a_range_of_ours(app, page, question, pairs, names):
     """Plotly's own one depends on what the figure showed before."""
-    figures = drawing(app, view, *pairs, question=question).figures
+    figures = drawing(app, page, *pairs, question=question).figures
     assert set(figures) >= names
     for name, figure in figures.items():
         axes = {key: axis for key, axis in figure["layout"].items() if key.startswith(("xaxis", "yaxis"))}
         assert axes and not [key for key, axis in axes.items() if "range" not in axis], name
 
 
-@pytest.mark.parametrize("view", ["leaderboard", "reliability", "difficulty", "compare", "slices", "buzz"])
-def test_tables_are_never_components(app, view):
-    types = [part["type"] for part in components(drawing(app, view, PYRAMID).structure)]
+@pytest.mark.parametrize("page", ["leaderboard", "reliability", "difficulty", "compare", "slices", "buzz"])
+def test_tables_are_never_components(app, page):
+    types = [part["type"] for part in components(drawing(app, page, PYRAMID).structure)]
     assert not {"Table", "Tr", "Td", "Th"} & set(types) and len(types) < 200
 
 

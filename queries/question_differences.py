@@ -34,7 +34,7 @@ class CategoryWins(msgspec.Struct, array_like=True):
     ties: int
 
 
-class SideBySide(msgspec.Struct):
+class QuestionDifferences(msgspec.Struct):
     """One metric of two runs on the ``questions`` that have it in both.
 
     Attributes:
@@ -51,7 +51,7 @@ class SideBySide(msgspec.Struct):
     wins: list[CategoryWins]
 
 
-def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> SideBySide:
+def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> QuestionDifferences:
     """A metric that single questions have and that ranks runs, of two runs on each question of a selection that both answered.
 
     Raises:
@@ -61,7 +61,7 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
     known_runs(snapshot, selection, a=a, b=b)
     pair = measure_pair(snapshot, selection, a, b, [metric])
     if pair is None:
-        return SideBySide(0, [], SMALLEST_SPAN, [0] * BINS, [])
+        return QuestionDifferences(0, [], SMALLEST_SPAN, [0] * BINS, [])
     evidence = pair.measured.evidence
     values = evidence.per_question(metric)
     values_a, values_b = (values[evidence.starts[run] :][: pair.questions] for run in (pair.a, pair.b))
@@ -71,7 +71,7 @@ def side_by_side(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
     widest = float(np.abs(values_a - values_b).max(initial=SMALLEST_SPAN))
     shown = slice(None, None, max(1, -(-len(questions) // MOST_DOTS)))
     dots = zip(questions[shown].tolist(), values_a[shown].tolist(), values_b[shown].tolist(), strict=True)
-    return SideBySide(
+    return QuestionDifferences(
         questions=len(questions),
         dots=[QuestionDot(*dot) for dot in dots],
         widest=widest,

@@ -41,7 +41,7 @@ class PageRequest(Request[P]):
         return next(iter(self.texts.get(key, ())), "")
 
     def link(self, path: str, **changes: str | Sequence[str] | None) -> str:
-        """Address of another view of the same selection; ``changes`` set keys, to one value or several; None removes them."""
+        """Address of another page of the same selection; ``changes`` set keys, to one value or several; None removes them."""
         pairs = [(key, value) for key, value in self.selection.pairs() if key not in changes]
         for key, given in changes.items():
             pairs += [(key, value) for value in ([given] if isinstance(given, str) else given or ())]
@@ -49,7 +49,7 @@ class PageRequest(Request[P]):
 
 
 @dataclass(frozen=True)
-class View(Generic[P]):
+class Page(Generic[P]):
     """A page: which filters it offers, which keys of its own it takes, and how it is drawn.
 
     Attributes:
@@ -76,45 +76,45 @@ class View(Generic[P]):
     common: bool | None = None
 
 
-VIEWS: dict[str, View[Any]] = {}
+PAGES: dict[str, Page[Any]] = {}
 
 
-def register(view: View[P]) -> View[P]:
-    """Make a view known to the callback that redraws it."""
-    VIEWS[view.name] = view
-    return view
+def register(page: Page[P]) -> Page[P]:
+    """Make a page known to the callback that redraws it."""
+    PAGES[page.name] = page
+    return page
 
 
 def navigation() -> list[tuple[str, str]]:
     """Path and title of the pages in the navigation, in order."""
-    views = [(view.place, view.path, view.title) for view in VIEWS.values() if view.place is not None]
-    return [(path, title) for _, path, title in sorted(views)]
+    pages = [(page.place, page.path, page.title) for page in PAGES.values() if page.place is not None]
+    return [(path, title) for _, path, title in sorted(pages)]
 
 
-def read_page(view: View[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:
+def read_page(page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:
     """Read the address of a page. Unknown keys are ignored, for links get tracking keys. Raises ``BadRequest``."""
-    if view.name == "nowhere":
+    if page.name == "nowhere":
         pairs = []
-    request = service().read(pairs, view.parameters, dataset, ignore_unknown=True)
+    request = service().read(pairs, page.parameters, dataset, ignore_unknown=True)
     texts: dict[str, list[str]] = {}
     for key, text in pairs:
-        if key in view.parameters.kinds():
+        if key in page.parameters.kinds():
             texts.setdefault(key, []).append(text)
     return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item)
 
 
-def find_view(path: str) -> tuple[View[Any], str | None, str | None]:
+def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
     """The page of a path as it stands in the address bar, and the dataset and the item that the path names."""
     dataset, slash, item = path.removeprefix("/questions/").partition("/")
     if path.startswith("/questions/") and slash:
-        return VIEWS["question"], unquote(dataset), unquote(item)
-    for view in VIEWS.values():
-        if view.path == path and view.name not in ("question", "nowhere"):
-            return view, None, None
-    return VIEWS["nowhere"], None, None
+        return PAGES["question"], unquote(dataset), unquote(item)
+    for page in PAGES.values():
+        if page.path == path and page.name not in ("question", "nowhere"):
+            return page, None, None
+    return PAGES["nowhere"], None, None
 
 
 def check_page(path: str, pairs: Pairs) -> None:
     """Check the address of a page without drawing it. Raises ``BadRequest``."""
-    view, dataset, item = find_view(path)
-    view.check(read_page(view, pairs, dataset, item))
+    page, dataset, item = find_page(path)
+    page.check(read_page(page, pairs, dataset, item))

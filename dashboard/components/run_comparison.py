@@ -15,7 +15,7 @@ from dashboard.figures.style import OTHERS
 from queries.compare import Comparison, Difference
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
-from queries.side_by_side import CategoryWins, SideBySide
+from queries.question_differences import CategoryWins, QuestionDifferences
 
 MOST_QUESTIONS = 200  # rows of the table of questions
 Pair = tuple[str, str]  # of the first run and the second one
@@ -66,7 +66,7 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
     )
 
 
-def questions_table(result: SideBySide, names: Pair, link: Callable[[str], str]) -> html.Div:
+def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[str], str]) -> html.Div:
     """The first dots of the scatter plot as a table.
 
     Args:

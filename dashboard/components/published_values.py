@@ -10,10 +10,10 @@ from dash.development.base_component import Component
 from dashboard.components.controls import menu
 from dashboard.components.numbers import short
 from queries.metrics import Metric
-from queries.published import COUNT, PublishedRow, PublishedTable, published, published_rows
+from queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
 
-def choice(key: str) -> Component:
+def published_menu(key: str) -> Component:
     """The control that switches a table on."""
     options = {"": "None"} | {table.key: table.title for table in published().tables}
     return menu("published", "Published values", options, key)
@@ -22,7 +22,7 @@ def choice(key: str) -> Component:
 OWN = ("model", "elicitation", "items")  # columns that a published table has, too
 
 
-def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
+def published_body(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | None:
     """Rows of a published table, in its order, without ranks; cells only where it has a metric that is a column.
 
     Args:
@@ -44,7 +44,7 @@ def reference(key: str, shown: Sequence[Metric], columns: int) -> html.Tbody | N
 
 
 def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Metric], blank: int) -> html.Tr:
-    count_of = row.values.get(COUNT)
+    answers = row.values.get(COUNT)
     return html.Tr(
         [
             html.Th(
@@ -53,10 +53,10 @@ def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Met
                 title=f"Printed in {table.paper}, {table.table}",
             ),
             html.Td(" · ".join(part for part in (row.elicitation, row.slice) if part)),
-            html.Td("" if count_of is None else f"{count_of:,.0f}", className="number"),
+            html.Td("" if answers is None else f"{answers:,.0f}", className="number"),
             *(html.Td("", className="number") for _ in range(blank)),
             *(
-                html.Td(short(row.values[metric.key]), className="number figure-printed", title=_said(row, metric, table))
+                html.Td(short(row.values[metric.key]), className="number figure-printed", title=_title(row, metric, table))
                 if metric.key in row.values
                 else html.Td("", className="number")
                 for metric in shown
@@ -65,11 +65,11 @@ def _reference_row(table: PublishedTable, row: PublishedRow, shown: Sequence[Met
     )
 
 
-def _said(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
+def _title(row: PublishedRow, metric: Metric, table: PublishedTable) -> str:
     return f"{metric.name} = {row.values[metric.key]!r}, printed in {table.paper}, {table.table}"
 
 
-def about(key: str, shown: Sequence[Metric]) -> html.P | None:
+def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
     """The caveat of a table, and what it has that is no column."""
     if not key:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.store import Snapshot
-from queries.buzzing import conditional, cumulative, fractions, thresholds
+from queries.buzzing import conditional_rates, cumulative_curves, fraction_accuracy, thresholds
 from queries.buzzing.results import Buzz
 from queries.buzzing.rules import Rules
 from queries.buzzing.runs import read_buzzing
@@ -19,7 +19,7 @@ def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
         questions=data.questions,
         missing=data.missing,
         explorer=thresholds.explorer_of(snapshot, data, selection, rules),
-        curves=cumulative.curves_of(data),
-        accuracy=fractions.accuracy_of(data),
-        habits=conditional.rates_of(data),
+        curves=cumulative_curves.curves_of(data),
+        accuracy=fraction_accuracy.accuracy_of(data),
+        habits=conditional_rates.rates_of(data),
     )

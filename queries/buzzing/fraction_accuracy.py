@@ -7,7 +7,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.buzzing.clues import ClueTable
-from queries.buzzing.cumulative import revealed_at
+from queries.buzzing.cumulative_curves import revealed_at
 from queries.buzzing.results import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
 from queries.buzzing.rules import Rules
 from queries.buzzing.runs import NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing

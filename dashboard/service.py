@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import TypeVar, cast, get_type_hints
 
 import msgspec
 from flask import Flask, current_app
@@ -59,7 +59,7 @@ class Service:
         """The store as it is now."""
         return self.store.snapshot()
 
-    def ask(self, query: Callable[..., T], *arguments: Any) -> T:
+    def ask(self, query: Callable[..., T], *arguments: object) -> T:
         """The result of ``query(snapshot, *arguments)``, a struct, through the cache.
 
         The result is valid until the dataset of the selection changes, if the first argument is one, or else until the store
@@ -68,7 +68,7 @@ class Service:
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
 
-    def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: Any) -> T:
+    def _ask(self, snapshot: Snapshot, dataset: str | None, query: Callable[..., T], *arguments: object) -> T:
         state = snapshot.states.get(dataset or "")
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
@@ -111,7 +111,7 @@ def _code() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in modules)).hexdigest()
 
 
-def _key_of(argument: Any) -> Any:
+def _key_of(argument: object) -> object:
     """An argument of a query as it stands in a cache key: a metric is its key."""
     if isinstance(argument, tuple | list):
         return [_key_of(part) for part in argument]

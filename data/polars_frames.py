@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+SqlParameters = dict[str, Any]  # values of the named parameters of a statement
 PARAMETER = re.compile(r"\$([a-z]\w*)")
 
 

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar
 
+from data.polars_frames import SqlParameters
 from queries.facets import Facets
 from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]
-Condition = tuple[str, dict[str, Any]]  # SQL and its parameters
+Value = str | int  # of a column that a filter chooses from
+Condition = tuple[str, SqlParameters]
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Control:
 
     kind: Literal["choices", "menu of several", "menu", "range", "text"]
     label: str
-    chosen: Any
-    options: tuple[tuple[str | int, str], ...] = ()
+    chosen: Any  # by kind: see above
+    options: tuple[tuple[Value, str], ...] = ()
     hint: str = "All"
 
 
@@ -82,36 +84,36 @@ class Filter(SelectionKey[T]):
 
 
 @dataclass(frozen=True)
-class ColumnFilter(Filter[tuple[Any, ...]]):
+class ColumnFilter(Filter[tuple[Value, ...]]):
     """Rows that have one of some values in the column of the key's name. What there is to choose, ``facets`` finds."""
 
     repeatable: ClassVar[bool] = True
 
-    def options(self, key: str, facets: Facets) -> Sequence[Any]:
+    def options(self, key: str, facets: Facets) -> Sequence[Value]:
         """The values that an address may name."""
         return facets.values.get(key, ())
 
-    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Any, ...]:
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
         """See ``Kind``."""
         known = {str(option): option for option in self.options(key, facets)}
         names = [allowed(key, text, [*known], facets, "Dataset {dataset!r} has no {key} {value!r}.") for text in texts]
         return tuple(known[name] for name in dict.fromkeys(names))
 
-    def write(self, value: tuple[Any, ...]) -> list[str]:
+    def write(self, value: tuple[Value, ...]) -> list[str]:
         """See ``Kind``."""
         return [str(element) for element in value]
 
-    def control(self, key: str, value: tuple[Any, ...], facets: Facets) -> Control | None:
+    def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         options = self.options(key, facets)
         named = tuple((option, str(option)) for option in options)
         return Control("choices", self.label, list(value), named) if len(options) > 1 else None
 
-    def condition(self, key: str, value: tuple[Any, ...], table: str) -> Condition:
+    def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
         return f"list_contains(${key}_values, {table}.{key})", {f"{key}_values": list(value)}
 
-    def sentence(self, key: str, value: tuple[Any, ...]) -> str:
+    def sentence(self, key: str, value: tuple[Value, ...]) -> str:
         """See ``Filter``."""
         return f"{key} {' or '.join(map(str, value))}"
 
@@ -124,7 +126,7 @@ class RunFilter(ColumnFilter):
         """See ``ColumnFilter``."""
         return facets.all_runs
 
-    def control(self, key: str, value: tuple[str, ...], facets: Facets) -> Control | None:
+    def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
         return Control("menu of several", self.label, list(value), named, "All runs") if len(named) > 1 else None

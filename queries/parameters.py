@@ -245,7 +245,7 @@ class Group(Generic[T]):
     about: str
     keys: Mapping[str, Kind[Any]]
     build: Callable[..., T]
-    split: Callable[[T], Mapping[str, Any]]
+    split: Callable[[T], Mapping[str, object]]
 
 
 def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str = "{key!r} cannot be {value!r}.") -> str:
@@ -290,7 +290,7 @@ class Parameters(msgspec.Struct, frozen=True):
                 ]
         return pairs
 
-    def replace(self: P, **changes: Any) -> P:
+    def replace(self: P, **changes: object) -> P:
         """The same with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
@@ -342,7 +342,7 @@ def collect(
     return texts, list(ignored)
 
 
-def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **known: Any) -> P:
+def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **known: object) -> P:
     """A struct of the texts of its keys.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Generic
 
 import msgspec
 
+from data.polars_frames import SqlParameters
 from data.store import Snapshot
 from queries.facets import Facets
 from queries.filters import (
@@ -32,7 +33,7 @@ from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest, Flag, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
 
 
-def _split(conventions: Conventions) -> dict[str, Any]:
+def _split(conventions: Conventions) -> dict[str, object]:
     return {"binning": conventions.binning, "human": conventions.human, "beta": conventions.beta, "t": conventions.t}
 
 
@@ -179,7 +180,7 @@ class Selection(Parameters, frozen=True):
 
     def _filter(self, narrows: Narrows, table: str) -> Condition:
         conditions = [f"{table}.dataset = $dataset"]
-        parameters: dict[str, Any] = {"dataset": self.dataset}
+        parameters: SqlParameters = {"dataset": self.dataset}
         for key, kind in self.applied().items():
             if kind.narrows == narrows:
                 condition, values = kind.condition(key, getattr(self, key), table)

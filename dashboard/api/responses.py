@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 import polars as pl
@@ -34,7 +34,7 @@ def error_response(
     **more: object,
 ) -> Response:
     """The envelope of every error; ``more`` stands in it beside the keys that it always has."""
-    envelope: dict[str, Any] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
+    envelope: dict[str, object] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
     return json_response({"error": envelope | more}, status)
 
 

@@ -15,12 +15,12 @@ its ``kind``:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria
+from queries.filters import Value
 from queries.parameters import LONGEST_VALUE
 
 MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, beyond which they go into a menu
@@ -31,7 +31,7 @@ def control(key: str, kind: str, run: str = "", scale: str = "") -> dict[str, st
     return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale}
 
 
-def choices(key: str, label: str, options: Sequence[tuple[Any, str]], chosen: Sequence[Any], blank: str) -> Component:
+def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
     """Several of some named values: as chips where there are few, else in a menu, in which ``blank`` says what none means."""
     if len(options) > MOST_CHIPS or sum(len(name) for _, name in options) > LONGEST_CHIPS:
         return several(key, label, dict(options), chosen, blank)
@@ -49,7 +49,9 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
     return labelled(label, inner, key)
 
 
-def several(key: str, label: str, options: Mapping[Any, str], chosen: Sequence[Any], blank: str) -> Component:
+def several(
+    key: str, label: str, options: Mapping[str, str] | Mapping[Value, str], chosen: Sequence[Value], blank: str
+) -> Component:
     """Several of many named values, in a menu; ``blank`` says what none means."""
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),

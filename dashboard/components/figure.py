@@ -8,6 +8,7 @@ from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callba
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
+from dashboard.figures.style import PlotlyJson
 
 CONFIG: Any = {
     "displaylogo": False,
@@ -20,7 +21,7 @@ AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"d
 
 
 def figure(
-    name: str, spec: dict[str, Any], title: str, text: Component | None = None, legend: Component | None = None
+    name: str, spec: PlotlyJson, title: str, text: Component | None = None, legend: Component | None = None
 ) -> html.Figure:
     """A figure and its text equivalent.
 

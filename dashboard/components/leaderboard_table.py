@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dash import html
+from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
 from dashboard.components.coverage import answered
@@ -120,7 +120,7 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
     return sorted(rows, key=place)
 
 
-def _title(metric: Metric) -> list[Any]:
+def _title(metric: Metric) -> list[str | Component]:
     arrow = {"lower": "↓", "higher": "↑", "zero": "→0", "none": ""}[metric.direction]
     return [metric.label, html.Span(arrow, className="direction", **aria(hidden="true"))]
 
@@ -140,7 +140,7 @@ def _about(metric: Metric, conventions: Conventions) -> str:
     return " ".join([*sentences, metric.caveat]).strip()
 
 
-def _head(title: Any, key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
+def _head(title: str | list[str | Component], key: str, sort: str, about: str, *, number: bool = False) -> html.Th:
     """A heading that sorts: once best first, again the other way round, a third time in the usual order."""
     following = {key: f"-{key}", f"-{key}": ""}.get(sort, key)
     order = {key: "ascending", f"-{key}": "descending"}.get(sort)

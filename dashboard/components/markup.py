@@ -67,5 +67,5 @@ def _attributes(part: Component) -> str:
     return "".join(written)
 
 
-def _css(style: Mapping[str, Any]) -> str:
+def _css(style: Mapping[str, object]) -> str:
     return ";".join(f"{re.sub('(?<!^)(?=[A-Z])', '-', name).lower()}:{value}" for name, value in style.items())

@@ -192,7 +192,7 @@ class QuestionGrid:
 
     def rows(
         self, page: QuestionPage, start: int, links: Mapping[str, str], sparklines: Sparklines | None
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Rows as JSON, by the fields of the columns.
 
         Args:

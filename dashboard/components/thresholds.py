@@ -7,7 +7,6 @@ What the server has drawn is the state of each row, from which ``assets/buzz.js`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dash import MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
@@ -163,7 +162,7 @@ def readout(outcome: ThresholdOutcome) -> list[str]:
 
 def _drawn(
     run: RunThresholds, name: str, value: float, box: float | None, placeholder: str, numbers: list[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     assert run.curve is not None
     curve = run.curve
     steps = {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from dashboard.figures.style import INK, axis, downwards, layout, plain
+from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
 from queries.agreement import RankCorrelation
 from queries.metrics import Metric
 
@@ -13,7 +12,7 @@ SIDE = 30  # pixels per metric
 NAMED = 14  # metrics; with more, numbers in the fields would be too small
 
 
-def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> dict[str, Any]:
+def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[Metric]) -> PlotlyJson:
     """A field per pair of metrics: tau-b from -1 (orange) over 0 to 1 (blue), with its number; blank where undefined.
 
     The colours go beyond -1 and 1, so that the numbers are readable on all of them.

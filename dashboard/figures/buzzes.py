@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import INK, OTHERS, axis, downwards, layout, plain
+from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 
 WIDTH, HEIGHT = 430, 300  # of a panel
@@ -23,7 +22,7 @@ def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
     return names[curve.name] if curve.kind == "run" else PEOPLE[curve.name] if curve.kind == "human" else f"{curve.name} (team)"
 
 
-def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Cumulative buzzes per question heard over the fraction revealed: correct ones in one panel, solid; incorrect ones, dotted.
 
     People in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
@@ -62,10 +61,10 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     return figure
 
 
-def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[dict[str, Any]]:
+def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[PlotlyJson]:
     """Names of the groups of people at the ends of their curves, moved apart where these meet."""
     axes = panel_axes(panel)
-    placed: list[dict[str, Any]] = []
+    placed: list[PlotlyJson] = []
     below = -APART * top
     room = APART * top
     for number, (name, value) in enumerate(sorted(at_end.items(), key=lambda pair: pair[1])):
@@ -79,16 +78,16 @@ def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[dict[st
     return placed
 
 
-def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
     rows = [*(plain(names[run.run]) for run in runs), *map(_who, people)]
-    between: dict[str, list[Any]] = {"x": [], "y": []}
+    between: dict[str, list[float | int | str | None]] = {"x": [], "y": []}
     for run in runs:
         between["x"] += [run.given_correct, run.given_incorrect, None]
         between["y"] += [plain(names[run.run])] * 2 + [None]
-    data: list[dict[str, Any]] = [
+    data: list[PlotlyJson] = [
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
         _dots(runs, names, colours, "given_correct", "circle-open"),
         _dots(runs, names, colours, "given_incorrect", "x-thin-open"),
@@ -114,7 +113,7 @@ def _who(team: TeamBuzzRates) -> str:
 
 def _dots(
     runs: Sequence[RunBuzzRates], names: Mapping[str, str], colours: Mapping[str, str], number: str, symbol: str
-) -> dict[str, Any]:
+) -> PlotlyJson:
     kind = number.removeprefix("given_")
     shades = [colours.get(run.run, OTHERS) for run in runs]
     return {
@@ -130,7 +129,7 @@ def _dots(
     }  # fmt: skip
 
 
-def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> dict[str, Any]:
+def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJson:
     kind = rate.removesuffix("_rate")
     return {
         "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in people],

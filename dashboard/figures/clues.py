@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.question import Question, RunResponses
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
@@ -13,7 +12,7 @@ MAIN = (0.0, 0.86)
 LONG = 40  # clues; beyond this, lines between clues would be all there is to see
 
 
-def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> dict[str, Any]:
+def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
     """Confidence of each run at the end of each clue, correctness by the marker's shape, a diamond where it buzzes; the human
     curve as steps, buzzes above.
 
@@ -62,7 +61,7 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     }
 
 
-def _people_label(words: list[int], curve: list[float]) -> dict[str, Any]:
+def _people_label(words: list[int], curve: list[float]) -> PlotlyJson:
     """Names the human curve where it has risen, above the line and to the left of its end."""
     return {
         "x": words[-1], "y": curve[-1], "text": "People", "showarrow": False,
@@ -71,7 +70,7 @@ def _people_label(words: list[int], curve: list[float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     colour = colours.get(run.run, OTHERS)
     answers = [answer for answer in run.clues if not answer.failed]
     right = [answer.correct >= 0.5 for answer in answers]
@@ -93,7 +92,7 @@ def _run(run: RunResponses, question: Question, names: Mapping[str, str], colour
     }  # fmt: skip
 
 
-def _failed(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _failed(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Squares on the ground line where the call failed."""
     words = [question.clues[answer.clue].word_end for answer in run.clues if answer.failed]
     return {
@@ -103,7 +102,7 @@ def _failed(run: RunResponses, question: Question, names: Mapping[str, str], col
     }  # fmt: skip
 
 
-def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A diamond round the answer with which a run buzzes."""
     point = run.buzzpoint
     assert point is not None and point.clue is not None
@@ -115,7 +114,7 @@ def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colou
     }  # fmt: skip
 
 
-def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A run's entry in the legend: its colour alone, since its markers say what was correct."""
     return {
         "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "x": [None], "y": [None],
@@ -123,7 +122,7 @@ def _named(run: RunResponses, names: Mapping[str, str], colours: Mapping[str, st
     }  # fmt: skip
 
 
-def _rail(question: Question) -> list[dict[str, Any]]:
+def _rail(question: Question) -> list[PlotlyJson]:
     """Buzzes over the words at which they came: + for correct ones on the upper line, a minus for incorrect ones on the lower."""
     assert question.human
     end = question.clues[-1].word_end

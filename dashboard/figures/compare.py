@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, downwards, layout, padded, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.compare import Comparison
 from queries.metrics import Metric
 from queries.question_differences import QuestionDifferences, QuestionDot
@@ -17,7 +16,7 @@ WIDE = 44  # characters of an axis title on one line, on a small screen
 
 def scatter_figure(
     dots: Sequence[QuestionDot], metric: Metric, link: str, names: tuple[str, str], colours: tuple[str, str]
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """A dot per question: the metric of ``a`` across, of ``b`` upwards, on the side of the better one in its colour.
 
     Args:
@@ -52,7 +51,7 @@ def scatter_figure(
     }  # fmt: skip
 
 
-def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> dict[str, Any]:
+def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
     """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -79,14 +78,14 @@ def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tupl
 
 def forest_figure(
     comparison: Comparison, metrics: Sequence[Metric], names: tuple[str, str], colours: tuple[str, str]
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """The difference of each metric with its interval, in units of the interval's half width, so that all fit on one axis.
 
     Metrics whose best value is 0 have no place on it: a difference favours neither run by its sign.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]
-    rows: list[dict[str, Any]] = []
+    rows: list[PlotlyJson] = []
     for metric, difference in shown:
         half = ((difference.high or 0.0) - (difference.low or 0.0)) / 2 or 1.0
         turn = -1.0 if metric.direction == "higher" else 1.0  # below 0, the first run is better

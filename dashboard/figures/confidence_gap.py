@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import Any
 
-from dashboard.figures.style import FAINT, INK, OTHERS, axis, layout, plain
+from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard
 
 ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name
 LINE = 22  # characters of a name on one line
 
 
-def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A dumbbell per run: a filled dot at its accuracy, a ring at its mean confidence, in the order of the board's rows.
 
     Args:
@@ -28,7 +27,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
     accuracy = [row.metrics["accuracy"].value for row in rows]
     confidence = [row.metrics["mean_confidence"].value for row in rows]
     shades = [colours.get(row.run, OTHERS) for row in rows]
-    between: dict[str, list[Any]] = {"x": [], "y": []}
+    between: dict[str, list[float | int | None]] = {"x": [], "y": []}
     for place, low, high in zip(places, accuracy, confidence, strict=True):
         between["x"] += [low, high, None]
         between["y"] += [place, place, None]

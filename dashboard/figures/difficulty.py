@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.buzzing import FractionAccuracy
 from queries.difficulty import HardEasyFit
@@ -15,13 +14,13 @@ Names = Mapping[str, str]
 ROW = 17  # pixels per run of a part
 
 
-def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> dict[str, Any]:
+def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> PlotlyJson:
     """A panel per run: a dot per question, the fitted line and its interval.
 
     Args:
         link: address of a question, with ``ID`` in place of its id, that a press on its dot opens.
     """
-    data: list[dict[str, Any]] = []
+    data: list[PlotlyJson] = []
     for place, run in enumerate(runs):
         axes, colour = panel_axes(place), colours.get(run.run, OTHERS)
         x = [at.difficulty for at in run.line]
@@ -47,7 +46,7 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
     )
 
 
-def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> dict[str, Any]:
+def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> PlotlyJson:
     """A panel per part: the metric of each run with its 95 % interval, 0 as a line."""
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
     data = [_dots(part, metric, place, names, colours) for place, part in enumerate(breakdown.parts)]
@@ -67,14 +66,14 @@ def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names
     )
 
 
-def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names) -> dict[str, Any]:
+def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names) -> PlotlyJson:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
     highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     shades = [colours.get(row.run, OTHERS) for _, row, _ in cells]
     intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
-    spans: dict[str, list[Any]] = {
+    spans: dict[str, list[float]] = {
         "array": [high - value for high, value in zip(highs, values, strict=True)],
         "arrayminus": [value - low for low, value in zip(lows, values, strict=True)],
     }
@@ -95,7 +94,7 @@ def _range(breakdown: Breakdown, metric: str) -> list[float]:
     return [low - margin, high + margin]
 
 
-def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> dict[str, Any]:
+def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
     """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
     data = [
         {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, axis, downwards, layout, padded, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.question import Question, RunResponses
 
 ROW = 24  # pixels per run
 
 
-def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
     The bars within the span add up to the run's y.

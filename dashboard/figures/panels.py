@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from dashboard.figures.style import INK, axis, layout, plain
+from dashboard.figures.style import INK, PlotlyJson, axis, layout, plain
 
 HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
 LONGEST = 40  # characters of a panel's title
@@ -41,14 +41,14 @@ def _cut(title: str) -> str:
 
 
 def panels(
-    data: Sequence[dict[str, Any]],
+    data: Sequence[PlotlyJson],
     titles: Sequence[str],
-    x: dict[str, Any],
-    y: dict[str, Any],
+    x: PlotlyJson,
+    y: PlotlyJson,
     height: int = HEIGHT,
     ranges: Sequence[list[float]] | None = None,
     **more: Any,
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """A figure of one panel per title.
 
     Args:
@@ -59,12 +59,12 @@ def panels(
         ranges: of the y axis of each panel, where they differ.
         more: of the layout; shapes and annotations may refer to panels' axes.
     """
-    axes: dict[str, Any] = {}
-    annotations: list[dict[str, Any]] = []
+    axes: PlotlyJson = {}
+    annotations: list[PlotlyJson] = []
     for number, (title, short) in enumerate(zip(titles, fitting(titles), strict=True)):
         suffix = "" if number == 0 else str(number + 1)
         axes[f"xaxis{suffix}"] = axis(**x, anchor=f"y{suffix}", automargin=False)
-        own: dict[str, Any] = {"range": ranges[number]} if ranges else {}
+        own: PlotlyJson = {"range": ranges[number]} if ranges else {}
         axes[f"yaxis{suffix}"] = axis(**y, **own, anchor=f"x{suffix}", automargin=False)
         annotations.append({
             "text": plain(short), "hovertext": plain(title), "showarrow": False, "font": {"size": 12, "color": INK},

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, padded, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, padded, plain
 from queries.people import Histograms, People, RunHistograms
 
+Counts = Callable[[Histograms], Sequence[int]]  # of one histogram
 Names = Mapping[str, str]
 
 
-def distance_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
+def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     """A panel per run: items by DistCE; the human reference as an outline."""
     return _histograms(
         people, names, colours, people.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
     )
 
 
-def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> dict[str, Any]:
+def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
     """A panel per run: items by EntCE, right of 0 less certain than people; folded at 0 if ``absolute``."""
     edges = people.entropy_edges
     if absolute:
@@ -37,7 +37,7 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
     )
 
 
-def ranking_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
+def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     """A panel per run: items by the pairs of classes that it ranks otherwise than people do."""
     shown = _shown(people)
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
@@ -57,9 +57,9 @@ def _shown(people: People) -> list[RunHistograms]:
 
 
 def _histograms(
-    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Any, hover: str, span: Sequence[float]
-) -> dict[str, Any]:
-    data: list[dict[str, Any]] = []
+    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Counts, hover: str, span: Sequence[float]
+) -> PlotlyJson:
+    data: list[PlotlyJson] = []
     ranges: list[list[float]] = []
     shown = _shown(people)
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
@@ -84,7 +84,7 @@ def _histograms(
     )
 
 
-def _outline(reference: Histograms | None, edges: Sequence[float], counts: Any, place: int) -> list[dict[str, Any]]:
+def _outline(reference: Histograms | None, edges: Sequence[float], counts: Counts, place: int) -> list[PlotlyJson]:
     """The human reference as steps, in the colour of the text."""
     if reference is None:
         return []
@@ -102,11 +102,11 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [count / total for count in counts]
 
 
-def classes_figure(people: People, names: Names, colours: Names) -> dict[str, Any]:
+def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     """A panel per class: how often most people chose it against the share that runs give it, a line per run."""
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
-    data: list[dict[str, Any]] = []
+    data: list[PlotlyJson] = []
     for place in range(len(titles)):
         axes = panel_axes(place)
         diagonal = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "hoverinfo": "skip", **axes}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dashboard.figures.agreement import SIDE
-from dashboard.figures.style import INK, MUTED, OTHERS, axis, layout, plain
+from dashboard.figures.style import INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard
 from queries.metrics import Metric
 
@@ -16,7 +15,7 @@ MOST = 560  # pixels
 
 def ranks_figure(
     board: Leaderboard, metrics: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """A line per run over the metrics, at its rank by each, with the interval of the rank as a bar.
 
     Args:

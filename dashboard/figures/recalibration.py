@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, OTHERS, padded
+from dashboard.figures.style import FAINT, OTHERS, PlotlyJson, padded
 from queries.recalibration import Recalibration
 
 
-def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A panel per run: how many items come nearer to their correctness (left of 0) and how many go further (right of it)."""
     shown = [run for run in recalibration.runs if run.missing is None]
-    data: list[dict[str, Any]] = []
+    data: list[PlotlyJson] = []
     for number, run in enumerate(shown):
         total = sum(run.changes) or 1
         data.append({

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, plain
 from queries.engine.reliability_diagrams import ReliabilityDiagram
 
 FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
@@ -18,7 +17,7 @@ def reliability_figure(
     colours: Mapping[str, str],
     after: Mapping[str, ReliabilityDiagram] | None = None,
     chosen: tuple[float, float] | None = None,
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """A panel per run: bins as dots with the interval of their accuracy, the isotonic (CORP) curve with its consistency band, the
     diagonal; below 0, how often each confidence was stated, multiples of 5 % darker.
 
@@ -29,7 +28,7 @@ def reliability_figure(
         after: diagrams of the same runs after recalibration, drawn as open dots.
         chosen: range of confidence that is shaded in every panel; ``assets/brush.js`` lets it be dragged there.
     """
-    data: list[dict[str, Any]] = []
+    data: list[PlotlyJson] = []
     for number, diagram in enumerate(diagrams):
         axes, colour = panel_axes(number), colours.get(diagram.run, OTHERS)
         data += _band(diagram, axes)
@@ -54,7 +53,7 @@ def reliability_figure(
     return drawn
 
 
-def _brush(number: int, chosen: tuple[float, float] | None) -> dict[str, Any]:
+def _brush(number: int, chosen: tuple[float, float] | None) -> PlotlyJson:
     """The chosen range in one panel."""
     axes = panel_axes(number)
     low, high = chosen or (0.0, 1.0)
@@ -65,7 +64,7 @@ def _brush(number: int, chosen: tuple[float, float] | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> dict[str, Any]:
+def _bins(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str, *, open_dots: bool) -> PlotlyJson:
     filled = [bin_ for bin_ in diagram.bins if bin_.items]
     bounds = [(bin_.low, bin_.high) for bin_ in filled]
     whiskers = all(low is not None and high is not None for low, high in bounds) and not open_dots
@@ -96,7 +95,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
-def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> dict[str, Any]:
+def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> PlotlyJson:
     x = [end for block in diagram.corp for end in (block.lower, block.upper)]
     y = [block.calibrated for block in diagram.corp for _ in (0, 1)]
     return {
@@ -105,7 +104,7 @@ def _corp(diagram: ReliabilityDiagram, axes: dict[str, str], colour: str) -> dic
     }  # fmt: skip
 
 
-def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
     if diagram.band is None:
         return []
     shared = {"type": "scatter", "mode": "lines", "line": {"width": 0, "color": FAINT}, "hoverinfo": "skip", **axes}
@@ -115,7 +114,7 @@ def _band(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, A
     ]
 
 
-def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[dict[str, Any]]:
+def _histogram(diagram: ReliabilityDiagram, axes: dict[str, str]) -> list[PlotlyJson]:
     most = max(diagram.histogram, default=0) or 1
     scale = (FLOOR - 0.02) / most
     traces = []

@@ -6,10 +6,9 @@ It is drawn by the cell renderer ``QuestionSparklines`` of ``assets/dashAgGridCo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from dashboard.components.numbers import count, short
-from dashboard.figures.style import INK
+from dashboard.figures.style import INK, PlotlyJson
 from queries.sparklines import QuestionSparklines
 
 WIDTH, HEIGHT = 92, 26  # pixels
@@ -17,7 +16,7 @@ LEFT, RIGHT, EDGE = 1, 4, 4  # margins; dots need room
 MOST = 46  # points of a line: more than one in two pixels would not be seen
 
 
-def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any] | None:
+def spark_figure(spark: QuestionSparklines, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson | None:
     """Paths of the lines, the dots at their ends and the whole in words; None where there is nothing to draw.
 
     Args:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 INK, MUTED, FAINT, GRID, PAPER = "var(--ink)", "var(--muted)", "var(--faint)", "var(--grid)", "var(--paper)"
+PlotlyJson = dict[str, Any]  # a part of a figure, as Plotly's schema has it
 OTHERS = "var(--run-other)"  # runs without a colour of their own
 FONT = "Inter, system-ui, sans-serif"
 
 # Of the files that go out; pages have one of their own, see components/figure.py.
-LEGEND: dict[str, Any] = {
+LEGEND: PlotlyJson = {
     "orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12, "color": MUTED},
 }  # fmt: skip
 
@@ -20,7 +21,7 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def axis(title: str = "", **more: Any) -> dict[str, Any]:
+def axis(title: str = "", **more: Any) -> PlotlyJson:
     """An axis with faint lines and no zero line."""
     return {
         "title": {"text": title, "font": {"size": 12, "color": MUTED}, "standoff": 8},
@@ -53,7 +54,7 @@ def downwards(rows: int, room: float = 0.1) -> list[float]:
     return [rows - 0.5 + room, -0.5 - room]
 
 
-def layout(height: int, **more: Any) -> dict[str, Any]:
+def layout(height: int, **more: Any) -> PlotlyJson:
     """A layout without decoration."""
     return {
         "height": height,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from dashboard.figures.style import GRID, INK, OTHERS, axis, downwards, layout, padded, plain
+from dashboard.figures.style import GRID, INK, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
@@ -20,7 +19,7 @@ def wins_figure(
     scale: str,
     ends: tuple[float, float],
     dots: bool,
-) -> dict[str, Any]:
+) -> PlotlyJson:
     """Expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
 
     The dots are shapes of the layout, named by their runs; ``assets/buzz.js`` moves them.
@@ -33,7 +32,7 @@ def wins_figure(
         ends: of the axis.
         dots: whether thresholds in use are shown.
     """
-    data: list[dict[str, Any]] = []
+    data: list[PlotlyJson] = []
     for run in runs:
         curve, colour = run.curve, colours.get(run.run, OTHERS)
         assert curve is not None and curve.expected_wins is not None
@@ -80,7 +79,7 @@ def _interval(run: RunThresholds, name: str) -> str:
     return "" if ends is None else f" ({ends.low:.1%} to {ends.high:.1%})"
 
 
-def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Of each run, the share of questions that it wins against a human team (hatched: not sure), nobody wins, and it loses."""
     labels = [plain(names[run.run]) for run in runs]
     shades = [colours.get(run.run, OTHERS) for run in runs]
@@ -88,7 +87,7 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
     unsure = [run.outcome.unsure or 0.0 for run in runs]
     lost = [run.outcome.loss or 0.0 for run in runs]
     neither = [1 - win - loss for win, loss in zip(won, lost, strict=True)]
-    bar: dict[str, Any] = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
+    bar: PlotlyJson = {"type": "bar", "orientation": "h", "y": labels, "width": 0.62, "meta": [run.run for run in runs]}
     hatched = {"shape": "/", "fillmode": "overlay", "size": 6, "solidity": 0.45, "fgcolor": "var(--paper)"}
     no_box = "<extra></extra>"
     return {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from dashboard.figures.style import INK, OTHERS, axis, layout, plain
+from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, layout, plain
 from queries.question import Question
 
 ROW = 40  # pixels of a class; more where there are many runs
@@ -13,7 +12,7 @@ DOT = 7  # pixels between the dots of two runs, at least
 LONGEST = 28  # characters of a class's name
 
 
-def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, Any]:
+def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A row per class: a bar for its share of the votes, and below one another a dot for the share that each run gives it.
 
     Args:
@@ -26,7 +25,7 @@ def votes_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     runs = [run for run in question.runs if run.shares is not None]
     places = list(range(len(votes.classes)))
     step = 0.7 / max(len(runs), 4)
-    data: list[dict[str, Any]] = [
+    data: list[PlotlyJson] = [
         {
             "type": "bar", "orientation": "h", "name": "People", "x": votes.shares, "y": places, "width": 0.86,
             "marker": {"color": "var(--band)", "line": {"color": INK, "width": 1.5}}, "customdata": votes.votes,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+
+from dash.development.base_component import Component
 
 from dashboard.page_registry import Page, PageParameters, register
 from queries.parameters import BadRequest
 
 
-def draw(request: object) -> Any:
+def draw(request: object) -> Sequence[Component]:
     """Nothing to draw."""
     raise BadRequest("unknown_address", "The address may be misspelt, or the page may have moved.", status=404)
 

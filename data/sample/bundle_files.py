@@ -6,16 +6,15 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 
-def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+def write_json(path: Path, facts: Mapping[str, object]) -> None:
     """Write ``dataset.json``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write rows under the keys of the first one; None is an empty cell, a bool ``true`` or ``false``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -24,5 +23,5 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value

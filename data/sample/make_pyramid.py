@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from data.importing.grading import parse_answer_line
 from data.sample.bundle_files import write_csv, write_json
@@ -28,7 +27,7 @@ DECIMALS = 6  # of a confidence: the last bits of a matrix product differ betwee
 MISTAKES = 3  # titles among which a wrong buzz chooses
 
 
-def dataset(entries: int) -> dict[str, Any]:
+def dataset(entries: int) -> dict[str, object]:
     """The facts of the bundle."""
     return {
         "dataset": "pyramid",
@@ -51,7 +50,7 @@ def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[st
     return {page: [t for t in titles[page] if line.grade(t) == "reject"] for page, line in lines.items()}
 
 
-def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, object]]:
     """Rows of both runs of a guesser, which differ in their confidence alone."""
     clues = [(question, clue) for question in questions for clue in range(len(question.clues))]
     scores = guesser.search([document(e) for e in entries], [question.revealed(clue) for question, clue in clues])

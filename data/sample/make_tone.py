@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ DATASET = {
 }
 
 
-def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, Any]]:
+def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, object]]:
     """Rows of ``questions.csv``; the right answers are left to the votes."""
     return [
         {
@@ -54,7 +53,7 @@ def questions(messages: Sequence[Message], votes: Floats) -> list[dict[str, Any]
     ]
 
 
-def responses(messages: Sequence[Message], shares: Floats, model: str, elicitation: str) -> list[dict[str, Any]]:
+def responses(messages: Sequence[Message], shares: Floats, model: str, elicitation: str) -> list[dict[str, object]]:
     """Rows of a run; its confidence is the share of its guess, which the importer takes from the distribution."""
     return [
         {

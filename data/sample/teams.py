@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Plan:
 
 def tournament(
     questions: Sequence[Question], wrong: Mapping[str, Sequence[str]], seed: int
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Play all questions in all rooms.
 
     Args:
@@ -74,23 +74,23 @@ def tournament(
     random = generator(seed)
     rooms = pairings(draw_teams(random))
     difficulty = normals(random, len(questions), DIFFICULTY_SPREAD)
-    exposures: list[dict[str, Any]] = []
-    buzzes: list[dict[str, Any]] = []
+    exposures: list[dict[str, object]] = []
+    buzzes: list[dict[str, object]] = []
     for question, harder, number in zip(questions, difficulty, rounds_of(questions), strict=True):
         words = question.word_ends[-1]
         for room, teams in enumerate(rooms[number], start=1):
-            keys = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
+            keys: dict[str, object] = {"question_id": question.question_id, "match_id": f"round-{number + 1}-room-{room}"}
             strengths = [team.strength[question.category] - harder for team in teams]
             played = play([plan(random, team, s, words) for team, s in zip(teams, strengths, strict=True)])
             winner, last = next(((name, buzz.word) for name, buzz in played if buzz.correct), (None, words))
-            heard = {"heard_words": last + 1 if last < words else None, "ended_by": winner}
+            heard: dict[str, object] = {"heard_words": last + 1 if last < words else None, "ended_by": winner}
             exposures += [keys | {"team": team.name, "team_kind": "human"} | heard for team in teams]
             mistakes = wrong[question.page]
             mistake = int(random.random() * len(mistakes))
             for name, buzz in played:
                 mistake += 1  # so that no room hears the same mistake twice
                 guess = question.page if buzz.correct else mistakes[mistake % len(mistakes)]
-                answer = {"correct": buzz.correct, "guess": guess}
+                answer: dict[str, object] = {"correct": buzz.correct, "guess": guess}
                 buzzes.append(keys | {"team": name, "word": buzz.word} | answer)
     return exposures, buzzes
 

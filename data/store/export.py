@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import duckdb
 
-from data.polars_frames import literal
+from data.polars_frames import SqlParameters, literal
 from data.store.errors import StoreError
 from data.store.generations import GenerationStore
 from data.store.revisions import states
@@ -32,7 +32,7 @@ class Table:
     """A query over the tables of the store, and its parameters. For CSV, lists and maps must be JSON texts."""
 
     sql: str
-    parameters: dict[str, Any]
+    parameters: SqlParameters
 
 
 class Exporter:

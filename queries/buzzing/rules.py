@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -71,7 +71,7 @@ def _build(scale: str = SCALES[0], curve: str = CURVES[0], threshold: Thresholds
     return Rules(scale, curve, common, tuple(sorted((run, number) for run, number in numbers.items() if run is not None)))
 
 
-def _split(rules: Rules) -> dict[str, Any]:
+def _split(rules: Rules) -> dict[str, object]:
     numbers = [*([] if rules.threshold is None else [(None, rules.threshold)]), *rules.thresholds]
     return {
         "threshold": tuple((run, format_number(number)) for run, number in numbers),

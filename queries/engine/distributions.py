@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from data.importing.grading import parse_answer_line
+from data.polars_frames import SqlParameters
 from data.statistics import BINS, bin_of
 from data.store import Snapshot
 from queries.metrics import Conventions
@@ -50,7 +51,7 @@ class Source(NamedTuple):
 
     clauses: str
     responses: str
-    parameters: dict[str, Any]
+    parameters: SqlParameters
 
 
 @dataclass(frozen=True)

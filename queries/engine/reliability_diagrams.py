@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import msgspec
 import numpy as np
@@ -108,8 +108,16 @@ def reliability_diagrams(evidence: Evidence, band: BandKind | None = "pointwise"
     ]
 
 
-def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> dict[str, Any]:
-    """What of a diagram needs no bins."""
+class _Curve(TypedDict):
+    """The parts of a diagram that need no bins."""
+
+    corp: list[IsotonicBlock]
+    band: ConsistencyBand | None
+    histogram: list[int]
+    rounded: list[int]
+
+
+def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
     confidence, correct = evidence.items_of(run)
     stated, items, right = confidence_levels(confidence, correct)
     percent = np.round(stated * 100).astype(np.int64)

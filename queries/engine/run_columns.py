@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
 from data.human_curves import CURVES
+from data.polars_frames import SqlParameters
 from data.ragged_arrays import entries_of
 from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
 from data.store import Snapshot
@@ -227,7 +228,7 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
     return snapshot.cached(dataset, "clues", [""], read)[0]
 
 
-def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: Mapping[str, Any]) -> NDArray[np.bool_]:
+def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlParameters) -> NDArray[np.bool_]:
     """Whether each clue of a dataset meets a condition, in the order of ``Clues``, shape (clues,).
 
     Args:

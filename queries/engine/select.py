@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from data.polars_frames import SqlParameters
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store import Snapshot
 from queries.engine import run_columns
@@ -210,7 +211,7 @@ def answered_places(snapshot: Snapshot, selection: Selection, runs: Sequence[str
     return [np.unique(answers.place) for _, answers in responses]
 
 
-def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
+def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     """``with`` clauses for the runs and questions of a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
@@ -225,7 +226,7 @@ def selection_clauses(selection: Selection) -> tuple[str, dict[str, Any]]:
     return clauses, run_parameters | question_parameters
 
 
-def selected_responses(selection: Selection, parameters: dict[str, Any]) -> str:
+def selected_responses(selection: Selection, parameters: SqlParameters) -> str:
     """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters.
 
     Failed calls are among them where the selection counts them.

@@ -1,8 +1,8 @@
-"""What a page consists of, so that a change of its address changes what differs, where it stands, and nothing else.
+"""A page's content divided into parts, so that a new address changes only the parts that differ, in place.
 
 Most of a page is only read: text, tables, links. Each Dash component takes part in every update of a page, and a table would be
 hundreds of them; so what is only read goes to the browser as HTML, in a few fragments. What callbacks know stays a component.
-docs/rendering.md tells the whole way.
+docs/rendering.md describes all steps.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from dash.development.base_component import Component
 from dashboard.components.markup import children_of, content_markup, is_read_only, markup
 
 Json = Any  # what orjson writes, with components in it
-CONTROLS = (
-    "control",
-    "slide",
-)  # roles of components that show a value of the address, which whoever set it has given them already
+# Roles of components that show a value of the address. Where the user has set it, they show it already.
+CONTROLS = ("control", "slide")
 SHOWN_VALUES = ("value", "placeholder")
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 

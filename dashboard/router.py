@@ -1,7 +1,7 @@
 """How pages get into the browser: the frame that all have in common, and the one callback that draws.
 
 The address is the only state. ``assets/address.js`` asks for what it shows (the store ``request``), ``draw`` answers with a
-drawing (the store ``answer``), and ``assets/redraw.js`` puts that on the page. docs/rendering.md tells the whole way.
+drawing (the store ``answer``), and ``assets/redraw.js`` puts that on the page. docs/rendering.md describes all steps.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class UncertainGrade(msgspec.Struct):
 
 
 class GradeReview(msgspec.Struct):
-    """The uncertain grades: how many guesses, and the first of them; ``looked_at`` of ``graded`` guesses were looked at."""
+    """The uncertain grades: how many guesses, and the first of them; ``looked_at`` of ``graded`` guesses were examined."""
 
     total: int
     graded: int
@@ -36,7 +36,7 @@ class GradeReview(msgspec.Struct):
 def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
     """Uncertain grades of some runs: guesses that were graded against an answer line, in the dataset's order of questions.
 
-    Where there are very many distinct guesses, those that would be prompted on are looked at first.
+    Where there are very many distinct guesses, those that would be prompted on are examined first.
     """
     rows = snapshot.rows(
         f"""select question_id, any_value(q.answer), guess, min(r.correct), list_sort(list(distinct clue)), count(*) over ()

@@ -55,8 +55,8 @@ def question_page(
     """A page of an order that is known already.
 
     Args:
-        found: the order.
-        detail: what is told of some questions of it, in their order.
+        order: the order.
+        detail: gives the details of some questions, in the order of their ids.
         limit: questions per page, 1 to 1000.
         cursor: ``next`` of the page before.
     """

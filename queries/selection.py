@@ -244,7 +244,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
-    """The conventions of a selection with what the dataset says of its teams, whoever made the selection."""
+    """The conventions of a selection, with whether teams of the dataset play head to head."""
     rows = snapshot.rows("select head_to_head from datasets where dataset = $d", {"d": selection.dataset})
     return replace(selection.conventions, head_to_head=bool(rows and rows[0][0]))
 

@@ -94,7 +94,7 @@ def bad_request(error: BadRequest) -> Response:
 
 @api.errorhandler(Denied)
 def denied(error: Denied) -> Response:
-    """The client may not do this, or not now. It is told so before its address is read, too."""
+    """The client may not do this, or not now. Checked before the address is read."""
     answer = error_response(error.code, error.message, error.status, error.field, error.allowed)
     answer.headers.extend(error.headers)
     return answer

@@ -24,15 +24,19 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     """
     if result.missing or not result.runs:
         return None
-    marks = [at.revealed for at in result.runs[0].fractions]
+    marks = [fraction.revealed for fraction in result.runs[0].fractions]
     rows = [
         row(
             named(colours.get(run.run), names[run.run]),
-            *(short(at.accuracy) for at in run.fractions),
+            *(short(fraction.accuracy) for fraction in run.fractions),
         )
         for run in result.runs
     ]
-    rows += [row(teams.name, *(short(at.right) for at in teams.fractions)) for teams in result.teams if teams.kind == "human"]
+    rows += [
+        row(teams.name, *(short(fraction.right) for fraction in teams.fractions))
+        for teams in result.teams
+        if teams.kind == "human"
+    ]
     return figure(
         "revealed",
         revealed_figure(result, names, colours),

@@ -42,8 +42,8 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
                 page_link(f"Count only the {some} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")),
             ]
         )
-    those = f"the {coverage.common:,} of {coverage.questions:,} questions" if coverage.common != 1 else "the one question"
-    parts: list[str | html.A] = [f"Runs are measured on {those} that {_all(len(taking_part))} answered. "]
+    questions = f"the {coverage.common:,} of {coverage.questions:,} questions" if coverage.common != 1 else "the one question"
+    parts: list[str | html.A] = [f"Runs are measured on {questions} that {_all(len(taking_part))} answered. "]
     if coverage.apart:
         parts.append(f"Answered less than half and not ranked: {_names(coverage.apart, coverage, facets)}. ")
     least = min((coverage.answered[run] for run in taking_part), default=0)

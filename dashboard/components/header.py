@@ -1,4 +1,4 @@
-"""The frame of every page: name, navigation, dataset, theme."""
+"""The header of every page: name, navigation, datasets, theme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def header(
 
     Args:
         datasets: every dataset.
-        chosen: the one that is looked at.
+        chosen: the one that the page shows.
         path: of this page.
         pairs: keys and values of its address.
         pages: path and title of those that are linked.

@@ -43,7 +43,7 @@ def board_table(
         board: with its ranked rows in the order to show.
         unranked: the rows of runs that answered too few questions to be ranked, shown below a line.
         shown: the columns.
-        selection: what is looked at.
+        selection: of the page.
         sort: the key by which it is sorted.
         colours: run id to colour.
         below: further rows, of what was not computed here.

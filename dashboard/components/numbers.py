@@ -37,7 +37,7 @@ def count(number: int, what: str, plural: str | None = None) -> str:
     return f"{number:,} {what if number == 1 else plural or what + 's'}"
 
 
-def p_said(p_value: float | None) -> str:
+def p_value_text(p_value: float | None) -> str:
     """A p-value for a table."""
     if p_value is None:
         return DASH

@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, p_said, short
+from dashboard.components.numbers import DASH, p_value_text, short
 from dashboard.components.run_names import named
 from dashboard.components.table import row, table
 from dashboard.figures.style import OTHERS
@@ -45,7 +45,7 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
             short(difference.b),
             short(difference.difference),
             f"{short(difference.low)} to {short(difference.high)}" if difference.low is not None else DASH,
-            p_said(difference.p_value),
+            p_value_text(difference.p_value),
             better(difference),
         )
         for metric in shown

@@ -34,13 +34,13 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
 def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Tr:
     name = f"{facts.model} · {facts.elicitation}"
     went = f"/api/v1/runs/{facts.run}/responses"
-    gone = facts.withdrawn_at is not None
-    see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if gone else "")
+    withdrawn = facts.withdrawn_at is not None
+    see = f"/?dataset={facts.dataset}" + (f"&run={facts.run}" if withdrawn else "")
     change = html.Button(
-        "Restore" if gone else "Withdraw",
+        "Restore" if withdrawn else "Withdraw",
         className="quiet",
-        **aria(label=f"{'Restore' if gone else 'Withdraw'} {name}"),
-        **data(run=facts.run, change="restore" if gone else "withdraw", name=name),
+        **aria(label=f"{'Restore' if withdrawn else 'Withdraw'} {name}"),
+        **data(run=facts.run, change="restore" if withdrawn else "withdraw", name=name),
     )
     cells = [
         html.Td(titles.get(facts.dataset, facts.dataset)) if every_dataset else None,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dash import html
 
 from dashboard.components.links import page_link
-from dashboard.components.numbers import count, p_said, short
+from dashboard.components.numbers import count, p_value_text, short
 from dashboard.components.run_names import named
 from dashboard.components.table import table
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -47,8 +47,8 @@ def slices_section(
                 html.Td(short(part.reference), className="number"),
                 html.Td(f"{short(part.difference)} [{short(part.low)}, {short(part.high)}]", className="number"),
                 html.Td(f"{part.questions:,}", className="number"),
-                html.Td(p_said(part.p_value), className="number"),
-                html.Td(p_said(part.p_adjusted), className="number"),
+                html.Td(p_value_text(part.p_value), className="number"),
+                html.Td(p_value_text(part.p_adjusted), className="number"),
             ]
         )
         for part in [*significant, *others[: max(LEAST_ROWS - len(significant), 0)]]

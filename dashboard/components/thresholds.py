@@ -119,10 +119,10 @@ def _row(
 def _kept(run: RunThresholds, own: float | None, common: float | None, default: float | None, name: str) -> Component:
     """Where a run's threshold comes from, or how it gets back there."""
     if own is not None:
-        to = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
+        title = "Back to the threshold for all runs" if common is not None else "Back to the best threshold"
         label = "Reset" if default is None else f"Reset to {short(default)}"
         marks = data(reset=run.run) | aria(label=f"{label}: {name}")
-        return html.Button(label, className="quiet", title=to, **marks)
+        return html.Button(label, className="quiet", title=title, **marks)
     if run.outcome.threshold is None:
         return html.Span("give a threshold", className="default")
     return html.Span("at the threshold for all runs" if common is not None else "at its best threshold", className="default")

@@ -120,14 +120,14 @@ def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: M
     pairs = request.selection.replace(run=(a, b), model=(), elicitation=()).pairs()
     key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
 
-    def to(title: str, sign: str) -> Component:
+    def link(title: str, sign: str) -> Component:
         return page_link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
 
     return html.P(
         [
-            to("Questions where they differ most", "-"),
+            link("Questions where they differ most", "-"),
             f" by {metric.name}: {names[0]} above {names[1]}, or ",
-            to("the other way round", ""),
+            link("the other way round", ""),
         ],
         className="note",
     )
@@ -136,7 +136,7 @@ def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: M
 def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
     """The runs that can be compared, with their names: those of the selection and those that the address names."""
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
-    # A withdrawn run is looked at only where it is named, and then the others must be named too.
+    # A withdrawn run is selected only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
     result = service().ask(leaderboard, request.selection.replace(run=runs, model=(), elicitation=()), ())
     return run_names(result.rows)

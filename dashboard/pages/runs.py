@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
-from dashboard.components.links import page_link
+from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -29,40 +29,40 @@ class RunsPage(PageParameters, frozen=True):
 
 def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     """Runs that count, and those that were withdrawn."""
-    everything = request.parameters.show == "all"
-    result = service().ask(runs, None if everything else request.selection.dataset).runs
+    every_dataset = request.parameters.show == "all"
+    result = service().ask(runs, None if every_dataset else request.selection.dataset).runs
     titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
-    counting = [run for run in result if not run.withdrawn_at]
-    gone = [run for run in result if run.withdrawn_at]
+    current = [run for run in result if not run.withdrawn_at]
+    withdrawn = [run for run in result if run.withdrawn_at]
     mode = service().access.mode
-    where = "every dataset" if everything else request.facets.title
+    where = "every dataset" if every_dataset else request.facets.title
     other = (
         page_link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
-        if everything
+        if every_dataset
         else page_link("Those of every dataset", href=request.link(PATH, show="all"))
     )
     return [
-        html.Div([html.H1("Runs"), html.Span(f"{count(len(counting), 'run')} of {where}", className="lead"), other,
+        html.Div([html.H1("Runs"), html.Span(f"{count(len(current), 'run')} of {where}", className="lead"), other,
                   page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="said", role="status", id="runs-said"),
-        runs_table(counting, titles, everything, mode)
-        if counting
+        runs_table(current, titles, every_dataset, mode)
+        if current
         else html.Section([html.H2("No runs yet"), html.P("None was imported, or all were withdrawn.")], className="panel empty"),
         html.Section(
             [
                 html.H2("Withdrawn"),
                 html.P("They stand on no page that does not name them; nothing was erased.", className="note"),
-                runs_table(gone, titles, everything, mode),
+                runs_table(withdrawn, titles, every_dataset, mode),
             ],
             className="section withdrawn",
         )
-        if gone
+        if withdrawn
         else None,
         html.P(
             [
                 "As a table: ",
-                html.A("CSV", href="/api/v1/runs.csv" if everything else f"/api/v1/runs.csv?dataset={request.selection.dataset}"),
+                html.A("CSV", href=address("/api/v1/runs.csv", [] if every_dataset else [("dataset", request.selection.dataset)])),
                 ". The files of responses have what went in, by question id and clue; imported again, they give the same run.",
             ],
             className="note",

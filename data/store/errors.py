@@ -11,7 +11,7 @@ class StoreError(Exception):
     """The store cannot be opened or written.
 
     Attributes:
-        remedy: what can be done to the store about it. Whoever shows the message says how.
+        remedy: what would repair the store, if anything. The code that shows the message names the command.
     """
 
     remedy: Remedy | None = None

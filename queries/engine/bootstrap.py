@@ -97,7 +97,7 @@ def resample(
     """Totals of a column per replicate and run: one product of the weights with the column laid out by cluster and run.
 
     Args:
-        cluster, run: of each row, shape (rows,); instead of runs, whatever rows are told apart by.
+        cluster, run: of each row, shape (rows,); instead of runs, any other groups of rows.
         runs: how many there are.
         drawn_from: number of clusters.
         values: what is added up, shape (rows, ...).

@@ -59,7 +59,7 @@ class Evidence:
         sums: the statistics, each of shape (rows,) or (rows, ...).
         bins: those of bins of confidence, where they are asked for.
         item_arrays: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
-            the rows and of their clues, each of shape (items,): what is no sum is computed anew for whatever is looked at.
+            the rows and of their clues, each of shape (items,): what is no sum is computed from them.
         conventions: under which it was gathered.
     """
 
@@ -423,7 +423,7 @@ def gather(
 
     Args:
         snapshot: the store.
-        selection: what is looked at.
+        selection: filters and conventions.
         metrics: what will be asked of the evidence.
         responses: by run, what to use in place of the stored responses; a run that is not there has none.
     """

@@ -87,7 +87,7 @@ def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
 
 @dataclass(frozen=True)
 class RowOrder:
-    """How the rows of one run's statistics lie in memory.
+    """The order in which the rows of one run's statistics are in memory.
 
     Attributes:
         positions: position in the dataset of the question of each row, ascending, shape (rows,).
@@ -152,7 +152,7 @@ class Clues:
 
 
 def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
-    """How the statistics of each run lie in memory."""
+    """The order of the rows of each run's statistics: by position of the question."""
     sql = """select list_position($runs, s.run) as run, q.position
         from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
         where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
@@ -166,7 +166,7 @@ def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Ro
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
-    """A column of the statistics of each run, one number per row as it lies, NaN for null."""
+    """A column of the statistics of each run, in the order of ``row_orders``, NaN for null; shape (rows,) per run."""
     return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: float_array(table[name]))
 
 
@@ -256,7 +256,7 @@ def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
 def _statistics(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
 ) -> list[V]:
-    """What is made of columns of each run's statistics, of one row per question as it lies."""
+    """What ``convert`` makes of columns of each run's statistics, one row per question in the order of ``row_orders``."""
     # DuckDB gives rows in the order of the table where nothing else is asked for.
     sql = f"""select list_position($runs, run) as run, {", ".join(columns)} from statistics
         where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""

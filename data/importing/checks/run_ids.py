@@ -49,7 +49,7 @@ class RunHash:
         self.items += len(rows)
         self.questions += int(first.sum())
         self._add("first", [first])
-        self._add("question_id", _bytes(ids.of(question[first])))
+        self._add("question_id", _bytes(ids.look_up(question[first])))
         for name in rows.columns:
             if name not in ("run_number", "question_number"):
                 self._add(name, _bytes(rows[name]))
@@ -106,7 +106,7 @@ class Ids:
         self._count = connection.execute("select count(*) from numbered_questions").fetchall()[0][0]
         self._first, self._held = 0, pl.Series([], dtype=pl.String)
 
-    def of(self, numbers: NDArray[np.int32]) -> pl.Series:
+    def look_up(self, numbers: NDArray[np.int32]) -> pl.Series:
         """The ids of some ascending numbers."""
         if not len(numbers):
             return pl.Series([], dtype=pl.String)

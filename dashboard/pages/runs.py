@@ -35,6 +35,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     current = [run for run in result if not run.withdrawn_at]
     withdrawn = [run for run in result if run.withdrawn_at]
     mode = service().access.mode
+    keys = [] if every_dataset else [("dataset", request.selection.dataset)]
     where = "every dataset" if every_dataset else request.facets.title
     other = (
         page_link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
@@ -62,7 +63,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         html.P(
             [
                 "As a table: ",
-                html.A("CSV", href=address("/api/v1/runs.csv", [] if every_dataset else [("dataset", request.selection.dataset)])),
+                html.A("CSV", href=address("/api/v1/runs.csv", keys)),
                 ". The files of responses have what went in, by question id and clue; imported again, they give the same run.",
             ],
             className="note",

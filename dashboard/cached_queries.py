@@ -31,7 +31,18 @@ def question_order(selection: Selection, sort: str) -> QuestionOrder:
 def question_list(
     selection: Selection, metrics: Sequence[Metric], sort: str, limit: int = 100, cursor: str | None = None
 ) -> QuestionPage:
-    """One page of the question list; see ``queries.questions.question_page``."""
+    """One page of the question list.
+
+    Args:
+        selection: which questions, whose runs.
+        metrics: to give per run.
+        sort: a sort key of the question list; blank for the order of the dataset.
+        limit: questions per page, 1 to 1000.
+        cursor: ``next`` of the page before.
+
+    Raises:
+        BadRequest: the sort key, the limit or the cursor is none.
+    """
     return question_page(
         question_order(selection, sort),
         lambda question_ids: service().ask(question_details, selection, question_ids, metrics),

@@ -92,7 +92,16 @@ def navigation() -> list[tuple[str, str]]:
 
 
 def read_page(page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:
-    """Read the address of a page. Unknown keys are ignored, for links get tracking keys. Raises ``BadRequest``."""
+    """Read the address of a page. Unknown keys are ignored, since links get tracking keys.
+
+    Args:
+        page: which one.
+        pairs: keys and values of the query string.
+        dataset, item: what the path names, if anything.
+
+    Raises:
+        BadRequest: for an unknown value, naming what is allowed.
+    """
     if page.name == "nowhere":
         pairs = []
     request = service().read(pairs, page.parameters, dataset, ignore_unknown=True)

@@ -60,10 +60,12 @@ class Service:
         return self.store.snapshot()
 
     def ask(self, query: Callable[..., T], *arguments: object) -> T:
-        """The result of ``query(snapshot, *arguments)``, a struct, through the cache.
+        """The result of ``query(snapshot, *arguments)``, through the cache.
 
-        The result is valid until the dataset of the selection changes, if the first argument is one, or else until the store
-        does.
+        Args:
+            query: a function of a module of ``queries`` that returns a struct.
+            arguments: beside the snapshot. If the first one is a selection, the result is valid until its dataset changes;
+                else until the store does.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
@@ -95,7 +97,17 @@ class Service:
     def read(
         self, query: Iterable[tuple[str, str]], parameters: type[P], dataset: str | None = None, ignore_unknown: bool = False
     ) -> Request[P]:
-        """Read a query string; see ``queries.selection.read_address``."""
+        """Read a query string.
+
+        Args:
+            query: keys and values, as they come.
+            parameters: the struct of the view's own keys.
+            dataset: where the path names it.
+            ignore_unknown: leave unknown keys out instead of refusing them.
+
+        Raises:
+            BadRequest: for an unknown key or value, naming what is allowed.
+        """
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
 
 

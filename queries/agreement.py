@@ -44,6 +44,11 @@ def agreement(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric
     """Kendall's tau-b between each two metrics' rankings of the runs of a selection, best first in both.
 
     1: they order the runs alike; -1: the other way round. Kendall 1945.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        metrics: those that rank no runs are left out.
     """
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], metrics)
     ranked = [metric for metric in metrics if metric.direction != "none"]

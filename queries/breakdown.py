@@ -43,7 +43,15 @@ class Breakdown(msgspec.Struct):
 
 
 def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequence[Metric], intervals: bool = False) -> Breakdown:
-    """Metrics of every run within each part of a selection; ``by`` is one of ``BREAKDOWN_FIELDS``."""
+    """Metrics of every run within each part of a selection.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        by: one of ``BREAKDOWN_FIELDS``.
+        metrics: in the order of the answer.
+        intervals: whether to compute them.
+    """
     counted, _ = restrict(snapshot, selection, by_default=True)
     condition, parameters = counted.question_filter()
     facts = snapshot.frame(

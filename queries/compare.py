@@ -76,6 +76,12 @@ class Comparisons(msgspec.Struct):
 def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> DetailedComparison:
     """Compare two runs of the selection's dataset; its filters on questions and clues apply, those on runs do not.
 
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        a, b: ids of the runs.
+        metrics: by which they are compared.
+
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
@@ -92,6 +98,12 @@ def compare(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: S
 def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> Comparison:
     """``compare`` without the questions.
 
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        a, b: ids of the runs.
+        metrics: by which they are compared.
+
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.
     """
@@ -101,10 +113,16 @@ def comparison(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics
 
 
 def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics: Sequence[Metric]) -> Comparisons:
-    """Compare run ``a`` with every other run of the selection or, if it is None, every two runs, with Holm's adjustment.
+    """Compare runs two by two, with Holm's adjustment over all pairs.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        a: the run to compare with every other run of the selection; None for every two runs.
+        metrics: by which they are compared.
 
     Raises:
-        BadRequest: there is no such run in the dataset.
+        BadRequest: there is no run ``a`` in the dataset.
     """
     names = known_runs(snapshot, selection, a=a)
     counted, _ = restrict(snapshot, selection)

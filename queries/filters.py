@@ -75,11 +75,20 @@ class Filter(SelectionKey[T]):
     usual: bool = field(default=True, kw_only=True)
 
     def condition(self, key: str, value: T, table: str) -> Condition:
-        """The SQL condition over a table of what it narrows, and its parameters, whose names start with those of the key."""
+        """The filter as SQL.
+
+        Args:
+            key: its name.
+            value: in force, not one that leaves everything in.
+            table: name of the rows that it narrows.
+
+        Returns:
+            A condition, and its parameters, whose names start with the key.
+        """
         raise NotImplementedError
 
     def sentence(self, key: str, value: T) -> str:
-        """The filter in words, such as "category Arts or History"."""
+        """The filter in words, such as "category Arts or History"; ``key`` and ``value`` as in ``condition``."""
         raise NotImplementedError
 
 

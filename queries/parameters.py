@@ -249,7 +249,18 @@ class Group(Generic[T]):
 
 
 def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str = "{key!r} cannot be {value!r}.") -> str:
-    """A value if it is one of the options. Raises ``BadRequest``."""
+    """A value if it is one of the options.
+
+    Args:
+        key: of the address, for the error.
+        value: as the address has it.
+        options: what is allowed.
+        facets: what the dataset offers.
+        unknown: the message, with ``key``, ``value`` and ``dataset`` to fill in.
+
+    Raises:
+        BadRequest: it is none of them.
+    """
     known = options(facets) if callable(options) else options
     if value not in known:
         message = unknown.format(key=key, value=value, dataset=facets.dataset)

@@ -52,7 +52,13 @@ class QuestionDifferences(msgspec.Struct):
 
 
 def question_differences(snapshot: Snapshot, selection: Selection, a: str, b: str, metric: Metric) -> QuestionDifferences:
-    """A metric that single questions have and that ranks runs, of two runs on each question of a selection that both answered.
+    """Two runs question by question, on the questions of a selection that both answered.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        a, b: ids of the runs.
+        metric: one that single questions have and that ranks runs.
 
     Raises:
         BadRequest: there is no such run in the dataset, or a run is compared with itself.

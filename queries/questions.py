@@ -59,6 +59,9 @@ def question_page(
         detail: gives the details of some questions, in the order of their ids.
         limit: questions per page, 1 to 1000.
         cursor: ``next`` of the page before.
+
+    Raises:
+        BadRequest: the limit or the cursor is none.
     """
     start = _start(cursor)
     if not 1 <= limit <= LONGEST_PAGE:
@@ -75,7 +78,14 @@ def question_page(
 def question_details(
     snapshot: Snapshot, selection: Selection, ids: tuple[str, ...], metrics: Sequence[Metric]
 ) -> QuestionDetails:
-    """What is listed of some questions, in the order of ``ids``, with the values of the selection's runs."""
+    """Facts of some questions, and the metrics of the selection's runs on each.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        ids: of the questions, in the order of the answer.
+        metrics: each has a value for a single question.
+    """
     selected = restrict(snapshot, selection)[0].replace(questions=ids)
     facts = {fact["question_id"]: fact for fact in _facts(snapshot, selected).to_dicts()}
     values = _values(snapshot, selected, metrics) if metrics and ids else {}

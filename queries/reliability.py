@@ -21,7 +21,13 @@ class Reliability(msgspec.Struct):
 
 
 def reliability(snapshot: Snapshot, selection: Selection, band: BandKind = "pointwise") -> Reliability:
-    """The reliability diagram of every run of a selection, under its binning, with a kind of consistency band."""
+    """The reliability diagram of every run of a selection, under its binning.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        band: the kind of consistency band.
+    """
     evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], DIAGRAM_METRICS)
     return Reliability(
         data_version=snapshot.version,

@@ -99,12 +99,17 @@ STATED = "graded in ('file', 'person')"
 
 
 def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
-    """What a run said, as a file of responses that gives the same run when it is imported again.
+    """What a run answered, as a file of responses that gives the same run when it is imported again.
 
     ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
-    and blank where we graded the guess. Distributions are lists in the order of the dataset's classes or, where it names none,
-    maps. Columns that hold nothing are left out. Rows come by question id and clue: the order in which they are stored, so that
-    nothing need be sorted.
+    and blank where Clueline graded the guess. Distributions are lists in the order of the dataset's classes or, where it names
+    none, maps. Columns that hold nothing are left out. Rows come by question id and clue: the order in which they are stored, so
+    that nothing need be sorted.
+
+    Args:
+        snapshot: the store.
+        name: id of the run.
+        form: of the file.
 
     Raises:
         BadRequest: there is no such run.
@@ -137,7 +142,12 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
 
 
 def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> UnansweredQuestions:
-    """What of its dataset a run did not answer, in the dataset's order.
+    """The questions of its dataset that a run did not answer, in the dataset's order.
+
+    Args:
+        snapshot: the store.
+        name: id of the run.
+        most: how many are listed; all are counted.
 
     Raises:
         BadRequest: there is no such run.
@@ -166,7 +176,13 @@ class GradedResponse(msgspec.Struct):
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
-    """The first answers of some runs, in the dataset's order of questions."""
+    """The first answers of some runs, in the dataset's order of questions.
+
+    Args:
+        snapshot: the store.
+        names: ids of the runs.
+        most: how many answers.
+    """
     rows = snapshot.frame(
         """select run, question_id, clue, guess, confidence, correct, failed, graded
         from responses r join questions q using (dataset, question_id)

@@ -69,6 +69,12 @@ def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: st
 
     Parts with fewer than eight questions answered, or outside of which fewer than eight are, are not tested.
 
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        metric: by which parts are compared.
+        against: the run that others are compared with; None compares each run with itself on the whole selection.
+
     Raises:
         BadRequest: there is no run ``against`` among those of the selection.
     """

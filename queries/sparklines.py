@@ -42,7 +42,13 @@ class Sparklines(msgspec.Struct):
 
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
-    """What the runs of a selection said of the questions ``ids``, clue by clue, under its human curve and of its clues only."""
+    """Confidence of runs and the human curve over the clues of some questions.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        ids: of the questions, in the order of the result.
+    """
     selection = restrict(snapshot, selection)[0].replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
     rows = snapshot.rows(

@@ -33,13 +33,29 @@ def error_response(
     rows: Sequence[object] = (),
     **more: object,
 ) -> Response:
-    """The envelope of every error; ``more`` stands in it beside the keys that it always has."""
+    """The envelope of every error.
+
+    Args:
+        code: for programs.
+        message: for people.
+        status: of HTTP.
+        field: the key of the address that is wrong, if it is one.
+        allowed: its allowed values.
+        rows: what is wrong with the rows of a file.
+        more: further keys of the envelope.
+    """
     envelope: dict[str, object] = {"code": code, "message": message, "field": field, "allowed": list(allowed), "rows": list(rows)}
     return json_response({"error": envelope | more}, status)
 
 
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
-    """A table as CSV, numbers in full precision, missing values blank, truth values as ``true`` and ``false``."""
+    """A table as CSV, numbers in full precision, missing values blank, truth values as ``true`` and ``false``.
+
+    Args:
+        header: names of the columns.
+        rows: of cells.
+        name: of the file, without its ending.
+    """
     plain = [_cell(cell) for row in rows for cell in row]
     width = len(header)
     lines = [_line(header), *(_line(plain[at : at + width]) for at in range(0, len(plain), width or 1))]
@@ -84,12 +100,18 @@ def jsonl_parts(frames: Iterable[pl.DataFrame]) -> Iterator[str]:
 
 
 def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: str) -> Response:
-    """A file that is made while it is sent."""
+    """A file that is made while it is sent.
+
+    Args:
+        parts: of its content.
+        form: its ending, which says what it is.
+        name: without the ending.
+    """
     return Response(parts, mimetype=MIMETYPES[form], headers=_attached(f"{name}.{form}"))
 
 
 def file_response(file: BinaryIO, form: Form, name: str) -> Response:
-    """A file, some bytes at a time; it is closed when they are sent or nobody waits for them any more."""
+    """A file, read some bytes at a time, and closed when it is sent or the client is gone; ``form`` and ``name`` as above."""
     size = file.seek(0, 2)
     file.seek(0)
     answer = stream_response(iter(lambda: file.read(CHUNK), b""), form, name)

@@ -27,12 +27,27 @@ MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, bey
 
 
 def control(key: str, kind: str, run: str = "", scale: str = "") -> dict[str, str]:
-    """Id of the control of a key of the address; the module's text says what the fields mean."""
+    """Id of the control of a key of the address; see the module's docstring for the fields.
+
+    Args:
+        key: of the address.
+        kind: how the value is written.
+        run: whose threshold it sets, if any.
+        scale: under which it was drawn, for thresholds.
+    """
     return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale}
 
 
 def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
-    """Several of some named values: as chips where there are few, else in a menu, in which ``blank`` says what none means."""
+    """Several of some named values: as chips where there are few, else in a menu.
+
+    Args:
+        key: of the address.
+        label: of the control.
+        options: values and their names.
+        chosen: values in force.
+        blank: what the menu shows while none is chosen.
+    """
     if len(options) > MOST_CHIPS or sum(len(name) for _, name in options) > LONGEST_CHIPS:
         return several(key, label, dict(options), chosen, blank)
     chips = dcc.Checklist(
@@ -43,7 +58,15 @@ def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: 
 
 
 def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: str = "choice") -> Component:
-    """One of several named values, in a menu; the value "" is left out of the address."""
+    """One of several named values, in a menu; the value "" is left out of the address.
+
+    Args:
+        key: of the address.
+        label: of the control.
+        options: names by value.
+        chosen: value in force.
+        kind: how the value is written; see the module's docstring.
+    """
     named = [{"label": name, "value": value} for value, name in options.items()]
     inner = dcc.Dropdown(options=named, value=chosen, id=control(key, kind), clearable=False, searchable=False, className="menu")
     return labelled(label, inner, key)
@@ -52,7 +75,15 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
 def several(
     key: str, label: str, options: Mapping[str, str] | Mapping[Value, str], chosen: Sequence[Value], blank: str
 ) -> Component:
-    """Several of many named values, in a menu; ``blank`` says what none means."""
+    """Several of many named values, in a menu.
+
+    Args:
+        key: of the address.
+        label: of the control.
+        options: names by value.
+        chosen: values in force.
+        blank: what the menu shows while none is chosen.
+    """
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
         id=control(key, "choices"), multi=True, placeholder=blank, closeOnSelect=False, className="menu",
@@ -61,7 +92,7 @@ def several(
 
 
 def between(key: str, label: str, chosen: tuple[float, float] | None) -> Component:
-    """A range within 0..1; the full one is left out of the address."""
+    """A range within 0..1, ``chosen`` in force; the full one, None, is left out of the address."""
     slider = dcc.RangeSlider(
         min=0, max=1, step=0.01, value=list(chosen or (0, 1)), id=control(key, "range"), marks=None,
         allow_direct_input=True, updatemode="mouseup", allowCross=False, className="slider",
@@ -70,7 +101,7 @@ def between(key: str, label: str, chosen: tuple[float, float] | None) -> Compone
 
 
 def search(key: str, label: str, text: str, placeholder: str) -> Component:
-    """A box for words to look for; it takes effect once nobody types any more."""
+    """A box for words to look for. It takes effect once the user stops typing."""
     box = dcc.Input(
         value=text, id=control(key, "text"), type="search", placeholder=placeholder, className="search", maxLength=LONGEST_VALUE
     )

@@ -54,7 +54,13 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
 
 
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
-    """What stands in the place of a page's content where no question was answered by all runs."""
+    """What a page shows instead of its content where no question was answered by all runs.
+
+    Args:
+        coverage: of the selection.
+        facets: of its dataset.
+        path, pairs: of the page's address.
+    """
     runs = [html.Li(f"{_name(run, facets)}: {answered(number, coverage.questions)}") for run, number in coverage.answered.items()]
     return html.Section(
         [

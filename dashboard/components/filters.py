@@ -54,6 +54,11 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
 
     They stand behind the disclosure, not in it: Chromium would not let Tab leave a ``details`` whose last stop is a menu, for
     Dash takes the menus' buttons out of the order of tabs.
+
+    Args:
+        facets: what the dataset offers; a key without anything to choose has no control.
+        selection: in force.
+        keys: in the order of the bar.
     """
     declared = [(key, _control_of(key, facets, selection)) for key in keys]
     controls = [_component(key, control_of) for key, control_of in declared if control_of is not None]

@@ -64,7 +64,12 @@ def ignored_keys(keys: Sequence[str]) -> html.P | None:
 
 
 def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
-    """What is wrong with an address, and addresses that are right: the same with an allowed value in the bad one's place."""
+    """What is wrong with an address, and links to addresses that are right, with an allowed value in place of the bad one.
+
+    Args:
+        error: what is wrong.
+        path, pairs: of the page's address.
+    """
     if isinstance(error, StoreError):
         return html.Section([html.H1("The store cannot be read"), html.P(error_message(error))], className="panel", role="alert")
     links = []
@@ -93,7 +98,13 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
 
 
 def nothing_selected(path: str, selection: Selection, what: str) -> html.Section:
-    """An empty selection: which filters are set, each with the address that drops it."""
+    """An empty selection: which filters are set, each with a link that drops it; without filters, how to fill the dataset.
+
+    Args:
+        path: of the page.
+        selection: in force.
+        what: is missing, in the plural, such as "answers".
+    """
     pairs = selection.pairs()
     filters = selection.applied()
     drop = [

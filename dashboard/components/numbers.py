@@ -33,7 +33,11 @@ def percent(share: float | None) -> str:
 
 
 def count(number: int, what: str, plural: str | None = None) -> str:
-    """A count with its noun."""
+    """A count with its noun.
+
+    >>> count(1, "buzz", "buzzes"), count(2000, "run")
+    ('1 buzz', '2,000 runs')
+    """
     return f"{number:,} {what if number == 1 else plural or what + 's'}"
 
 

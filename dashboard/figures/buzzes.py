@@ -23,9 +23,14 @@ def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
 
 
 def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Cumulative buzzes per question heard over the fraction revealed: correct ones in one panel, solid; incorrect ones, dotted.
+    """Cumulative buzzes per question heard over the fraction revealed: correct ones, solid, in one panel; incorrect ones, dotted.
 
-    People in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
+    People are in the text colour, quartiles in tints of it, each run in its colour. GRACE fig. 4.
+
+    Args:
+        curves: of runs and people.
+        names: run id to what it is called.
+        colours: run id to colour.
     """
     drawn = [curve for curve in curves.curves if curve.correct is not None and curve.incorrect is not None]
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
@@ -79,7 +84,13 @@ def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[PlotlyJ
 
 
 def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be."""
+    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be.
+
+    Args:
+        rates: of runs and people.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     runs = [run for run in rates.runs if run.given_correct is not None or run.given_incorrect is not None]
     people = [team for team in rates.teams if team.kind == "human" and team.correct_rate is not None]
     rows = [*(plain(names[run.run]) for run in runs), *map(_who, people)]

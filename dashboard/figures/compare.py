@@ -52,7 +52,13 @@ def scatter_figure(
 
 
 def differences_figure(sides: QuestionDifferences, metric: Metric, colours: tuple[str, str]) -> PlotlyJson:
-    """Histogram of a - b over questions; bars where ``a`` is better have its colour."""
+    """Histogram of a - b over questions; bars where ``a`` is better have its colour.
+
+    Args:
+        sides: the two runs.
+        metric: by which they are compared.
+        colours: of both runs.
+    """
     edges = np.linspace(-sides.widest, sides.widest, len(sides.differences) + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     falls = {"lower": -1, "higher": 1, "zero": 0, "none": 0}[metric.direction]
@@ -81,7 +87,12 @@ def forest_figure(
 ) -> PlotlyJson:
     """The difference of each metric with its interval, in units of the interval's half width, so that all fit on one axis.
 
-    Metrics whose best value is 0 have no place on it: a difference favours neither run by its sign.
+    Metrics whose best value is 0 are left out: the sign of a difference says nothing about which run is better.
+
+    Args:
+        comparison: of the metrics.
+        metrics: the rows, from the top.
+        names, colours: of both runs.
     """
     ordered = [metric for metric in metrics if metric.direction in ("lower", "higher")]
     shown = [(metric, comparison.metrics[metric.key]) for metric in ordered if comparison.metrics[metric.key].low is not None]

@@ -47,7 +47,14 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
 
 
 def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per part: the metric of each run with its 95 % interval, 0 as a line."""
+    """A panel per part: the metric of each run with its 95 % interval, 0 as a line.
+
+    Args:
+        breakdown: with intervals.
+        metric: its key.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
     data = [_dots(part, metric, place, names, colours) for place, part in enumerate(breakdown.parts)]
     return panels(
@@ -95,7 +102,13 @@ def _range(breakdown: Breakdown, metric: str) -> list[float]:
 
 
 def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) -> PlotlyJson:
-    """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text."""
+    """Accuracy at 20, 40, 60, 80 and 100 % of the question: a line per run, people in the colour of the text.
+
+    Args:
+        accuracies: of runs and people.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     data = [
         {
             "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run,

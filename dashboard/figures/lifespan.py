@@ -14,6 +14,11 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     """Bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
     The bars within the span add up to the run's y.
+
+    Args:
+        question: with a lifespan.
+        names: run id to what it is called.
+        colours: run id to colour.
     """
     life = question.lifespan
     assert life is not None and question.radius is not None

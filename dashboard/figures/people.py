@@ -14,14 +14,27 @@ Names = Mapping[str, str]
 
 
 def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per run: items by DistCE; the human reference as an outline."""
+    """A panel per run: items by DistCE; the human reference as an outline.
+
+    Args:
+        people: with histograms.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     return _histograms(
         people, names, colours, people.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
     )
 
 
 def entropy_figure(people: People, names: Names, colours: Names, absolute: bool) -> PlotlyJson:
-    """A panel per run: items by EntCE, right of 0 less certain than people; folded at 0 if ``absolute``."""
+    """A panel per run: items by EntCE; right of 0, the run is less certain than people.
+
+    Args:
+        people: with histograms.
+        names: run id to what it is called.
+        colours: run id to colour.
+        absolute: whether differences are folded at 0.
+    """
     edges = people.entropy_edges
     if absolute:
         edges = edges[len(edges) // 2 :]
@@ -38,7 +51,13 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
 
 
 def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per run: items by the pairs of classes that it ranks otherwise than people do."""
+    """A panel per run: items by the pairs of classes that it ranks otherwise than people do.
+
+    Args:
+        people: with histograms.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     shown = _shown(people)
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
     edges = [place - 0.5 for place in range(pairs + 1)]
@@ -103,7 +122,13 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per class: how often most people chose it against the share that runs give it, a line per run."""
+    """A panel per class: how often most people chose it against the share that runs give it, a line per run.
+
+    Args:
+        people: with the reliability of classes.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     shown = [row for row in people.rows if row.classes]
     titles = [class_.name for class_ in shown[0].classes] if shown else []
     data: list[PlotlyJson] = []

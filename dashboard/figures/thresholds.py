@@ -80,7 +80,13 @@ def _interval(run: RunThresholds, name: str) -> str:
 
 
 def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """Of each run, the share of questions that it wins against a human team (hatched: not sure), nobody wins, and it loses."""
+    """The share of questions that each run wins against a human team (hatched: not sure), that nobody wins, and that it loses.
+
+    Args:
+        runs: with a win probability.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
     labels = [plain(names[run.run]) for run in runs]
     shades = [colours.get(run.run, OTHERS) for run in runs]
     won = [run.outcome.win or 0.0 for run in runs]

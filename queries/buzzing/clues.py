@@ -66,12 +66,20 @@ class ClueTable:
         )  # fmt: skip
 
     def first_reaching(self, question: Ints, words: Ints) -> Ints:
-        """Row of each question's first clue by whose end so many words are heard, at most all of them."""
+        """The first clue of a question by whose end some words are heard.
+
+        Args:
+            question: number of the question, shape (n,).
+            words: how many are heard, at most all of the question, shape (n,).
+
+        Returns:
+            Row of the clue, shape (n,).
+        """
         stride = int(self.words.max(initial=0)) + 1
         return np.searchsorted(self.question * stride + self.word_end, question * stride + words)
 
     def share_heard(self, question: Ints, clue: Ints) -> Floats:
-        """Share of a question's clues heard up to and with a clue."""
+        """Share of a question's clues heard up to and with a clue, in (0, 1]; all of shape (n,)."""
         return (clue + 1) / self.clues[question]
 
 
@@ -119,10 +127,10 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
 
 
 def numbers(column: pl.Series) -> Floats:
-    """A column as floats, NaN for null."""
+    """A column of n rows as floats, shape (n,), NaN for null."""
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def whole(column: pl.Series) -> Ints:
-    """A column of whole numbers."""
+    """A column of n whole numbers, shape (n,)."""
     return column.cast(pl.Int64).to_numpy()

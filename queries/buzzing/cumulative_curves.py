@@ -68,7 +68,12 @@ def _teams(clue_table: ClueTable, name: str, kind: str, teams: pl.DataFrame, if_
 
 
 def revealed_at(clue_table: ClueTable, buzzes: pl.DataFrame) -> Floats:
-    """Fraction of the question heard at each buzz of a team, in (0, 1]."""
+    """Fraction of the question heard at each buzz of a team, in (0, 1], shape (buzzes,).
+
+    Args:
+        clue_table: of the questions.
+        buzzes: rows of ``clue_table.teams`` with a buzz.
+    """
     words = clue_table.words[buzzes["question"].to_numpy()]
     revealed: Floats = np.minimum(buzzes["word"].to_numpy() + 1, words) / words
     return revealed

@@ -11,7 +11,13 @@ from queries.selection import Selection, selection_keys
 
 
 def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
-    """The threshold explorer, the buzz curves, accuracy by fraction and the habits of a selection."""
+    """The threshold explorer, the buzz curves, accuracy by fraction and the buzz rates of a selection.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        rules: when a run buzzes, and what a buzz is worth.
+    """
     data = read_buzzing(snapshot, selection, rules)
     return Buzz(
         data_version=snapshot.version,

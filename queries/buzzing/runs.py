@@ -50,7 +50,7 @@ class RunBuzzing:
 
     @cached_property
     def questions(self) -> Ints:
-        """The questions that it answered."""
+        """The questions that it answered, ascending, shape (questions,)."""
         return self.question[np.flatnonzero(np.diff(self.question, prepend=-1))]
 
     @cached_property
@@ -65,7 +65,7 @@ class RunBuzzing:
 
     @cached_property
     def wins(self) -> Floats:
-        """Of every item, what a buzz there adds to expected wins: pi(f) y. NaN where pi is unknown."""
+        """Of every item, what a buzz there adds to expected wins: pi(f) y, shape (items,). NaN where pi is unknown."""
         pi = (
             chance_unanswered(self.clue_table.revealed[self.at])
             if self.rules.curve == "polynomial"
@@ -111,7 +111,7 @@ class RunBuzzing:
 
     @cached_property
     def buzzes(self) -> Ints | None:
-        """Rows of its buzzes at the threshold in use."""
+        """Rows of its buzzes at the threshold in use, shape (buzzes,); None without a threshold."""
         return None if self.threshold is None else buzzpoints_at(self.passing, self.threshold)
 
 
@@ -133,7 +133,13 @@ class BuzzingData:
 
 
 def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> BuzzingData:
-    """Read it."""
+    """Read the clues, teams and runs of a selection.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        rules: when a run buzzes, and what a buzz is worth.
+    """
     selection, _ = restrict(snapshot, selection)
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]

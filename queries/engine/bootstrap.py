@@ -160,10 +160,19 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, count: int) -> Floats:
-    """Items, sum of confidence and sum of correctness per equal-mass bin in each replicate: shape (REPLICATES, 3, count).
+    """Totals per equal-mass bin of one run in each replicate.
 
-    The bins of ``kernels.bins.mass_bins`` cut anew in each replicate, as if an item stood there as often as it was drawn: copies
-    of one item may fall into two bins.
+    The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if an item were there as often as it was drawn:
+    copies of one item may fall into two bins.
+
+    Args:
+        confidence, correct: of each item in the order of questions and clues, shape (items,).
+        cluster: of each item, shape (items,).
+        drawn_from: number of clusters.
+        count: number of bins.
+
+    Returns:
+        Items, sum of confidence and sum of correctness, shape (REPLICATES, 3, count).
     """
     order = np.argsort(confidence, kind="stable")
     confidence, correct, cluster = confidence[order], correct[order], cluster[order]

@@ -115,7 +115,16 @@ class _Ballot(NamedTuple):
 
 
 def read_distributions(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
-    """The whole distributions of a selection, beside the votes on its questions."""
+    """The whole distributions of a selection, beside the votes on its questions.
+
+    Args:
+        snapshot: the store.
+        dataset: of the selection.
+        source: SQL of the selection.
+
+    Returns:
+        Items by number of classes. No item where no response gives a whole distribution.
+    """
     items = snapshot.frame(
         f"""{source.clauses}
         select p.run, p.question_id, p.options, p.option_names from ({source.responses}) p

@@ -75,7 +75,16 @@ def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame
 
 
 def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False) -> list[MetricCell]:
-    """A metric of each run, with its rank among them."""
+    """A metric of each run, with its rank among them.
+
+    Args:
+        metric: any that the evidence was gathered for.
+        evidence: of the runs.
+        intervals: whether to compute intervals of value and rank, and letters.
+
+    Returns:
+        A cell per run, in the order of ``evidence.runs``.
+    """
     values = evidence.values(metric)
     cells = [
         MetricCell(number(value), None if math.isfinite(value) else metric.undefined, questions=int(count), rank=number(rank))

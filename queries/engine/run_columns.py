@@ -152,7 +152,13 @@ class Clues:
 
 
 def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
-    """The order of the rows of each run's statistics: by position of the question."""
+    """The order of the rows of each run's statistics: by position of the question.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+    """
     sql = """select list_position($runs, s.run) as run, q.position
         from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
         where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
@@ -166,19 +172,39 @@ def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Ro
 
 
 def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
-    """A column of the statistics of each run, in the order of ``row_orders``, NaN for null; shape (rows,) per run."""
+    """A column of the statistics of each run, in the order of ``row_orders``.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+        name: of the column.
+
+    Returns:
+        An array of shape (rows,) per run, NaN for null.
+    """
     return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: float_array(table[name]))
 
 
 def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
-    """The bins of confidence of the statistics of each run."""
+    """The bins of confidence of the statistics of each run, in the order of ``row_orders``.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+    """
     return _statistics(snapshot, dataset, runs, "bins", [BINS_USED, *BIN_COLUMNS], Bins.from_columns)
 
 
 def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[RunItems]:
-    """The items of each run; with ``failed``, also its failed calls, of confidence 0 and correctness 0.
+    """The items of each run, by question and clue. Without failed calls, its rows are those of the run's statistics.
 
-    Without them, its rows are those of the run's statistics.
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+        failed: whether failed calls are among the items, with confidence 0 and correctness 0.
     """
 
     def to_items(_: str, table: pl.DataFrame) -> RunItems:
@@ -198,7 +224,17 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
 
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[Floats]:
-    """Log-probability of the guess of each item of each run, NaN where it is unknown. Items are those of ``run_items``."""
+    """Sum of the log-probabilities of the tokens of each item's guess, in the order of ``run_items``.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+        failed: as in ``run_items``.
+
+    Returns:
+        An array of shape (items,) per run, NaN where it is unknown.
+    """
     sql = _responses("list_sum(p.token_logprobs) as logprob", failed)
     return snapshot.cached(
         dataset,
@@ -244,12 +280,17 @@ def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlP
 
 
 def float_array(column: pl.Series) -> Floats:
-    """A column as floats, NaN for null."""
+    """A column of n rows as floats, shape (n,), NaN for null."""
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
-    """One part after the other, also where there is none."""
+    """Arrays of shape (n,) one after the other, empty where there is none.
+
+    Args:
+        parts: the arrays.
+        kind: type of the elements.
+    """
     return np.concatenate([np.empty(0, kind), *parts], dtype=kind)
 
 

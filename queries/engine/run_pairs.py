@@ -92,7 +92,14 @@ def known_runs(snapshot: Snapshot, selection: Selection, **compared: str | None)
 
 
 def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], metrics: Sequence[Metric]) -> MeasuredRuns:
-    """Some runs on the questions and clues of a selection, whatever its filters on runs."""
+    """Metrics of some runs on the questions and clues of a selection.
+
+    Args:
+        snapshot: the store.
+        selection: its filters on runs do not apply.
+        runs: ids, in any order.
+        metrics: what may be asked of the runs.
+    """
     return MeasuredRuns(gather(snapshot, selection.replace(run=tuple(runs), model=(), elicitation=()), metrics))
 
 

@@ -190,7 +190,11 @@ def _responses(
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
-    """Ids of the runs of a selection in order of import, and positions of its questions in the dataset, ascending."""
+    """What the filters of a selection leave.
+
+    Returns:
+        Ids of the runs in order of import, and positions of the questions in the dataset, ascending, shape (questions,).
+    """
     clauses, parameters = selection_clauses(selection)
     runs = snapshot.rows(f"{clauses} select run from chosen_runs order by place", parameters)
     questions = snapshot.frame(f"{clauses} select position from chosen_questions order by place", parameters)

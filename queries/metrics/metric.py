@@ -229,6 +229,6 @@ class Metric(MetricFacts):
         return float(self.pairs(confidence[order], correct[order], np.ones(len(order))))
 
     def loss(self, values: Floats) -> Floats:
-        """Values as numbers that are smaller where the metric is better, for ranking."""
+        """Values as numbers of the same shape that are smaller where the metric is better, for ranking."""
         values = np.maximum(values, self.floor)
         return {"lower": values, "higher": -values, "zero": np.abs(values), "none": np.full_like(values, np.nan)}[self.direction]

@@ -32,5 +32,5 @@ def mean_over_questions(values: Floats) -> Sums:
 
 
 def mean(totals: Sums, conventions: Conventions) -> Floats:
-    """Mean over the questions that have the metric, from the totals of ``mean_over_questions``."""
+    """Mean over the questions that have the metric, from the totals of ``mean_over_questions``; the shape of the totals."""
     return ratio(totals["value"], totals["questions"])

@@ -41,7 +41,7 @@ def question_list(
         cursor: ``next`` of the page before.
 
     Raises:
-        BadRequest: the sort key, the limit or the cursor is none.
+        BadRequest: the sort key, the limit or the cursor is not valid.
     """
     return question_page(
         question_order(selection, sort),

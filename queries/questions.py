@@ -61,7 +61,7 @@ def question_page(
         cursor: ``next`` of the page before.
 
     Raises:
-        BadRequest: the limit or the cursor is none.
+        BadRequest: the limit or the cursor is not valid.
     """
     start = _start(cursor)
     if not 1 <= limit <= LONGEST_PAGE:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import pairwise, product
 
 import pytest
 
@@ -85,6 +86,43 @@ def test_only_the_dashboard_words_commands(package):
         if COMMAND.search(text)
     ]
     assert wrong == []
+
+
+ROOMS = {
+    "readers": r"data/readers/", "importing": r"data/importing/", "store": r"data/store/", "statistics": r"data/statistics\.py",
+    "selection": r"queries/(selection|filters|facets|parameters)\.py", "engine": r"queries/engine/",
+    "metrics": r"queries/metrics/", "buzzing": r"queries/buzzing/",
+    "views": r"queries/(?!selection|filters|facets|parameters)\w+\.py", "pages": r"dashboard/pages/",
+    "components": r"dashboard/components/", "figures": r"dashboard/figures/", "api": r"dashboard/api/", "cli": r"dashboard/cli/",
+    "uploads": r"dashboard/uploads/", "service": r"dashboard/service\.py",
+}  # fmt: skip
+
+
+def pictured():
+    """The arrows of the picture in docs/architecture.md, from room to room."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = text.partition("```mermaid")[2].partition("```")[0]
+    for line in picture.splitlines():
+        steps = [step.strip().split(" & ") for step in line.split("-->")]
+        for left, right in pairwise(steps):
+            yield from product(left, right)
+
+
+def test_the_picture_shows_every_room():
+    assert {room for arrow in pictured() for room in arrow} == {*ROOMS}
+
+
+@pytest.mark.parametrize(("room", "imported"), [*pictured()])
+def test_an_arrow_of_the_picture_is_an_import(room, imported):
+    known = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in modules()}
+    targets = {
+        known[name]
+        for path in known.values()
+        if re.match(ROOMS[room], path)
+        for name in imports(ast.parse((ROOT / path).read_text(encoding="utf-8")), known)
+        if name in known
+    }
+    assert any(re.match(ROOMS[imported], target) for target in targets)
 
 
 def test_no_two_modules_import_each_other():

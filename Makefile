@@ -15,7 +15,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test walk soak test-libraries calibrate-ourselves bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test test-long walk soak test-libraries calibrate-ourselves bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@tests='not soak and not walk'; scripts/get-chromium $(PY) || tests='not soak and not walk and not browser'; \
 	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
+
+test-long: $(DEV) ## try ten times as many random examples in the tests of data, queries and dashboard (an hour)
+	HYPOTHESIS_PROFILE=long $(PY) -m pytest $(PYTEST_ARGS) tests/data tests/queries tests/dashboard
 
 walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back; axe and the keyboard on every page (minutes)
 	@scripts/get-chromium $(PY)

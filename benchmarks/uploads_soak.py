@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_name("uploads-soak.md")
-TESTS = ("tests/soak", "tests/data/test_hostile.py", "tests/data/readers/test_readers_fuzzed.py")
+TESTS = ("tests/soak", "tests/data/readers/test_hostile_files.py", "tests/data/readers/test_readers_fuzzed.py")
 TITLES = {
     "kills": "Killed at random points",
     "disk": "Disks that run full",

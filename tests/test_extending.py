@@ -75,12 +75,12 @@ def small_store(tmp_path_factory):
 
 @pytest.fixture
 def tree(tmp_path, small_store):
-    """A copy of the tree, without its environment and history."""
+    """A copy of the tree with its compiled files, without its environment and history."""
     for name in TREE:
         source, target = ROOT / name, tmp_path / "clueline" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.woff2"))
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.png", "*.woff2", "*.pyc.*"))
         else:
             shutil.copyfile(source, target)
     shutil.copytree(small_store, tmp_path / "clueline" / "store-before")
@@ -89,7 +89,7 @@ def tree(tmp_path, small_store):
 
 def run(tree, script):
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    quiet = {"PATH": path, "PYTEST_ADDOPTS": "-q -x -p no:cacheprovider -p no:xdist", "PYTHONDONTWRITEBYTECODE": "1"}
+    quiet = {"PATH": path, "PYTEST_ADDOPTS": "-q -x -p no:cacheprovider -p no:xdist"}
     return subprocess.run(
         ["sh", "-e", "-c", script], cwd=tree, env=environment() | quiet, capture_output=True, text=True, timeout=600, check=False
     )

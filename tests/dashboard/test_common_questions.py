@@ -26,7 +26,14 @@ BY_DEFAULT = [
     "reliability",
     "slices",
 ]
-WHERE_NAMED = ["buzz", "compare?a={a}&b={b}", "items?limit=1000", "pairs", "questions?limit=1000&metrics=brier", "people"]
+WHERE_NAMED = [
+    "buzz",
+    "compare?a={a}&b={b}",
+    "items?limit=1000",
+    "pairs?metrics=brier,auroc,calscore",
+    "questions?limit=1000&metrics=brier",
+    "people",
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,38 +13,44 @@ BASE = {
 
 def bases(snapshot, dataset, runs):
     """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
-    hashes = {}
-    for table, columns in BASE.items():
-        kept = "where dataset = $d" + (" and list_contains($r, run)" if table in ("responses", "statistics") else "")
-        parameters = {"d": dataset} | ({"r": runs} if "run" in kept else {})
-        hashes[table] = snapshot.rows(f"select hash(t) from (select {columns} from {table} {kept}) t order by 1", parameters)
-    return hashes
+    parts = (
+        f"select '{table}', list(hash(t) order by hash(t)) from (select {columns} from {table} where dataset = $dataset"
+        f"{' and list_contains($runs, run)' if table in ('responses', 'statistics') else ''}) t"
+        for table, columns in BASE.items()
+    )
+    return dict(snapshot.rows(" union all ".join(parts), {"dataset": dataset, "runs": runs}))
 
 
 def datasets(snapshot):
     """What the store holds of each dataset."""
-    tables = [
-        name
-        for (name,) in snapshot.rows("select table_name from duckdb_columns() where column_name = 'dataset' and not internal")
+    tables = snapshot.rows("select table_name from duckdb_columns() where column_name = 'dataset' and not internal order by 1")
+    parts = [
+        f"select dataset, '{name}', list(hash(t) order by hash(t)) from {name} t group by 1"
+        for (name,) in tables
         if name != "revisions"
     ]
     contents = {}
-    for name in sorted(tables):
-        for dataset, rows in snapshot.rows(f"select dataset, list(hash(t) order by hash(t)) from {name} t group by 1"):
-            contents.setdefault(dataset, {})[name] = rows
+    for dataset, name, rows in snapshot.rows(" union all ".join(parts)) if parts else ():
+        contents.setdefault(dataset, {})[name] = rows
     return contents
 
 
 @pytest.fixture(autouse=True)
 def whoever_changes_a_dataset_says_so(monkeypatch):
     """In every test: what was computed of a dataset is kept by its revision, so that each write that changes it must renew it."""
-    write = GenerationStore.write
+    write, contents = GenerationStore.write, {}
+
+    def content(snapshot):
+        if snapshot.version not in contents:
+            contents[snapshot.version] = datasets(snapshot)
+        return contents[snapshot.version]
 
     def watched(store, change, **expect):
         was = store.snapshot()
+        before = content(was)
         result = write(store, change, **expect)
         now = store.snapshot()
-        before, after = datasets(was), datasets(now)
+        after = content(now)
         for name in before | after:
             if before.get(name) != after.get(name):
                 assert was.states.get(name) != now.states.get(name), f"{name} has changed, and its revision has not"

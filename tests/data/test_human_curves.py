@@ -5,11 +5,12 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from data import human_curves
 from data.store import create_schema
+from tests.helpers.examples import examples
 
 # Teams as (kind, words heard or None for all, word of the buzz or None, correct); clues as their last words. Then the curves:
 # buzz_share, team_share, survival, release_share.
@@ -122,7 +123,7 @@ def question(draw):
     return ends, draw(st.lists(st.one_of(waits, buzzes), max_size=9))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@examples(40, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(st.lists(question(), min_size=1, max_size=5))
 def test_exact_count(questions):
     for (ends, teams), rows in zip(questions, derived(questions).values(), strict=True):
@@ -134,7 +135,7 @@ def test_exact_count(questions):
 counts = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=8)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(100, derandomize=True)
 @given(counts, st.integers(0, 5))
 def test_shape_of_the_curves(leaving, staying):
     correct, incorrect, ended = np.array(leaving, float).T

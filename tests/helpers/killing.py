@@ -69,6 +69,7 @@ class Siege:
     store: Path
     folder: Path  # for logs and files
     chance: random.Random
+    senders: int = 2  # threads that upload
     token: str = ""
     served: object = None
     sent: list = field(default_factory=list)  # names of all runs that were sent
@@ -86,11 +87,11 @@ class Siege:
 
     # -- uploads
 
-    def start(self, senders=2):
+    def start(self, senders=None):
         """Serve the store, and upload until ``stop``."""
         self._stop.clear()
         self.served = start_server(self.store, self.folder / "log")
-        self._senders = [threading.Thread(target=self._send, daemon=True) for _ in range(senders)]
+        self._senders = [threading.Thread(target=self._send, daemon=True) for _ in range(senders or self.senders)]
         for sender in self._senders:
             sender.start()
 

@@ -4,7 +4,7 @@ import math
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.agreement import agreement
@@ -12,6 +12,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
@@ -33,7 +34,7 @@ def test_tau_b_by_hand():
     assert tau_b([(1, 1), (2, 2), (3, 3.5), (4, 3.5)]) == pytest.approx(5 / math.sqrt(30))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
 def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))

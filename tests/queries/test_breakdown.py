@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.importing import ingest
@@ -15,6 +15,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections
 
@@ -40,7 +41,7 @@ def same(cell, other):
     assert (cell.value, cell.missing, cell.questions, cell.rank) == number
 
 
-@settings(max_examples=50, deadline=None)
+@examples(25)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), by=st.sampled_from(BREAKDOWN_FIELDS))
 def test_a_part_is_the_leaderboard_over_its_questions(snapshot, rows, offered, data, dataset, by):
     selection = data.draw(selections(offered[dataset]))

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.compare import compare, comparisons
@@ -17,6 +17,7 @@ from queries.parameters import BadRequest
 from queries.question_differences import question_differences
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay")
@@ -38,7 +39,7 @@ def runs_of(rows, dataset):
     return [run["run"] for run in rows[dataset].runs]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
 def test_comparison_matches_reference_on_common_questions(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
@@ -89,7 +90,7 @@ def test_a_comes_first_whichever_was_imported_first(snapshot, run_of):
             assert (here.low, here.high) == (-backwards_cell.high, -backwards_cell.low)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), metric=st.sampled_from(SINGLE))
 def test_side_by_side_is_what_the_pairs_of_a_comparison_come_to(snapshot, rows, offered, data, dataset, metric):
     selection = data.draw(selections(offered[dataset]))

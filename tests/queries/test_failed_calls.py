@@ -7,7 +7,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.breakdown import breakdown
@@ -28,6 +28,7 @@ from queries.selection import Selection, facets, read_selection
 from queries.slices import slices
 from queries.sparklines import sparklines
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.plain_metrics import Rows
 from tests.helpers.small_store import CONFIDENCES, write_relay
 from tests.helpers.strategies import selections
@@ -95,7 +96,7 @@ def _without(value):
     return [_without(part) for part in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
     """Over random selections, with and without a filter on clues; failed calls are left out or counted."""

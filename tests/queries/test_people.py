@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.leaderboard import leaderboard
@@ -11,6 +11,7 @@ from queries.metrics import CATALOGUE, Conventions
 from queries.people import people
 from queries.selection import Selection
 from tests.helpers import plain_vote_metrics
+from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
 POLLS = Selection("polls", common=False)
@@ -49,7 +50,7 @@ def plain(histograms):
     return {name: getattr(histograms, name) for name in ("items", "distance", "entropy", "ranking")}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["polls", "quiz"]))
 def test_histograms_match_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
@@ -19,6 +19,7 @@ from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotoni
 from queries.recalibration import folds_of_questions, recalibration, selected_items
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
@@ -240,7 +241,7 @@ JUMPS = ("net_score",
          "corp_mcb", "corp_dsc", "correlation")  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]), method=st.sampled_from([*METHODS]))
 def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offered, data, dataset, method):
     selection = data.draw(selections(offered[dataset]))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.engine.evidence import gather
@@ -15,6 +15,7 @@ from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.simulated import evidence_of, simulated
 from tests.helpers.strategies import selections
 
@@ -44,7 +45,7 @@ def cut(pairs, binning):
     return tenths
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
 def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))

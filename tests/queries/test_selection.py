@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.engine.evidence import gather
@@ -14,6 +14,7 @@ from queries.parameters import BadRequest, MetricList, NoParameters, Parameters,
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.selection import Selection, facets, read_address, read_selection
+from tests.helpers.examples import examples
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 from tests.helpers.strategies import selections
@@ -44,7 +45,7 @@ def read(*pairs, parameters=NoParameters, **more):
 # -- there and back ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(selection=selections(OFFERED))
 def test_a_selection_comes_back_from_its_address(selection):
     again = read(*selection.pairs())
@@ -52,7 +53,7 @@ def test_a_selection_comes_back_from_its_address(selection):
     assert (again.facets, again.parameters, again.ignored) == (OFFERED, NoParameters(), ())
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(numbers=st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))
 def test_numbers_survive_being_written_and_read(numbers):
     address = [("difficulty", f"{numbers[0]:.20f}..{numbers[1]:.20f}"), ("beta", f"{numbers[1] + 0.5:.30f}")]

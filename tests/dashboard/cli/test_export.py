@@ -18,9 +18,8 @@ def client_of(store):
     return create_app(Settings(store=str(store), workers=1)).test_client()
 
 
-def everything(store, dataset):
+def everything(client, dataset):
     """What pages show of a dataset: runs, metrics with their intervals, questions and people."""
-    client = client_of(store)
 
     def get(path):
         answer = client.get(path)
@@ -62,7 +61,7 @@ CASES = [("pyramid", "csv", ".zip"), ("tone", "jsonl", ""), ("lifeeval", "parque
 
 
 @pytest.mark.parametrize(("dataset", "form", "ending"), CASES)
-def test_a_dataset_imports_again(cli, copied, tmp_path, dataset, form, ending):
+def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, ending):
     bundle = tmp_path / f"bundle{ending}"
     done = cli("export", "dataset", dataset, bundle, "--format", form, store=copied)
     assert done.returncode == 0, done.stderr
@@ -70,7 +69,7 @@ def test_a_dataset_imports_again(cli, copied, tmp_path, dataset, form, ending):
     fresh = emptied(tmp_path / "fresh")
     report = import_paths(fresh, [bundle], ImportOptions())
     assert report.warnings == []
-    close(everything(copied, dataset), everything(tmp_path / "fresh", dataset))
+    close(everything(client, dataset), everything(client_of(tmp_path / "fresh"), dataset))
     # In the store that it comes from, it is nothing new.
     store = open_store(copied)
     version = store.version()

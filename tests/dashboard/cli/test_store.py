@@ -30,16 +30,16 @@ def add_run(store, folder, model):
     import_paths(store, [path], ImportOptions(dataset="pyramid", model=model, elicitation="said"))
 
 
-def test_a_backup_is_a_store_with_everything_in_it(cli_process, copied, tmp_path):
+def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     token = Tokens(copied).create("ann")
     before = file_times(copied)
-    done = cli_process("backup", tmp_path / "saved", store=copied)
+    done = cli("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 0, done.stderr
     assert "3 datasets, 19 runs" in done.stdout
     assert file_times(copied) == before
     assert everything(tmp_path / "saved") == everything(copied)
     assert Tokens(tmp_path / "saved").find(token).name == "ann"
-    assert listed_datasets(cli_process, tmp_path / "saved") == listed_datasets(cli_process, copied)
+    assert listed_datasets(cli, tmp_path / "saved") == listed_datasets(cli, copied)
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -63,19 +63,19 @@ def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
     assert len(store.snapshot().rows("select 1 from runs")) == 20
 
 
-def test_a_new_store_is_restored_with_its_tokens(cli_process, copied, tmp_path):
+def test_a_new_store_is_restored_with_its_tokens(cli, copied, tmp_path):
     token = Tokens(copied).create("ann")
-    assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0
-    assert cli_process("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
+    assert cli("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
     assert everything(tmp_path / "new") == everything(copied)
     assert Tokens(tmp_path / "new").find(token).name == "ann"
 
 
-def test_a_token_revoked_since_stays_revoked(cli_process, copied, tmp_path):
+def test_a_token_revoked_since_stays_revoked(cli, copied, tmp_path):
     token = Tokens(copied).create("ann")
-    assert cli_process("backup", tmp_path / "saved", store=copied).returncode == 0
+    assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
     Tokens(copied).revoke("ann")
-    assert cli_process("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
+    assert cli("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
     assert Tokens(copied).find(token).revoked_at
 
 
@@ -128,7 +128,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
 
 
 @pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])
-def test_what_is_no_backup_is_refused(cli_process, copied, tmp_path, source):
+def test_what_is_no_backup_is_refused(cli, copied, tmp_path, source):
     before = everything(copied)
     path = tmp_path / source
     if source == "file":
@@ -136,20 +136,20 @@ def test_what_is_no_backup_is_refused(cli_process, copied, tmp_path, source):
     elif source == "empty":
         path.mkdir()
     elif source == "damaged":
-        assert cli_process("backup", path, store=copied).returncode == 0
+        assert cli("backup", path, store=copied).returncode == 0
         file = path / "gen-000001.duckdb"
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 1
         file.write_bytes(content)
-    done = cli_process("restore", path, "--yes", store=copied)
+    done = cli("restore", path, "--yes", store=copied)
     assert done.returncode == 1 and "Error:" in done.stderr and "Traceback" not in done.stderr
     assert everything(copied) == before
 
 
-def test_a_backup_overwrites_nothing(cli_process, copied, tmp_path):
+def test_a_backup_overwrites_nothing(cli, copied, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("x")
-    done = cli_process("backup", tmp_path / "mine", store=copied)
+    done = cli("backup", tmp_path / "mine", store=copied)
     assert done.returncode == 1 and "give a new folder" in done.stderr
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
 
@@ -163,22 +163,22 @@ def test_an_empty_or_damaged_store_gives_no_backup(cli_process, copied, tmp_path
     assert not (tmp_path / "saved").exists() and not list(tmp_path.glob("*.part"))
 
 
-def test_a_lost_pointer_costs_no_data(cli_process, copied):
-    before = listed_datasets(cli_process, copied)
+def test_a_lost_pointer_costs_no_data(cli, cli_process, copied):
+    before = listed_datasets(cli, copied)
     (copied / "CURRENT").unlink()
     left = file_times(copied)
     for command in (("serve",), ("datasets",), ("import", ROOT / "data" / "sample" / "tone")):
-        done = cli_process(*command, store=copied, port=1)
+        done = (cli_process if command == ("serve",) else cli)(*command, store=copied, port=1)
         assert done.returncode == 1
         assert "CURRENT, which names the version in force, is gone" in done.stderr and "python -m dashboard repair" in done.stderr
         assert file_times(copied) == left
-    prompted = cli_process("repair", store=copied)  # nobody answers
+    prompted = cli("repair", store=copied)  # nobody answers
     assert prompted.returncode == 1 and "gen-000001.duckdb" in prompted.stdout and "whole: 3 datasets" in prompted.stdout
     assert file_times(copied) == left
-    done = cli_process("repair", "--yes", store=copied)
+    done = cli("repair", "--yes", store=copied)
     assert done.returncode == 0 and "gen-000001.duckdb is in force again" in done.stdout
-    assert listed_datasets(cli_process, copied) == before
-    assert "nothing to repair" in cli_process("repair", store=copied).stdout
+    assert listed_datasets(cli, copied) == before
+    assert "nothing to repair" in cli("repair", store=copied).stdout
 
 
 def test_a_store_without_a_whole_version_is_left_as_it_is(cli_process, copied):

@@ -7,13 +7,12 @@ import csv
 import gzip
 import io
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from data.importing import ingest
@@ -22,9 +21,9 @@ from data.importing.staging import ImportOptions
 from data.importing.table_files import zstd
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
+from tests.helpers.examples import examples
 from tests.helpers.hostile_files import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
 
-TIMES = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1
 NLI = json.dumps(
     {"uid": "q1", "label_count": [1, 2, 3], "label_counter": {"n": 2}, "majority_label": "n", "example": {"premise": "a"}}
 )
@@ -41,8 +40,14 @@ VALID = {
 }
 
 
-def examples(count):
-    return settings(max_examples=count * TIMES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def fixed_examples(count):
+    """The same examples each time."""
+    return examples(count, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True)
+def whoever_changes_a_dataset_says_so():
+    """Not here: hundreds of times the same import."""
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +108,13 @@ def damaged(draw, content):
 
 
 @pytest.mark.parametrize("name", VALID)
-@examples(12)
+@fixed_examples(12)
 @given(data=st.data())
 def test_damaged_files(kept, name, data):
     read_or_refused(kept, name, data.draw(damaged(VALID[name])))
 
 
-@examples(25)
+@fixed_examples(25)
 @example(b"{" + b"9" * 5000)
 @example(b'{"question_id":"\\ud800"}')
 @example(b"q\0u\0e\0s\0t\0i\0o\0n\0")
@@ -153,7 +158,7 @@ KEYS = [
 ]
 
 
-@examples(15)
+@fixed_examples(15)
 @given(
     st.lists(st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=3)), nested, max_size=6), min_size=1, max_size=4)
 )
@@ -172,7 +177,7 @@ MEMBERS = ["dataset.json", "questions.csv", "clues.jsonl", "responses/a.csv", "v
 whole = st.sampled_from([json.dumps(bundles.FACTS).encode(), bundles.QUESTIONS.encode(), GOOD, PARQUET])
 
 
-@examples(20)
+@fixed_examples(20)
 @given(st.dictionaries(st.sampled_from(MEMBERS), st.one_of(st.binary(max_size=40), whole), max_size=5))
 def test_zips(kept, files):
     read_or_refused(kept, "any.zip", zipped(files))

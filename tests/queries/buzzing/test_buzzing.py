@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from data.importing import ingest
@@ -21,10 +21,11 @@ from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest
 from queries.selection import Selection, facets, read_address
 from tests.helpers import plain_buzzing as slow
+from tests.helpers.examples import examples
 from tests.helpers.plain_metrics import Rows
 from tests.helpers.strategies import selections
 
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TOSSUPS = Selection("tossups")
 CONFIDENCES = (0.0, 1.0, 0.1, 0.3, 0.1 + 0.2, 1 / 3, 0.5, 0.7, 0.95)
 WORD = "word "

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -26,6 +26,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection, number
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
 from tests.helpers.simulated import evidence_of, repeated, simulated
 from tests.helpers.small_store import write_relay
@@ -34,7 +35,7 @@ RELAY = Selection("relay", common=False)  # each run on its own questions
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
 # Simulated evidence has no distributions over options.
 OF_ITEMS = [metric for metric in METRICS if "whole distribution" not in metric.needs]
-MANY = settings(max_examples=100, deadline=None)
+MANY = examples(100)
 
 
 # -- weights and clusters ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cityblock
 
@@ -20,13 +20,14 @@ from queries.people import people
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers import plain_vote_metrics
+from tests.helpers.examples import examples
 from tests.helpers.small_polls import YES_NO
 from tests.helpers.strategies import selections
 
 VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
 DATASETS = st.sampled_from(["polls", "quiz"])
 POLLS = Selection("polls", common=False)
-MANY = settings(max_examples=60, deadline=None)
+MANY = examples(30)
 
 
 def cells(polled, selection, *keys):
@@ -37,7 +38,7 @@ def cells(polled, selection, *keys):
 # -- from the store ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(data=st.data(), dataset=DATASETS)
 def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))
@@ -51,7 +52,7 @@ def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data
             assert cell.missing == (metric.undefined if math.isnan(expected) else None)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(data=st.data(), dataset=DATASETS)
 def test_metric_per_question_matches_reference(polled, polled_rows, polled_offered, data, dataset):
     selection = data.draw(selections(polled_offered[dataset]))

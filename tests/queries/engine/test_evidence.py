@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
@@ -15,6 +15,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
@@ -32,7 +33,7 @@ def loss(metric, value):
     return {"lower": value, "higher": -value, "zero": abs(value)}[metric.direction]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(data=st.data(), dataset=DATASETS)
 def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
@@ -58,7 +59,7 @@ def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
         assert [cell.rank for cell in cells] == slow.ranks([loss(metric, value) for value in expected])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(data=st.data(), dataset=DATASETS)
 def test_metric_per_question_matches_reference(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))

@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from queries.engine import inference
+from tests.helpers.examples import examples
 from tests.helpers.simulation import jackknife_t_test
 
 
@@ -72,7 +73,7 @@ def boards(draw):
     return different, order[: draw(st.integers(0, runs))]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(boards())
 def test_two_runs_share_a_letter_exactly_if_they_do_not_differ(board):
     different, order = board

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from data.statistics import Items, pooled, sums
 from queries.metric_definitions import metric_definitions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.axioms import AXIOMS, value_of_items
+from tests.helpers.examples import examples
 
 RANKED = [metric for metric in METRICS if metric.ranks and metric.axioms is not None]
 SATISFIED = [(metric, axiom) for metric in RANKED for axiom in AXIOMS if axiom in metric.axioms]
@@ -95,7 +96,7 @@ def test_which_metrics_satisfy_which_axioms():
 
 @pairs(SATISFIED)
 def test_no_counterexample_is_found(metric, axiom):
-    @settings(max_examples=250, deadline=None)
+    @examples(60)
     @given(worsened(axiom))
     def search(systems):
         assert not refutes(metric, axiom, *(value_of_items(metric, items) for items in systems))
@@ -104,7 +105,7 @@ def test_no_counterexample_is_found(metric, axiom):
 
 
 @pytest.mark.parametrize("metric", [CATALOGUE[key] for key in ("brier", "hmr", "macro_ce", "grace_mce")], ids=lambda m: m.key)
-@settings(max_examples=200, deadline=None)
+@examples(60)
 @given(items=st.lists(st.tuples(CONFIDENCE, st.sampled_from([0, 1])), min_size=2, max_size=8))
 def test_only_certainty_in_the_right_places_is_best(metric, items):
     assume(len({y for _, y in items}) == 2)
@@ -122,7 +123,7 @@ def test_one_half_alone_can_reach_the_best_value():
     assert value_of_items(CATALOGUE["hmr"], never_confident) == 0
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60)
 @given(worsened("U") | worsened("O"))
 def test_hmr_ties_only_while_the_other_reward_is_0(systems):
     before, after = systems
@@ -139,7 +140,7 @@ def test_hmr_where_a_reward_is_0():
 
 
 @pytest.mark.parametrize("key, axiom", [("r_over", "U"), ("r_under", "O")])
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_a_reward_does_not_see_the_other_kind(key, axiom, data):
     before, after = (value_of_items(CATALOGUE[key], items) for items in data.draw(worsened(axiom)))
@@ -167,7 +168,7 @@ def over_questions(metric, questions, conventions):
 def test_calscore_satisfies_all_at_unsolved_clues(key, axiom):
     shares = st.sampled_from([0.0, 0.25, 0.5, 0.75])
 
-    @settings(max_examples=200, deadline=None)
+    @examples(60)
     @given(st.data(), worsened(axiom), st.sampled_from(CONVENTIONS))
     def search(data, systems, conventions):
         h = data.draw(st.lists(shares, min_size=len(systems[0]), max_size=len(systems[0])))
@@ -188,7 +189,7 @@ def test_calscore_satisfies_all_at_unsolved_clues(key, axiom):
 def test_calscore2_is_never_better_over_several_clues(axiom):
     metric = CATALOGUE["calscore2"]
 
-    @settings(max_examples=200, deadline=None)
+    @examples(60)
     @given(st.data(), worsened(axiom))
     def search(data, systems):
         count = len(systems[0])

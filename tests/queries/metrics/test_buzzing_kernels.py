@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.metrics.kernels import buzzing, opponents
 from tests.helpers import plain_buzzing as slow
+from tests.helpers.examples import examples
 
-MANY = settings(max_examples=150, deadline=None)
+MANY = examples(150)
 SCORE = st.none() | st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 0.5, 1.0]) | st.floats(0, 1)
 CORRECT = st.sampled_from([0.0, 1.0]) | st.floats(0, 1)
 TAU = st.sampled_from([0.0, 0.1, 0.3, 0.1 + 0.2, 1.0]) | st.floats(0, 1)

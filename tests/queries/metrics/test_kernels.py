@@ -6,7 +6,7 @@ from statistics import linear_regression
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
 from sklearn.calibration import calibration_curve
@@ -22,9 +22,10 @@ from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import TIMES, examples
 
-MANY = settings(max_examples=60, deadline=None)  # the first call may be slow
-SOME = settings(max_examples=30, deadline=None)  # where each metric has as many
+MANY = examples(60)
+SOME = examples(30)  # where each metric has as many
 STANDARD = Conventions()
 # Of confidence and correctness; those of whole distributions are tested in test_votes.
 ITEM_METRICS = [metric for metric in METRICS if metric.level == "item" and "whole distribution" not in metric.needs]
@@ -285,12 +286,12 @@ def test_degenerate_items(metric, case):
     assert value(metric, pairs) == pytest.approx(expected[metric.key], abs=1e-15, nan_ok=True)
 
 
-def test_ten_million_items():
-    # 1000 different items ten thousand times over have the values of the 1000, which exact sums give.
+def test_millions_of_items():
+    # 1000 different items a thousand times over have the values of the 1000, which exact sums give. Ten million in long runs.
     confidence = np.random.default_rng(7).permutation(np.arange(1000) / 999)
     correct = (np.random.default_rng(8).random(1000) < 0.8 * confidence).astype(float)
     pairs = np.column_stack([confidence, correct])
-    many = np.repeat(pairs, 10_000, axis=0)
+    many = np.repeat(pairs, 1000 * TIMES, axis=0)
     sums = pooled(*many.T)
     for metric in ITEM_METRICS:
         if metric.cross_fitted:

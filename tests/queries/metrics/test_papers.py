@@ -5,7 +5,7 @@ GRACE is Sung et al. 2025, arXiv 2502.19684. The two examples after it are our o
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.human_curves import CURVES, human_curves
@@ -14,6 +14,7 @@ from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
 from queries.published_values import published_rows
 from tests.helpers import plain_metrics as slow
+from tests.helpers.examples import examples
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
 
@@ -63,7 +64,7 @@ def released(confidence, correct, weight):
     return 1 - np.mean(weight * correct * confidence)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(0, 1), st.booleans()), min_size=1, max_size=8))
 def test_the_released_code_has_calscore_above_mce(clues):
     right, wrong, confidence, correct = (np.array(column, float) for column in zip(*clues, strict=True))

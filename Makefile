@@ -12,7 +12,8 @@ RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 BENCH   := $(BENCH_VENV)/.bench
 
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# On two cores; the third worker uses what the others leave idle while they wait for servers and the browser.
+PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev hooks serve check format test test-long walk soak test-libraries calibrate-ourselves bench-metrics lock clean

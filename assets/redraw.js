@@ -83,7 +83,7 @@
         html.set(element, text);
         element.dispatchEvent(new CustomEvent("filled", { bubbles: true }));
     }
-    // Whoever unfolded a table finds it unfolded.
+    // A table that was unfolded stays unfolded.
     const KEEP = { beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS") };
     clueline.whenever("[data-html]", fill);
     new MutationObserver((changes) => changes.forEach((change) => fill(change.target)))

@@ -11,6 +11,7 @@ from queries.metrics import Metric
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
+from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
 
 
@@ -24,8 +25,13 @@ def question_order(selection: Selection, sort: str) -> QuestionOrder:
         sort: a sort key of the question list; blank for the order of the dataset.
     """
     if not selection.common:
-        selection = selection.replace(run=(), model=(), elicitation=())
+        selection = selection.without_filters("runs")
     return service().ask(ordered_questions, selection, sort or "position")
+
+
+def selected_runs(selection: Selection) -> list[str]:
+    """The runs that the filters of a selection leave; see ``queries.runs.selected_runs``."""
+    return service().ask(runs_of_selection, selection)
 
 
 def question_list(

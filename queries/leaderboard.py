@@ -82,7 +82,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
 
     rows = rows_of(counted, ranked=True)
     if restricted and restricted.apart:
-        unranked = rows_of(selection.replace(run=tuple(restricted.apart), model=(), elicitation=()), ranked=False)
+        unranked = rows_of(selection.on_runs(restricted.apart), ranked=False)
         for row in unranked.values():
             for cell in row.metrics.values():
                 cell.rank = None

@@ -158,15 +158,7 @@ def question(
     human = _human(snapshot, this_question, identity)
     votes, stated = _votes(snapshot, this_question, identity)
     # The question is named by its address: of the selection, only the runs and the conventions apply to it.
-    only = Selection(
-        selection.dataset,
-        selection.run,
-        selection.model,
-        selection.elicitation,
-        questions=(question_id,),
-        conventions=selection.conventions,
-        failed=selection.failed,
-    )
+    only = selection.without_filters("questions").without_filters("clues").replace(questions=(question_id,), common=None)
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
         **facts[0],

@@ -124,7 +124,7 @@ def _of_question(table: str) -> str:
 
 def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFrame:
     """What each question that the runs answered is sorted by."""
-    selection = selection.replace(run=sort.runs, model=(), elicitation=())
+    selection = selection.on_runs(sort.runs)
     if sort.metric is None:
         return _wrong(snapshot, selection)
     evidence = gather(snapshot, selection, [sort.metric])

@@ -11,6 +11,7 @@ import msgspec
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameters import BadRequest
+from queries.selection import Selection
 
 
 class UnansweredQuestions(msgspec.Struct):
@@ -139,6 +140,13 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
     parameters = {"run": facts.run, "model": facts.model, "elicitation": facts.elicitation}
     return Table(f"select {chosen} from responses where run = $run", parameters)
+
+
+def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
+    """Ids of the runs that the filters of a selection leave, in order of import; withdrawn ones, where they are named, last."""
+    condition, parameters = selection.run_filter()
+    rows = snapshot.rows(f"select run from runs r where {condition} order by withdrawn_at is not null, position", parameters)
+    return [run for (run,) in rows]
 
 
 def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> UnansweredQuestions:

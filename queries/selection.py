@@ -145,6 +145,16 @@ class Selection(Parameters, frozen=True):
         """The same, of the common questions unless it says otherwise."""
         return self.replace(common=True) if self.common is None else self
 
+    def without_filters(self, narrows: Narrows) -> Selection:
+        """The same without its filters on runs, questions or clues."""
+        filters = self.filters()
+        defaults = {field.name: field.default for field in msgspec.structs.fields(self) if field.name in filters}
+        return self.replace(**{key: value for key, value in defaults.items() if filters[key].narrows == narrows})
+
+    def on_runs(self, runs: Iterable[str]) -> Selection:
+        """The same of these runs instead of those that its filters on runs leave; of all runs where none is given."""
+        return self.without_filters("runs").replace(run=tuple(runs))
+
     def value(self, key: str) -> Any:
         """The value of a key, those of the conventions among them."""
         return getattr(self.conventions if key in CONVENTIONS.keys else self, key)

@@ -15,14 +15,13 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.numbers import CURVE_NAMES, short
-from dashboard.components.run_names import chosen_runs, run_colours
+from dashboard.components.run_names import run_colours
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from queries.facets import Facets
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
 from queries.questions import QuestionPage, QuestionRow
-from queries.selection import Selection
 from queries.sparklines import Sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time
@@ -40,21 +39,22 @@ class QuestionGrid:
 
     Attributes:
         facets: what the dataset offers.
-        selection: of the page.
+        selected: the runs that the filters leave.
+        curve: the human curve of the sparklines.
         metric: whose values each run has.
         sort: the order; see ``queries.question_order``.
     """
 
     facets: Facets
-    selection: Selection
+    selected: Sequence[str]
+    curve: str
     metric: Metric
     sort: Sort
 
     @cached_property
     def runs(self) -> list[str]:
         """The runs that have a column, in order of import."""
-        chosen = set(chosen_runs(self.facets, self.selection))
-        return [run for run, _, _ in self.facets.runs if run in chosen]
+        return [run for run, _, _ in self.facets.runs if run in self.selected]
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -66,7 +66,7 @@ class QuestionGrid:
     @cached_property
     def run_colours(self) -> dict[str, str]:
         """Colour of each run of the grid that has one of its own."""
-        every = run_colours(self.facets, self.selection)
+        every = run_colours(self.facets, self.selected)
         return {run: every[run] for run in self.runs if run in every}
 
     @property
@@ -154,8 +154,7 @@ class QuestionGrid:
         tip = self._sentence(sort)
         title = prefix + " \u2212 ".join(self.names[run] for run in sort.runs) or tip
         if sort.by == "wrong":
-            curve = CURVE_NAMES[self.selection.conventions.early_curve]
-            tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {curve}"
+            tip += f": the largest (1 \u2212 h)(1 \u2212 y)c over the clues; h: {CURVE_NAMES[self.curve]}"
             tip += "" if self.facets.human_teams else ", 0 without human data"
         return {
             "field": "own", "colId": sort.key, "headerName": title, "headerTooltip": tip, "sortingOrder": ["desc", "asc"],
@@ -233,7 +232,7 @@ class QuestionGrid:
         lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
         parts: Sequence[str] = [lines if self.run_colours else "with at most 8 runs chosen, a line for each"]
         if self.facets.human_teams:
-            parts = [*parts, f"steps: {CURVE_NAMES[self.selection.conventions.early_curve]}"]
+            parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
         return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")
 
 

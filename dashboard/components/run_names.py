@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from dash import html
@@ -10,26 +10,21 @@ from dash import html
 from dashboard.components.attributes import aria
 from dashboard.figures.style import INK, OTHERS
 from queries.facets import Facets
-from queries.selection import Selection
 
 COLOURS = 8  # beyond eight runs, colours would no longer be told apart
 
 
-def chosen_runs(facets: Facets, selection: Selection) -> list[str]:
-    """The runs that a selection's filters on runs leave, by order of import; withdrawn ones last, where they are named."""
-    wanted = (selection.run, selection.model, selection.elicitation)
-    left = [run[0] for run in facets.runs if all(not want or part in want for want, part in zip(wanted, run, strict=True))]
-    return left + [run for run in selection.run if run in facets.withdrawn]
-
-
-def run_colours(facets: Facets, selection: Selection) -> dict[str, str]:
+def run_colours(facets: Facets, selected: Sequence[str]) -> dict[str, str]:
     """Colour of each run of a dataset, as a CSS variable.
 
     With at most eight runs each has its own, by order of import. With more, all are grey until filters leave at most eight,
     which then have one each, by order of import among them.
+
+    Args:
+        facets: of the dataset.
+        selected: runs that the filters leave, in order of import.
     """
-    everyone = [run for run, _, _ in facets.runs]
-    runs = everyone if len(everyone) <= COLOURS else chosen_runs(facets, selection)
+    runs = [run for run, _, _ in facets.runs] if len(facets.runs) <= COLOURS else selected
     if len(runs) > COLOURS:
         return {}
     return {run: f"var(--run-{index + 1})" for index, run in enumerate(runs)}

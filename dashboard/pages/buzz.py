@@ -9,7 +9,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order
+from dashboard.cached_queries import question_order, selected_runs
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_outcomes import curve_table, outcomes_table
 from dashboard.components.buzz_rates import buzz_rates
@@ -47,7 +47,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "questions")]
     if result.missing:
         return [_not_read(request)]
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(result.explorer.runs)
     runs = bool(result.explorer.runs)
     return [

@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu, several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
@@ -62,7 +63,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(question_differences, request.selection, a, b, metric)
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     tones = (colours.get(a, "var(--run-1)"), colours.get(b, "var(--run-2)"))
     names = (runs[a], runs[b])
     standard = usual_metric(request.facets)
@@ -117,7 +118,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
 
 def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
     """Links to the list of questions by the difference of both runs, from either end."""
-    pairs = request.selection.replace(run=(a, b), model=(), elicitation=()).pairs()
+    pairs = request.selection.on_runs((a, b)).pairs()
     key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
 
     def link(title: str, sign: str) -> Component:
@@ -138,7 +139,7 @@ def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
     # A withdrawn run is selected only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
-    result = service().ask(leaderboard, request.selection.replace(run=runs, model=(), elicitation=()), ())
+    result = service().ask(leaderboard, request.selection.on_runs(runs), ())
     return run_names(result.rows)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
@@ -29,7 +30,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     result = service().ask(difficulty, request.selection)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(result.runs)
     return [
         html.Div(

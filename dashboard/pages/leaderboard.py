@@ -9,6 +9,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import several
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
@@ -87,7 +88,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     if not board.rows:
         return [nothing_selected("/", request.selection, "answers")]
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(board.rows)
     any_failed = any(row.failed for row in board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)

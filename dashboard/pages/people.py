@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
@@ -51,7 +52,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     )
     if result.missing or not any(run.histograms for run in result.rows):
         return [heading, _without(result)]
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"

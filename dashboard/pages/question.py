@@ -10,7 +10,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order, question_with_buzzpoints
+from dashboard.cached_queries import question_order, question_with_buzzpoints, selected_runs
 from dashboard.components.answers_table import answers_table, answers_title
 from dashboard.components.attributes import aria
 from dashboard.components.clue_text import clue_text
@@ -61,7 +61,7 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(question.runs)
     cursor = _cursor(request, question)
     return [

@@ -10,7 +10,7 @@ from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, ht
 from dash.development.base_component import Component
 
 from dashboard.api.responses import json_response
-from dashboard.cached_queries import question_list, question_order
+from dashboard.cached_queries import question_list, question_order, selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
@@ -91,7 +91,8 @@ def rows() -> flask.Response:
 def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:
     facets, parameters = request.facets, request.parameters
     sort = read_sort(parameters.sort, facets.all_runs, facets.dataset)
-    return QuestionGrid(facets, request.selection, parameters.metric, sort)
+    curve = request.selection.conventions.early_curve
+    return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort)
 
 
 def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questions: Sequence[QuestionRow]) -> Sparklines | None:
@@ -99,7 +100,7 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
         return None
     # Beyond eight runs none is drawn, so one is enough.
     runs = tuple(grid.run_colours) or tuple(run for run, _, _ in request.facets.runs[:1])
-    selection = request.selection.replace(run=runs, model=(), elicitation=())
+    selection = request.selection.on_runs(runs)
     return service().ask(sparklines, selection, tuple(question.question_id for question in questions))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import between, menu
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
@@ -64,7 +65,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers")]
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(result.runs)
     method = request.parameters.method
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None

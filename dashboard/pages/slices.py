@@ -9,6 +9,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address
@@ -51,7 +52,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
-    colours = run_colours(request.facets, request.selection)
+    colours = run_colours(request.facets, selected_runs(request.selection))
     metrics = {"" if metric.key == USUAL else metric.key: metric.name for metric in RANKED}
     link = partial(_link, request)
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
@@ -86,8 +87,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:
     """Address of the reliability diagram of the run on this part."""
-    replaced = (*part.filters, "run", "model", "elicitation")
-    pairs = [(key, value) for key, value in request.selection.pairs() if key not in replaced]
+    pairs = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] not in part.filters]
     return address("/reliability", [*pairs, ("run", part.run), *part.filters.items()])
 
 

@@ -69,7 +69,7 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
     mask[positions] = 1
     restricted = selection.replace(question_mask=(mask + ord("0")).tobytes().decode())
     if counts.taking_part:  # no name would mean all runs
-        restricted = restricted.replace(run=tuple(counts.taking_part), model=(), elicitation=())
+        restricted = restricted.on_runs(counts.taking_part)
     return restricted, counts
 
 

@@ -100,7 +100,7 @@ def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], 
         runs: ids, in any order.
         metrics: what may be asked of the runs.
     """
-    return MeasuredRuns(gather(snapshot, selection.replace(run=tuple(runs), model=(), elicitation=()), metrics))
+    return MeasuredRuns(gather(snapshot, selection.on_runs(runs), metrics))
 
 
 def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:

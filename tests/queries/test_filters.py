@@ -12,6 +12,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameters import BadRequest, collect, decode
 from queries.prompts import prompts
+from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, facets
 from queries.sparklines import sparklines
 
@@ -156,3 +157,20 @@ def test_a_filter_on_clues_reaches_buzzing(snapshot):
     expected = snapshot.rows(f"select run, sum(correct) from ({first}) group by 1")
     runs = threshold_explorer(snapshot, SOME_CLUES, Rules(threshold=0.0)).runs
     assert sorted((run.run, pytest.approx(run.outcome.correct)) for run in runs) == sorted(expected)
+
+
+class WithFile(Selection, frozen=True):
+    """A selection with a filter on runs more."""
+
+    file_name: Annotated[tuple[str, ...], ColumnFilter("runs of files of this name", "File", "runs")] = ()
+
+
+def test_a_filter_on_runs_reaches_the_runs(snapshot):
+    files = snapshot.rows("select file_name, list(run) from runs where dataset = 'relay' and withdrawn_at is null group by 1")
+    assert len(files) > 1
+    for name, runs in files:
+        selection = WithFile("relay", file_name=(name,), common=False)
+        assert sorted(selected_runs(snapshot, selection)) == sorted(runs)
+        assert {row.run for row in leaderboard(snapshot, selection, ()).rows} <= {*runs}
+        assert selection.on_runs(["a1"]) == WithFile("relay", run=("a1",), common=False)
+        assert selection.without_filters("runs") == WithFile("relay", common=False)

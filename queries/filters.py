@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from data.polars_frames import SqlParameters
 from queries.facets import Facets
@@ -22,23 +22,51 @@ Condition = tuple[str, SqlParameters]
 
 
 @dataclass(frozen=True)
-class Control:
-    """A control that sets a key, whatever draws it.
+class Choices:
+    """A control that sets any number of named values.
 
     Attributes:
-        kind: ``choices`` and ``menu of several`` set any number of the options, the first in sight while there are few of them;
-            ``menu`` sets one; ``range`` a range within 0 to 1; ``text`` any text.
         label: what it is called.
-        options: pairs of a value and its name; the value "" of a menu stands for an absent key.
-        chosen: the value in force: a list for the kinds of several, a range or None, else a text.
-        hint: what is shown while nothing is chosen.
+        options: values and their names.
+        chosen: values in force.
+        blank: what is shown while none is chosen.
+        folded: whether the options are always in a menu, even if there are few.
     """
 
-    kind: Literal["choices", "menu of several", "menu", "range", "text"]
     label: str
-    chosen: Any  # by kind: see above
-    options: tuple[tuple[Value, str], ...] = ()
-    hint: str = "All"
+    options: tuple[tuple[Value, str], ...]
+    chosen: tuple[Value, ...]
+    blank: str = "All"
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Menu:
+    """A control that sets one of several named values; the value "" stands for an absent key."""
+
+    label: str
+    options: tuple[tuple[str, str], ...]
+    chosen: str
+
+
+@dataclass(frozen=True)
+class RangeSlider:
+    """A control that sets a range within 0 to 1; None is all of it."""
+
+    label: str
+    chosen: Range | None
+
+
+@dataclass(frozen=True)
+class TextBox:
+    """A control that sets a text; ``hint`` is shown while there is none."""
+
+    label: str
+    chosen: str
+    hint: str
+
+
+Control = Choices | Menu | RangeSlider | TextBox
 
 
 @dataclass(frozen=True)
@@ -116,7 +144,7 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
         """See ``SelectionKey``."""
         options = self.options(key, facets)
         named = tuple((option, str(option)) for option in options)
-        return Control("choices", self.label, list(value), named) if len(options) > 1 else None
+        return Choices(self.label, named, value) if len(options) > 1 else None
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
@@ -138,7 +166,7 @@ class RunFilter(ColumnFilter):
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
-        return Control("menu of several", self.label, list(value), named, "All runs") if len(named) > 1 else None
+        return Choices(self.label, named, value, "All runs", folded=True) if len(named) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -161,7 +189,7 @@ class RangeFilter(Filter[Range | None]):
 
     def control(self, key: str, value: Range | None, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
-        return Control("range", self.label, value) if self.offered(facets) else None
+        return RangeSlider(self.label, value) if self.offered(facets) else None
 
     def condition(self, key: str, value: Range | None, table: str) -> Condition:
         """See ``Filter``."""
@@ -184,7 +212,7 @@ class SearchFilter(Filter[str]):
 
     def control(self, key: str, value: str, facets: Facets) -> Control:
         """See ``SelectionKey``."""
-        return Control("text", self.label, value, hint="in questions and answers")
+        return TextBox(self.label, value, "in questions and answers")
 
     def condition(self, key: str, value: str, table: str) -> Condition:
         """See ``Filter``."""
@@ -222,7 +250,7 @@ class ThresholdConvention(SelectionKey[float]):
         standard, *others = map(format_number, dict.fromkeys((*self.usual, value)))
         text = format_number(value)
         options = (("", standard), *((other, other) for other in others))
-        return Control("menu", self.label, "" if text == standard else text, options)
+        return Menu(self.label, options, "" if text == standard else text)
 
 
 @dataclass(frozen=True)
@@ -248,7 +276,7 @@ class Switch(SelectionKey[bool]):
     def control(self, key: str, value: bool, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         off, on = self.names
-        return Control("menu", self.label, "1" if value else "", (("", off), ("1", on))) if self.offered(facets) else None
+        return Menu(self.label, (("", off), ("1", on)), "1" if value else "") if self.offered(facets) else None
 
 
 @dataclass(frozen=True)
@@ -282,4 +310,4 @@ class Convention(SelectionKey[str]):
         name, standard = self.standard
         others = {text: text for text in (value,) if text is not None and text not in self.names} | dict(self.names)
         options = {"": name} | {text: others[text] for text in (*self.names, *others) if text != standard}
-        return Control("menu", self.label, "" if value in (None, standard) else value, tuple(options.items()))
+        return Menu(self.label, tuple(options.items()), "" if value is None or value == standard else value)

@@ -12,22 +12,21 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import between, choices, menu, search, several
 from queries.facets import Facets
-from queries.filters import Control, Narrows, SelectionKey
+from queries.filters import Control, Menu, Narrows, RangeSlider, SelectionKey, TextBox
 from queries.selection import Selection
 
 
-def _component(key: str, control_of: Control) -> Component:
+def _component(key: str, declared: Control) -> Component:
     """The component of a declared control."""
-    label, chosen, options = control_of.label, control_of.chosen, control_of.options
-    if control_of.kind == "text":
-        return search(key, label, chosen, control_of.hint)
-    if control_of.kind == "range":
-        return between(key, label, chosen)
-    if control_of.kind == "menu":
-        return menu(key, label, {str(value): name for value, name in options}, chosen)
-    if control_of.kind == "choices":
-        return choices(key, label, options, chosen, control_of.hint)
-    return several(key, label, dict(options), chosen, control_of.hint)
+    if isinstance(declared, TextBox):
+        return search(key, declared.label, declared.chosen, declared.hint)
+    if isinstance(declared, RangeSlider):
+        return between(key, declared.label, declared.chosen)
+    if isinstance(declared, Menu):
+        return menu(key, declared.label, dict(declared.options), declared.chosen)
+    if declared.folded:
+        return several(key, declared.label, dict(declared.options), declared.chosen, declared.blank)
+    return choices(key, declared.label, declared.options, declared.chosen, declared.blank)
 
 
 def _control_of(key: str, facets: Facets, selection: Selection) -> Control | None:
@@ -61,6 +60,6 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
         keys: in the order of the bar.
     """
     declared = [(key, _control_of(key, facets, selection)) for key in keys]
-    controls = [_component(key, control_of) for key, control_of in declared if control_of is not None]
+    controls = [_component(key, control) for key, control in declared if control is not None]
     inside = [html.Details(html.Summary("Filters"), open=True, className="unfold"), html.Div(controls, className="filters")]
     return html.Div(inside, className="bar" if controls else "bar nothing")

@@ -11,10 +11,10 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import Metrics, MetricsParameters, known_run
 from dashboard.service import service
-from queries.agreement import Agreement, RankCorrelation, agreement
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.metrics import METRICS
 from queries.parameters import Parameters
+from queries.rank_agreement import Agreement, RankCorrelation, agreement
 from queries.selection import Request
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]

@@ -7,8 +7,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
+from queries.human_votes import Histograms, People, people
 from queries.parameters import NoParameters
-from queries.people import Histograms, People, people
 from queries.selection import Request
 
 

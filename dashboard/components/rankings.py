@@ -11,11 +11,11 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names import named
 from dashboard.components.table import row, table
-from dashboard.figures.agreement import agreement_figure
+from dashboard.figures.rank_agreement import agreement_figure
 from dashboard.figures.ranks import ranks_figure
-from queries.agreement import rank_correlations
 from queries.leaderboard import Leaderboard
 from queries.metrics import Metric
+from queries.rank_agreement import rank_correlations
 
 
 def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:

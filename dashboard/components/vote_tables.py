@@ -10,9 +10,9 @@ from dash import html
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import named
 from dashboard.components.table import row, table
+from queries.human_votes import Histograms, People
 from queries.leaderboard import Leaderboard
 from queries.metrics.catalogue import VOTES
-from queries.people import Histograms, People
 
 
 def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:

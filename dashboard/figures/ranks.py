@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.agreement import SIDE
+from dashboard.figures.rank_agreement import SIDE
 from dashboard.figures.style import INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard
 from queries.metrics import Metric

@@ -17,13 +17,13 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.run_names import legend, run_colours, run_names
 from dashboard.components.vote_tables import class_table, histogram_table, vote_metrics_table
-from dashboard.figures.people import classes_figure, distance_figure, entropy_figure, ranking_figure
+from dashboard.figures.human_votes import classes_figure, distance_figure, entropy_figure, ranking_figure
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
 from queries.parameters import Choice
-from queries.people import People, people
 
 PATH = "/people"
 VIEWS_OF_ENTROPY = {"": "Signed", "absolute": "Absolute"}

@@ -15,10 +15,10 @@ from queries.buzzing import Rules, buzz
 from queries.compare import compare
 from queries.difficulty import difficulty
 from queries.engine.evidence import gather
+from queries.human_votes import people
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
-from queries.people import people
 from queries.question import question
 from queries.questions import question_table
 from queries.recalibration import recalibration

@@ -9,10 +9,10 @@ import pytest
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
+from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.metrics.kernels import bins, distributions
-from queries.people import people
 from queries.selection import Selection
 
 pytestmark = pytest.mark.real

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from queries.agreement import agreement
 from queries.breakdown import breakdown
 from queries.compare import compare, comparisons
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
+from queries.rank_agreement import agreement
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.selection import Selection

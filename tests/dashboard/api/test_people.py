@@ -12,8 +12,8 @@ from dashboard.settings import Settings
 from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.human_votes import people
 from queries.metrics import Conventions
-from queries.people import people
 from queries.selection import Selection
 from tests.helpers.json_api import Each, error, get, misshapen, plain
 

@@ -13,10 +13,10 @@ from scipy.spatial.distance import cityblock
 
 from queries.engine import distributions
 from queries.engine.evidence import gather
+from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import distributions as kernels
-from queries.people import people
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers import plain_vote_metrics

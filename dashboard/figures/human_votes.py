@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, padded, plain
-from queries.people import Histograms, People, RunHistograms
+from queries.human_votes import Histograms, People, RunHistograms
 
 Counts = Callable[[Histograms], Sequence[int]]  # of one histogram
 Names = Mapping[str, str]

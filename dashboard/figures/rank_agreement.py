@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
-from queries.agreement import RankCorrelation
 from queries.metrics import Metric
+from queries.rank_agreement import RankCorrelation
 
 SIDE = 30  # pixels per metric
 NAMED = 14  # metrics; with more, numbers in the fields would be too small

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.people import people
 from queries.selection import Selection
 from tests.helpers import plain_vote_metrics
 from tests.helpers.examples import examples

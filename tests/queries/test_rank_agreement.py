@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.agreement import agreement
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
+from queries.rank_agreement import agreement
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers.examples import examples

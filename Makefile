@@ -12,7 +12,7 @@ RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 BENCH   := $(BENCH_VENV)/.bench
 
-# On two cores; the third worker uses what the others leave idle while they wait for servers and the browser.
+# For two cores: a third worker uses the time in which the others wait for servers and the browser.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help

@@ -67,3 +67,9 @@ def whoever_changes_a_dataset_says_so(monkeypatch):
 @pytest.fixture
 def store(tmp_path):
     return open_store(tmp_path / "store", threads=1)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a test writes its bundle."""
+    return tmp_path / "toy"

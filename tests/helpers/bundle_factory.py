@@ -36,7 +36,22 @@ q1,2,paris,1
 q2,0,,0
 q2,1,Nile,0.75
 """
+PEOPLE = {
+    "exposures": """question_id,match_id,team,team_kind,heard_words,ended_by
+q1,m1,Ash,human,8,Birch
+q1,m1,Birch,human,8,Birch
+q1,m2,Robot,model,,
+q2,m1,Ash,human,,
+""",
+    "buzzes": """question_id,match_id,team,word,correct,guess
+q1,m1,Birch,7,true,Paris
+q1,m2,Robot,16,false,Lyon
+q2,m1,Ash,3,0,Ganges
+""",
+}
+TEXTS = {"questions": QUESTIONS, "clues": CLUES, "responses": RESPONSES, **PEOPLE}  # all tables of the bundle
 FACTS = {"dataset": "toy", "kind": "incremental", "title": "Toy"}
+VOTED = {"dataset": "voted", "kind": "votes", "classes": ["yes", "maybe", "no"]}  # facts of a dataset with votes
 
 
 def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
@@ -57,6 +72,11 @@ def write(folder: Path, facts=FACTS, **tables: str | bytes | None) -> Path:
 def put(store, *paths: Path, form=None, by=None, **options):
     """Import, and the report."""
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
+
+
+def rows(store, sql):
+    """What a query of the store gives."""
+    return store.snapshot().rows(sql)
 
 
 def records(text: str) -> list[dict[str, str]]:

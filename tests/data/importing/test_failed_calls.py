@@ -10,7 +10,7 @@ from data.store.export import export
 from data.store.generations import SCHEMA
 from queries.runs import responses
 from tests.helpers import bundle_factory
-from tests.helpers.bundle_factory import put, write
+from tests.helpers.bundle_factory import put, rows, write
 
 HEAD = "question_id,clue,guess,confidence"
 ANSWERS = "q1,0,Rome,0.25\nq1,1,Paris,0.5\nq2,1,Nile,0.75\n"
@@ -22,10 +22,6 @@ COLUMNS = "question_id, clue, guess, confidence, correct, failed, graded"
 def toy(store, tmp_path):
     put(store, write(tmp_path / "toy"))
     return store
-
-
-def rows(store, sql):
-    return store.snapshot().rows(sql)
 
 
 def add(store, tmp_path, text, name="run.csv", **options):

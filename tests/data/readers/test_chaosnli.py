@@ -8,6 +8,7 @@ import pytest
 from data.importing.report import Refused
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import rows
 
 CLASSES = ("entailment", "contradiction", "neutral")  # of the predictions
 COUNTS = {"a#1": (60, 30, 10), "b#2": (0, 50, 50), "c#3": (45, 45, 10)}
@@ -47,10 +48,6 @@ def store(tmp_path):
 @pytest.fixture
 def items(tmp_path):
     return write(tmp_path / "items.jsonl", map(item, COUNTS))
-
-
-def rows(store, sql):
-    return store.snapshot().rows(sql)
 
 
 def reported(store, *paths, **options):

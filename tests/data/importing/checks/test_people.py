@@ -1,0 +1,61 @@
+"""What people did: exposures, buzzes and votes."""
+
+import pytest
+
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import PEOPLE, VOTED, rows
+
+
+def test_people(store, folder):
+    report = bundles.put(store, bundles.write(folder, **PEOPLE))
+    assert report.lines[2:] == ["dataset toy: 4 exposures imported", "dataset toy: 3 buzzes imported"]
+    assert rows(store, "select question_id, match_id, team, team_kind, word, clue, correct, guess from buzzes order by all") == [
+        ("q1", "m1", "Birch", "human", 7, 1, True, "Paris"),
+        ("q1", "m2", "Robot", "model", 16, 2, False, "Lyon"),
+        ("q2", "m1", "Ash", "human", 3, 0, False, "Ganges"),
+    ]
+    assert rows(store, "select question_id, team, heard_words, ended_by from exposures order by all") == [
+        ("q1", "Ash", 8, "Birch"), ("q1", "Birch", 8, "Birch"), ("q1", "Robot", None, None), ("q2", "Ash", None, None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "clue"), [(0, 0), (4, 0), (5, 1), (9, 1), (10, 2), (15, 2), (16, 2)])
+def test_a_buzz_is_in_the_first_clue_that_ends_after_it(store, folder, word, clue):
+    bundles.put(store, bundles.write(folder, buzzes=f"question_id,match_id,team,word,correct\nq1,m,Ash,{word},yes\n"))
+    assert rows(store, "select clue, correct from buzzes") == [(clue, True)]
+
+
+def test_a_buzz_implies_an_exposure(store, folder):
+    exposures = "question_id,match_id,team,team_kind\nq2,m9,Robot,model\n"
+    buzzes = "question_id,match_id,team,word,correct\nq1,m1,Ash,1,false\nq1,m1,Robot,2,false\n"
+    report = bundles.put(store, bundles.write(folder, exposures=exposures, buzzes=buzzes))
+    assert report.repaired == {"buzzes without an exposure, taken to have heard the question": 2}
+    assert rows(store, "select question_id, team, team_kind, heard_words from exposures order by all") == [
+        ("q1", "Ash", "human", None), ("q1", "Robot", "model", None), ("q2", "Robot", "model", None),
+    ]  # fmt: skip
+
+
+VOTES = "question_id,class,votes\nv1,no,2\nv1,yes,2\nv1,maybe,1\nv2,maybe,5\nv3,no,0\n"
+
+
+def test_votes_settle_the_answer(store, folder):
+    questions = "question_id,answer\nv1,\nv2,no\nv3,\n"
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None, votes=VOTES))
+    assert rows(store, "select question_id, answer from questions order by 1") == [("v1", "yes"), ("v2", "no"), ("v3", None)]
+    assert rows(store, "select class, votes from votes where question_id = 'v1' order by 1") == [
+        ("maybe", 1),
+        ("no", 2),
+        ("yes", 2),
+    ]
+
+
+def test_votes_may_come_later_and_runs_with_them(store, folder):
+    questions = "question_id,answer\nv1,\nv2,no\n"
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None))
+    votes = VOTES.replace("v3,no,0\n", "")
+    run = 'question_id,options\nv1,"[0.5, 0.25, 0.25]"\nv2,"[0.5, 0.25, 0.25]"\n'
+    bundles.put(store, bundles.write(folder, VOTED, questions=questions, clues=None, votes=votes, responses=run), model="m")
+    assert rows(store, "select question_id, answer from questions order by 1") == [("v1", "yes"), ("v2", "no")]
+    assert rows(store, "select question_id, guess, correct, graded from responses order by 1") == [
+        ("v1", "yes", 1.0, "answer"), ("v2", "yes", 0.0, "answer"),
+    ]  # fmt: skip

@@ -1,0 +1,218 @@
+"""Responses: runs, their ids and names, and where confidence and correctness come from."""
+
+import polars as pl
+import pytest
+
+from data.store.withdrawal import withdraw
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import rows
+
+
+def test_what_went_in_is_there_as_it_was(store, folder):
+    texts = ["  Paris ", 'a "b", c', "zwei\r\nZeilen", "\u6771\u4eac \U0001f5fc", "x" * 100_000]
+    confidences = [0.1 + 0.2, 5e-324, 1 / 3, 0.0, 1.0]
+    places = [("q1", 0), ("q1", 1), ("q1", 2), ("q2", 0), ("q2", 1)]
+    frame = pl.DataFrame(
+        {
+            "question_id": [q for q, _ in places], "clue": [c for _, c in places], "guess": texts, "confidence": confidences,
+            "correct": [True, False, True, False, True], "token_logprobs": [[-0.1, -0.0], [-1e-300], None, [-700.0], [0.0]],
+            "options": ['{"a":0.25,"b":0.75}', None, '{"b":1,"a":0}', '{"a":0.9995}', None],
+        },
+        schema_overrides={"token_logprobs": pl.List(pl.Float64)},
+    )  # fmt: skip
+    path = folder.parent / "run.parquet"
+    frame.write_parquet(path)
+    bundles.put(store, bundles.write(folder))
+    bundles.put(store, path, dataset="toy", model="m")
+    assert rows(
+        store,
+        """select question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names from responses
+        order by question_id, clue""",
+    ) == [
+        ("q1", 0, texts[0], confidences[0], 1.0, "file", [-0.1, -0.0], [0.25, 0.75], ["a", "b"]),
+        ("q1", 1, texts[1], confidences[1], 0.0, "file", [-1e-300], None, None),
+        ("q1", 2, texts[2], confidences[2], 1.0, "file", None, [1.0, 0.0], ["b", "a"]),
+        ("q2", 0, texts[3], confidences[3], 0.0, "file", [-700.0], [0.9995], ["a"]),
+        ("q2", 1, texts[4], confidences[4], 1.0, "file", [0.0], None, None),
+    ]
+
+
+def test_several_runs_in_one_file(store, folder):
+    text = bundles.table(
+        [
+            row | {"model": model, "elicitation": elicitation}
+            for model, elicitation in (("zeta", "logit"), ("alpha", ""), ("zeta", "verbalized"))
+            for row in bundles.records(bundles.RESPONSES)
+            if model == "zeta" or row["question_id"] == "q2"
+        ]
+    )
+    report = bundles.put(store, bundles.write(folder, responses=text), elicitation="said", by="somebody")
+    assert rows(
+        store,
+        "select position, model, elicitation, items, questions, missing_questions, imported_by, file_name from runs order by 1",
+    ) == [
+        (0, "zeta", "logit", 5, 2, 0, "somebody", "toy/responses/run.csv"),
+        (1, "alpha", "said", 2, 1, 1, "somebody", "toy/responses/run.csv"),
+        (2, "zeta", "verbalized", 5, 2, 0, "somebody", "toy/responses/run.csv"),
+    ]
+    assert report.runs == [run for (run,) in rows(store, "select run from runs order by position")]
+    assert f"run {report.runs[1]} (alpha, said, toy): 2 items of 1 questions imported; 1 questions not answered" in report.lines
+
+
+def test_a_run_exists_once_whatever_its_file_is_called(store, folder, tmp_path):
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
+    version, run = store.version(), rows(store, "select run, sha256[:16] from runs")[0]
+    assert run[0] == run[1]
+    for name in ("again.csv", "again.jsonl"):
+        (tmp_path / name).write_bytes(bundles.in_format(bundles.RESPONSES, name.partition(".")[2]))
+        assert bundles.put(store, tmp_path / name, dataset="toy", model="m").runs == [run[0]]
+    assert store.version() == version
+    for options in ({"model": "m2"}, {"model": "m", "elicitation": "logit"}):
+        assert bundles.put(store, tmp_path / "again.csv", dataset="toy", **options).runs != [run[0]]
+    assert len(rows(store, "from runs")) == 3
+
+
+def test_a_withdrawn_run_is_not_put_back_by_importing_it(store, folder):
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
+    withdraw(store, *bundles.put(store, folder, model="m").runs, by=None)
+    assert bundles.put(store, folder, model="m").lines[-1].endswith("already there, but withdrawn")
+
+
+def test_times_are_utc(store, folder, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    bundles.put(store, bundles.write(folder, responses=bundles.RESPONSES), model="m")
+    assert rows(store, "select abs(epoch(imported_at) - epoch(now())) < 600 from runs") == [(True,)]
+
+
+def test_confidences_in_percent(store, folder):
+    text = bundles.RESPONSES.replace("0.25", "25").replace("0.5", "50").replace("0.75", "7.5e1").replace(",1\n", ",100\n")
+    bundles.put(store, bundles.write(folder, responses=text), model="m", percent=True)
+    assert [c for (c,) in rows(store, "select confidence from responses order by question_id, clue")] == [
+        0.25,
+        0.5,
+        1.0,
+        0.0,
+        0.75,
+    ]
+
+
+def test_a_folder_of_runs_to_a_dataset_that_is_there(store, folder, tmp_path):
+    bundles.put(store, bundles.write(folder))
+    paths = []
+    for model in ("b", "a"):
+        paths.append(tmp_path / f"{model}.csv")
+        paths[-1].write_text(bundles.table([row | {"model": model} for row in bundles.records(bundles.RESPONSES)]))
+    bundles.put(store, *paths, dataset="toy")
+    assert rows(store, "select model, file_name from runs order by position") == [("b", "b.csv"), ("a", "a.csv")]
+
+
+def test_a_bundle_and_a_run_of_its_questions_in_one_import(store, folder, tmp_path):
+    run = tmp_path / "run.csv"
+    run.write_text(bundles.RESPONSES)
+    bundles.put(store, bundles.write(folder), run, dataset="toy", model="m")
+    assert rows(store, "select model, questions from runs") == [("m", 2)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run[1].csv",
+        "run*.csv",
+        "run?.csv",
+        "run {a,b} 'q' \"d\" %20.csv",
+        "$path.csv",
+        "run.csv.gz",
+        "confidence=0/run[1].parquet",
+    ],
+)
+def test_names_that_mean_something_elsewhere(store, folder, tmp_path, name):
+    bundles.put(store, bundles.write(folder))
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    text = "question_id,clue,confidence,guess\nq1,0,0.25,right\n"
+    path.write_bytes(bundles.in_format(text, "parquet" if name.endswith("parquet") else "csv"))
+    for other in (tmp_path / "run1.csv", path.parent / "run1.parquet"):
+        other.write_bytes(bundles.in_format(text.replace("right", "wrong"), other.suffix[1:]))
+    bundles.put(store, path, dataset="toy", model="m")
+    assert rows(store, "select guess, confidence from responses") == [("right", 0.25)]
+
+
+# -- confidence and correctness from elsewhere -----------------------------------------------------------------------
+
+SINGLE = {"dataset": "single", "kind": "single"}
+ONE = "question_id,answer\ns1,yes\n"
+
+
+def answered(store, folder, text, facts=SINGLE, **options):
+    """The one response to the one question."""
+    report = bundles.put(
+        store, bundles.write(folder, facts, questions=ONE, clues=None, responses=text), **{"model": "m"} | options
+    )
+    columns = ("guess", "confidence", "correct", "graded", "options", "option_names", "elicitation")
+    stored = rows(store, f"select {', '.join(columns)} from responses join runs using (run)")
+    return dict(zip(columns, stored[0], strict=True)), report.warnings
+
+
+def test_token_logprobs_give_the_mean_probability(store, folder):
+    stored, _ = answered(store, folder, 'question_id,guess,token_logprobs\ns1,yes,"[-0.5, -1, 0]"\n')
+    assert stored["confidence"] == pytest.approx((0.6065306597126334 + 0.36787944117144233 + 1) / 3, abs=1e-15)
+    assert stored["elicitation"] == "token"
+
+
+CLASSES = SINGLE | {"classes": ["no", "yes", "maybe"]}
+
+
+@pytest.mark.parametrize(
+    ("facts", "guess", "options", "shares", "names", "confidence", "warned"),
+    [
+        (SINGLE, "yes", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.25, False),
+        (SINGLE, "", '{"yes": 0.25, "no": 0.75}', [0.25, 0.75], ["yes", "no"], 0.75, False),
+        (SINGLE, "", '{"yes": 2, "no": 6}', [0.25, 0.75], ["yes", "no"], 0.75, True),
+        (SINGLE, "yes", '{"yes": 0.25, "no": 0.7509}', [0.25, 0.7509], ["yes", "no"], 0.25, False),
+        (SINGLE, "yes", '{"yes": 0.25, "no": 0.7512}', [0.25 / 1.0012, 0.7512 / 1.0012], ["yes", "no"], 0.25 / 1.0012, True),
+        (SINGLE, "yes", '{"yes": 1.0005}', [1.0], ["yes"], 1.0, True),
+        (SINGLE, "yes", '{"yes": 0.25, "no": 0.75, "else": null}', [0.25, 0.75], ["yes", "no"], 0.25, False),
+        (CLASSES, "yes", '{"yes": 0.25, "no": 0.75}', [0.75, 0.25, 0.0], None, 0.25, False),
+        (CLASSES, "", "[0.25, 0.5, 0.25]", [0.25, 0.5, 0.25], None, 0.5, False),
+        (CLASSES, "no", "[1, 2, 1]", [0.25, 0.5, 0.25], None, 0.25, True),
+    ],
+)  # fmt: skip
+def test_options(store, folder, facts, guess, options, shares, names, confidence, warned):
+    stored, warnings = answered(store, folder, bundles.table([{"question_id": "s1", "guess": guess, "options": options}]), facts)
+    assert (stored["options"], stored["confidence"]) == (pytest.approx(shares, rel=1e-15), pytest.approx(confidence, rel=1e-15))
+    assert stored["option_names"] == names
+    assert stored["guess"] == (guess or ("no" if facts is SINGLE else "yes"))
+    assert warnings == (["1 distributions in `options` did not sum to 1 and were normalised"] if warned else [])
+
+
+def test_options_as_lists_and_structs_of_parquet(store, folder):
+    bundles.write(folder, CLASSES, questions=ONE, clues=None)
+    pl.DataFrame({"question_id": ["s1"], "options": [[0.25, 0.5, 0.25]]}).write_parquet(folder / "responses" / "list.parquet")
+    pl.DataFrame(
+        {"question_id": ["s1"], "options": [{"no": 0.25, "yes": 0.75, "maybe": None}], "model": ["other"]}
+    ).write_parquet(folder / "responses" / "struct.parquet")
+    bundles.put(store, folder, model="m")
+    assert rows(store, "select options from responses join runs using (run) order by model") == [
+        ([0.25, 0.5, 0.25],),
+        ([0.25, 0.75, 0.0],),
+    ]
+
+
+def test_a_stated_confidence_goes_before_options(store, folder):
+    text = bundles.table(
+        [{"question_id": "s1", "guess": "perhaps", "confidence": 0.125, "options": '{"yes": 1}', "token_logprobs": "[-1]"}]
+    )
+    stored, _ = answered(store, folder, text)
+    assert (stored["guess"], stored["confidence"], stored["elicitation"]) == ("perhaps", 0.125, "verbalized")
+
+
+@pytest.mark.parametrize(("stated", "correct"), [("TRUE", 1.0), ("no", 0.0), ("0.5", 0.5), ("1", 1.0)])
+def test_stated_correctness(store, folder, stated, correct):
+    stored, _ = answered(store, folder, f"question_id,guess,confidence,correct\ns1,whatever,0.5,{stated}\n")
+    assert (stored["correct"], stored["graded"]) == (correct, "file")
+
+
+def test_stated_correctness_of_some_rows_only(store, folder):
+    text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,1\nq1,1,Rome,0.5,\n"
+    bundles.put(store, bundles.write(folder, responses=text), model="m")
+    assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]

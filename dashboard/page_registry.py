@@ -1,4 +1,4 @@
-"""What a page is: its address, the keys that it takes, and how it is drawn; ``dashboard/router.py`` shows it."""
+"""The registry of pages: the address of each, the keys that it takes, and how it is drawn. ``dashboard/router.py`` shows them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pairs = list[tuple[str, str]]
 
 
 class PageParameters(Parameters, frozen=True):
-    """The keys that every page takes beside those of the selection."""
+    """The keys that every page takes in addition to those of the selection."""
 
     theme: Annotated[str | None, Choice("`light` or `dark`", THEMES, "There is no theme {value!r}.")] = None
 
@@ -113,7 +113,7 @@ def read_page(page: Page[P], pairs: Pairs, dataset: str | None = None, item: str
 
 
 def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:
-    """The page of a path as it stands in the address bar, and the dataset and the item that the path names."""
+    """The page of a path of the address bar, and the dataset and the item that the path names."""
     dataset, slash, item = path.removeprefix("/questions/").partition("/")
     if path.startswith("/questions/") and slash:
         return PAGES["question"], unquote(dataset), unquote(item)

@@ -25,7 +25,7 @@ class QuestionOrder(Kind[str]):
 
 
 def usual_metric(facets: Facets) -> str:
-    """Key of the metric that pages show of single questions unless told otherwise."""
+    """Key of the metric of single questions that pages show by default."""
     return "calscore" if facets.human_teams else "brier"
 
 

@@ -181,7 +181,7 @@ class QueryCache:
 
 
 class _Bytes(BaseSerializer):
-    """Writes bytes, and the number of files that the folder keeps beside them, as they are."""
+    """Writes bytes as they are, and likewise the number of files that the folder counts."""
 
     def dumps(self, value: int | bytes, protocol: int = 0) -> bytes:
         return b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode()

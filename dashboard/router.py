@@ -84,7 +84,7 @@ def draw(request: dict[str, Any]) -> str:
 
 
 def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
-    """What a page draws, below what must be said of withdrawn runs that its address names."""
+    """The content of a page, below banners for withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
     common = page.common if request.selection.common is None else request.selection.common

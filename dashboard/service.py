@@ -124,7 +124,7 @@ def _code() -> str:
 
 
 def _key_of(argument: object) -> object:
-    """An argument of a query as it stands in a cache key: a metric is its key."""
+    """An argument of a query as part of a cache key: a metric is replaced by its key."""
     if isinstance(argument, tuple | list):
         return [_key_of(part) for part in argument]
     return argument.key if isinstance(argument, Metric) else argument

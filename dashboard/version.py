@@ -1,4 +1,4 @@
-"""The version of Clueline, which stands in pyproject.toml alone."""
+"""The version of Clueline, read from pyproject.toml."""
 
 import tomllib
 from pathlib import Path

@@ -22,7 +22,7 @@ Condition = tuple[str, SqlParameters]
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChoicesControl:
     """A control that sets any number of named values.
 
     Attributes:
@@ -41,7 +41,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Menu:
+class MenuControl:
     """A control that sets one of several named values; the value "" stands for an absent key."""
 
     label: str
@@ -50,7 +50,7 @@ class Menu:
 
 
 @dataclass(frozen=True)
-class RangeSlider:
+class RangeControl:
     """A control that sets a range within 0 to 1; None is all of it."""
 
     label: str
@@ -58,7 +58,7 @@ class RangeSlider:
 
 
 @dataclass(frozen=True)
-class TextBox:
+class TextControl:
     """A control that sets a text; ``hint`` is shown while there is none."""
 
     label: str
@@ -66,7 +66,7 @@ class TextBox:
     hint: str
 
 
-Control = Choices | Menu | RangeSlider | TextBox
+Control = ChoicesControl | MenuControl | RangeControl | TextControl
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
         """See ``SelectionKey``."""
         options = self.options(key, facets)
         named = tuple((option, str(option)) for option in options)
-        return Choices(self.label, named, value) if len(options) > 1 else None
+        return ChoicesControl(self.label, named, value) if len(options) > 1 else None
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""
@@ -166,7 +166,7 @@ class RunFilter(ColumnFilter):
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((run, f"{model} · {elicitation}") for run, model, elicitation in facets.runs)
-        return Choices(self.label, named, value, "All runs", folded=True) if len(named) > 1 else None
+        return ChoicesControl(self.label, named, value, "All runs", folded=True) if len(named) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class RangeFilter(Filter[Range | None]):
 
     def control(self, key: str, value: Range | None, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
-        return RangeSlider(self.label, value) if self.offered(facets) else None
+        return RangeControl(self.label, value) if self.offered(facets) else None
 
     def condition(self, key: str, value: Range | None, table: str) -> Condition:
         """See ``Filter``."""
@@ -212,7 +212,7 @@ class SearchFilter(Filter[str]):
 
     def control(self, key: str, value: str, facets: Facets) -> Control:
         """See ``SelectionKey``."""
-        return TextBox(self.label, value, "in questions and answers")
+        return TextControl(self.label, value, "in questions and answers")
 
     def condition(self, key: str, value: str, table: str) -> Condition:
         """See ``Filter``."""
@@ -250,7 +250,7 @@ class ThresholdConvention(SelectionKey[float]):
         standard, *others = map(format_number, dict.fromkeys((*self.usual, value)))
         text = format_number(value)
         options = (("", standard), *((other, other) for other in others))
-        return Menu(self.label, options, "" if text == standard else text)
+        return MenuControl(self.label, options, "" if text == standard else text)
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class Switch(SelectionKey[bool]):
     def control(self, key: str, value: bool, facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         off, on = self.names
-        return Menu(self.label, (("", off), ("1", on)), "1" if value else "") if self.offered(facets) else None
+        return MenuControl(self.label, (("", off), ("1", on)), "1" if value else "") if self.offered(facets) else None
 
 
 @dataclass(frozen=True)
@@ -310,4 +310,4 @@ class Convention(SelectionKey[str]):
         name, standard = self.standard
         others = {text: text for text in (value,) if text is not None and text not in self.names} | dict(self.names)
         options = {"": name} | {text: others[text] for text in (*self.names, *others) if text != standard}
-        return Menu(self.label, tuple(options.items()), "" if value is None or value == standard else value)
+        return MenuControl(self.label, tuple(options.items()), "" if value is None or value == standard else value)

@@ -1,4 +1,4 @@
-"""Runs beside the votes of people: histograms of how far each is from them, with those of a human reference classifier."""
+"""Runs against the votes of people: histograms of their distance, with those of a human reference classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single items of a run: what it said, how sure it was, and whether it was right."""
+"""Single items of a run: guess, confidence and correctness."""
 
 from __future__ import annotations
 

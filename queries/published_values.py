@@ -1,4 +1,4 @@
-"""What the papers printed: figures to look at beside computed ones. They lie in no store and enter no rank."""
+"""Figures printed in papers, to compare with computed ones. They are in no store and take part in no ranking."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def published() -> Published:
 
 
 class PublishedRow(msgspec.Struct, frozen=True):
-    """What a table says of one model."""
+    """The row of one model in a table."""
 
     model: str
     elicitation: str | None

@@ -1,4 +1,4 @@
-"""One question: its clues, what people did, and what each run said clue by clue."""
+"""One question: its clues, what people did, and the responses of each run."""
 
 from __future__ import annotations
 

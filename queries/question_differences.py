@@ -1,4 +1,4 @@
-"""One metric of two runs, question by question: what of it fits on a page, however many questions there are."""
+"""One metric of two runs, question by question, in a size that fits on a page whatever the number of questions."""
 
 from __future__ import annotations
 

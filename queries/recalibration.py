@@ -131,7 +131,7 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
 
 
 def folds_of_questions(questions: int) -> np.ndarray:
-    """Fold of each question of a selection in its order, by lot, of sizes that differ by one at most."""
+    """Fold of each question of a selection in its order, drawn at random; sizes differ by one at most."""
     return np.random.default_rng((SEED, questions, FOLDS)).permutation(questions) % FOLDS
 
 

@@ -1,4 +1,4 @@
-"""Runs: where each came from, and what it said."""
+"""Runs: their provenance and their responses."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
 
 
 class GradedResponse(msgspec.Struct):
-    """What a run says of one clue, and how it was graded."""
+    """The response of a run to one clue, and how it was graded."""
 
     run: str
     question_id: str

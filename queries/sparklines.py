@@ -1,4 +1,4 @@
-"""Confidence over the clues of some questions, beside what people knew: what the small figures of the list are drawn from."""
+"""Confidence of runs and the human curve over the clues of some questions, for the small figures of the list."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QuestionSparklines(msgspec.Struct):
 
 
 class Sparklines(msgspec.Struct):
-    """Question id -> what was said over its clues."""
+    """Sparklines by question id."""
 
     questions: dict[str, QuestionSparklines]
 

@@ -12,7 +12,7 @@ from flask import Blueprint
 
 
 def register_all() -> Blueprint:
-    """Import every address, which hangs it on the blueprint."""
+    """Import every module of addresses, which adds them to the blueprint."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     blueprint: Blueprint = importlib.import_module(f"{__name__}.blueprint").api

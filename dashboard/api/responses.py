@@ -1,4 +1,4 @@
-"""What every address says: JSON and CSV in full precision, and the one envelope of errors."""
+"""Responses of all addresses: JSON and CSV in full precision, and the envelope of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: where each came from, and what it said."""
+"""Runs: their provenance and their responses."""
 
 from __future__ import annotations
 

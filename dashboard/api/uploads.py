@@ -73,7 +73,7 @@ def _formats(facets: Facets) -> list[str]:
 
 
 class UploadParameters(Parameters, frozen=True):
-    """What a file holds and what is to be done with it."""
+    """What an uploaded file contains, and how to import it."""
 
     dataset: Annotated[str | None, Choice("which the file answers; LifeEval's own files need none", _datasets)] = None
     model: Annotated[str | None, Text("of a run, where the file does not say")] = None
@@ -203,7 +203,7 @@ def _slot() -> Iterator[None]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for one upload beside the store, where there is room for what the store is to hold; gone at the end."""
+    """A folder for one upload, next to the store, where there is room for what it adds; removed at the end."""
     service().store.version()  # a damaged store takes nothing, and a lost folder is not made anew
     root = service().store.folder / "incoming"
     try:

@@ -76,7 +76,7 @@ def export_run(settings: Settings, run: str, dest: Path) -> None:
 
 @contextmanager
 def _draft(dest: Path) -> Iterator[Path]:
-    """A temporary folder beside DEST, so that DEST appears complete or not at all. Reports in one line what goes wrong in it."""
+    """A temporary folder next to DEST, so that DEST appears complete or not at all. Errors are reported in one line."""
     if dest.exists():
         raise Refusal(f"{dest} exists; give another name")
     parent = dest.absolute().parent

@@ -13,7 +13,7 @@ from data.readers import readers
 
 
 class FileOptions(TypedDict):
-    """What the options say beside the files; None where they say nothing."""
+    """Values of the options; None where an option is not given."""
 
     form: str | None
     model: str | None

@@ -36,7 +36,7 @@ class Score(msgspec.Struct):
     repaired: dict[str, int]
 
     def json(self) -> bytes:
-        """The answer of ``/api/v1/leaderboard`` with the report beside it."""
+        """The answer of ``/api/v1/leaderboard`` with the report of the import."""
         report = {"runs": self.runs, "warnings": self.warnings, "repaired": self.repaired}
         return msgspec.json.encode(msgspec.structs.asdict(self.leaderboard) | report)
 

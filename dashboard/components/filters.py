@@ -12,17 +12,17 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import between, choices, menu, search, several
 from queries.facets import Facets
-from queries.filters import Control, Menu, Narrows, RangeSlider, SelectionKey, TextBox
+from queries.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
 from queries.selection import Selection
 
 
 def _component(key: str, declared: Control) -> Component:
     """The component of a declared control."""
-    if isinstance(declared, TextBox):
+    if isinstance(declared, TextControl):
         return search(key, declared.label, declared.chosen, declared.hint)
-    if isinstance(declared, RangeSlider):
+    if isinstance(declared, RangeControl):
         return between(key, declared.label, declared.chosen)
-    if isinstance(declared, Menu):
+    if isinstance(declared, MenuControl):
         return menu(key, declared.label, dict(declared.options), declared.chosen)
     if declared.folded:
         return several(key, declared.label, dict(declared.options), declared.chosen, declared.blank)

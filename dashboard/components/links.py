@@ -1,4 +1,4 @@
-"""Addresses of pages, and links to them that are followed without loading the application anew."""
+"""Addresses of pages, and links to them that are followed without reloading the application."""
 
 from __future__ import annotations
 

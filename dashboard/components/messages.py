@@ -1,4 +1,4 @@
-"""What a page says when it has nothing to draw, and what stands above what it draws."""
+"""Messages on pages: errors, empty selections, and banners above the content."""
 
 from __future__ import annotations
 

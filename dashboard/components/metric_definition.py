@@ -20,7 +20,7 @@ BEST = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is 
 
 
 def metric_definition_section(entry: MetricDefinition, notes: Mapping[str, SourceNote]) -> html.Section:
-    """Everything that is to be known of a metric.
+    """A metric's definition.
 
     Args:
         entry: its definition.

@@ -1,4 +1,4 @@
-"""What the papers printed: rows beside the computed ones of the leaderboard, never among them."""
+"""Figures printed in papers, as rows below the computed ones of the leaderboard."""
 
 from __future__ import annotations
 

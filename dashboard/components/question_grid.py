@@ -148,7 +148,7 @@ class QuestionGrid:
         }
 
     def _extra_column(self) -> ColumnDefinition:
-        """The column of an order that no other column stands for."""
+        """The column of what the questions are sorted by, where no other column has it."""
         sort = self.sort
         prefix = "Wrong early: " if sort.by == "wrong" else f"{sort.metric.label}: " if sort.metric else ""
         tip = self._sentence(sort)
@@ -164,7 +164,7 @@ class QuestionGrid:
     # -- orders --------------------------------------------------------------------------------------------------------
 
     def order_menu(self) -> Component:
-        """A menu of orders that no column of the grid stands for."""
+        """A menu of orders by values that no column of the grid has."""
         current = self.sort if self.extra_column else None
         chosen = f"{'-' if current.descending else ''}{current.key}" if current else ""
         runs = self.runs[:MOST_OFFERED]

@@ -31,7 +31,7 @@ def run_colours(facets: Facets, selected: Sequence[str]) -> dict[str, str]:
 
 
 class Named(Protocol):
-    """Whatever tells of a run."""
+    """Any struct with a run's id, model and elicitation."""
 
     @property
     def run(self) -> str: ...  # noqa: D102

@@ -32,6 +32,6 @@ def table(head: Sequence[Cell], rows: Sequence[html.Tr], label: str, class_name:
 
 
 def row(name: Cell | Sequence[Component], *cells: Cell) -> html.Tr:
-    """A row: its name and what belongs to it; text is taken for a number, and stands to the right."""
+    """A row: its name, and its cells. Text is taken for a number, and aligned right."""
     first = html.Th(name if isinstance(name, str | Component) else list(name), scope="row")
     return html.Tr([first, *(html.Td(cell, className="number" if isinstance(cell, str) else "") for cell in cells)])

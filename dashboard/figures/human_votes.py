@@ -1,4 +1,4 @@
-"""Runs against human votes: how far they are, how sure they are beside people, and each class's reliability."""
+"""Runs against human votes: distance, difference of entropy, ranking of classes, and reliability of each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands at an address that is none."""
+"""The page of an unknown address."""
 
 from __future__ import annotations
 

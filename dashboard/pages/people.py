@@ -1,4 +1,4 @@
-"""People: runs beside the votes of human annotators, whole distributions against whole distributions."""
+"""People: distributions of runs against the votes of human annotators."""
 
 from __future__ import annotations
 

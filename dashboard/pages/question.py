@@ -41,7 +41,7 @@ SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question, in t
 
 
 class QuestionPage(PageParameters, frozen=True):
-    """The cursor, the order of the list that the question stands in, and how runs buzz."""
+    """The cursor, the order of the list that the question was reached from, and how runs buzz."""
 
     clue: Annotated[str, Text("the clue at the cursor, from 0; the last one by default")] = ""
     rules: Annotated[Rules, RULES] = msgspec.field(default_factory=Rules)

@@ -99,7 +99,7 @@ class Access:
         return token.name
 
     def _check_same_site(self) -> None:
-        """Without tokens, a browser would carry out what any page tells it: only our own pages may write."""
+        """Without tokens, a browser would write on behalf of any site: only our own pages may."""
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
             raise Denied(403, "cross_site", "This request comes from a page of another site; only this server's own pages may.")

@@ -1,4 +1,4 @@
-"""Accuracy by fraction of the question revealed, runs beside people."""
+"""Accuracy by fraction of the question revealed, of runs and people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the queries of buzzing answer. ``missing`` says of each number that is None why it is."""
+"""Results of the queries of buzzing. ``missing`` gives the reason for each number that is None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What buzzing is computed from: the board, and what each run said on it, with the buzzes that come of that."""
+"""What buzzing is computed from: the clue table, and the responses of each run to it, with the buzzes that follow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNREAD = "only datasets of kind incremental, whose questions are read clue by cl
 
 @dataclass(frozen=True)
 class RunBuzzing:
-    """What one run said, by question and clue: question, row of the clue on the board, score and correctness, each (items,)."""
+    """The responses of one run by question and clue: question, row of the clue, score, correctness; each of shape (items,)."""
 
     run: Run
     clue_table: ClueTable

@@ -1,4 +1,4 @@
-"""Whole distributions of runs beside the votes of people: what the metrics of disagreement are computed from.
+"""Whole distributions of runs and the votes of people: what the metrics of disagreement are computed from.
 
 Nothing of this is kept at ingest: it is read from the responses that give a distribution, and only where it is asked for.
 """
@@ -115,7 +115,7 @@ class _Ballot(NamedTuple):
 
 
 def read_distributions(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
-    """The whole distributions of a selection, beside the votes on its questions.
+    """The whole distributions of a selection, with the votes on its questions.
 
     Args:
         snapshot: the store.

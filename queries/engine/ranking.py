@@ -109,7 +109,7 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence) 
 
 
 def _letters(cells: list[MetricCell], metric: Metric, evidence: Evidence) -> list[list[int]] | None:
-    """The letters of each run; None where they answered different questions, or where the metric ranks nobody."""
+    """The letters of each run; None where they answered different questions, or where the metric does not rank."""
     first, *others = evidence.places_of_runs()
     if metric.direction == "none" or not all(np.array_equal(first, places) for places in others):
         return None

@@ -7,7 +7,7 @@ import pytest
 
 from queries.buzzing import Rules, threshold_explorer
 from queries.engine.coverage import coverage
-from queries.filters import ColumnFilter, Filter, Menu
+from queries.filters import ColumnFilter, Filter, MenuControl
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameters import BadRequest, collect, decode
@@ -83,7 +83,7 @@ def test_a_menu_offers_the_value_in_force(relay):
         ("width10+1", "10 equal widths, 1 apart"),
         ("mass15", "15 equal masses"),
     )
-    assert standard == Menu("Bins", options, "")
+    assert standard == MenuControl("Bins", options, "")
     assert binning.control("binning", "mass7", relay).options == (*standard.options, ("mass7", "mass7"))
 
 
@@ -91,8 +91,8 @@ def test_a_menu_of_thresholds_offers_the_one_in_force(relay):
     threshold = CONVENTIONS.keys["t"]
     standard = threshold.control("t", 0.5, relay)
     options = (("", "0.5"), ("0.25", "0.25"), ("0.75", "0.75"), ("0.9", "0.9"))
-    assert standard == Menu("Answers above", options, "")
-    assert threshold.control("t", 0.6, relay) == Menu("Answers above", (*options, ("0.6", "0.6")), "0.6")
+    assert standard == MenuControl("Answers above", options, "")
+    assert threshold.control("t", 0.6, relay) == MenuControl("Answers above", (*options, ("0.6", "0.6")), "0.6")
 
 
 def test_a_new_filter_is_one_field(snapshot, relay):

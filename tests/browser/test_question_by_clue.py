@@ -281,7 +281,7 @@ def test_a_wrong_address_is_said_with_its_status(visit, address, status, message
     page = visit(allow=(400, 404))
     response = page.goto(address)
     panel = page.locator(".panel[role=alert]")
-    panel.wait_for(timeout=5000)
+    panel.wait_for()
     assert message.casefold() in panel.inner_text().casefold()
     assert response.status == status
 

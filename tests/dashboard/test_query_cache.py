@@ -176,15 +176,14 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
     bundle = write_bundle(tmp_path / "late")
     before = fresh.service.store.version()
     done = threading.Event()
-    seen = []
+    seen = [[], [], []]
 
     def keep_asking(index):
-        client, mine = fresh.app.test_client(), []
+        client, mine = fresh.app.test_client(), seen[index]
         while not done.is_set():
             version = client.get("/readyz").json["data_version"]
             names = [row["dataset"] for row in client.get("/api/v1/datasets").json["datasets"]]
             mine.append((version, "late" in names, client.get("/api/v1/leaderboard?dataset=late").status_code))
-        seen.append(mine)
 
     threads = [threading.Thread(target=keep_asking, args=(index,)) for index in range(3)]
     for thread in threads:
@@ -197,12 +196,13 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
         assert after != before
         assert "late" in [row["dataset"] for row in fresh.client.get("/api/v1/datasets").json["datasets"]]
         assert fresh.client.get("/api/v1/leaderboard?dataset=late").json["data_version"] == after
-        time.sleep(0.3)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not all(mine and mine[-1][0] == after for mine in seen):
+            time.sleep(0.02)
     finally:
         done.set()
         for thread in threads:
             thread.join()
-    assert len(seen) == 3
     for mine in seen:
         versions = [version for version, _, _ in mine]
         assert set(versions) <= {before, after}
@@ -287,7 +287,7 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
     for _ in range(3):
         assert client.get("/api/v1/leaderboard?dataset=tone").json == before
     assert client.get("/?dataset=tone").status_code == 200
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     records = [record.getMessage() for record in caplog.records if record.name == "dashboard.query_cache"]
     assert len(records) == 1 and "the cache failed" in records[0]
 

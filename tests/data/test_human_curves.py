@@ -5,7 +5,7 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data import human_curves
@@ -123,7 +123,7 @@ def question(draw):
     return ends, draw(st.lists(st.one_of(waits, buzzes), max_size=9))
 
 
-@examples(40, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@examples(40, derandomize=True)
 @given(st.lists(question(), min_size=1, max_size=5))
 def test_exact_count(questions):
     for (ends, teams), rows in zip(questions, derived(questions).values(), strict=True):

@@ -41,7 +41,7 @@ TRACES = """(within) => {
 }"""
 
 
-def eventually(page, check, seconds=60):
+def eventually(page, check, seconds=120):
     """What ``check`` returns once it stops failing; the page goes on meanwhile."""
     until = time.monotonic() + seconds
     while True:
@@ -99,7 +99,7 @@ def fetched(page, address):
     """Status and JSON of an address, asked beside the page, on a connection of its own."""
     parts = urlsplit(page.url)
     try:
-        with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}{address}", timeout=30) as answer:
+        with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}{address}", timeout=120) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()

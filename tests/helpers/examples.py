@@ -2,12 +2,13 @@
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # `make test-long` and `make soak` set the profile.
 TIMES = {"long": 10, "soak": 20}.get(os.environ.get("HYPOTHESIS_PROFILE", ""), 1)
 
 
 def examples(count, **options):
-    """Settings of a test of so many random examples; the first one may be slow, so that there is no deadline."""
-    return settings(max_examples=count * TIMES, **({"deadline": None} | options))
+    """Settings of a test of so many random examples, however slow the machine is."""
+    defaults = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    return settings(max_examples=count * TIMES, **(defaults | options))

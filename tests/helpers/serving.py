@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from tests.helpers.paths import ROOT
 
-STARTED = 60  # seconds that a server may take to be ready
+STARTED = 120  # seconds that a server may take to be ready
 
 
 def environment(**settings):
@@ -28,7 +28,7 @@ def run_cli(*arguments, **settings):
     """``python -m dashboard ARGUMENTS`` in a process of its own."""
     command = [sys.executable, "-m", "dashboard", *map(str, arguments)]
     return subprocess.run(
-        command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=120
+        command, check=False, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, timeout=300
     )
 
 
@@ -76,7 +76,7 @@ def start_server(store, log, workers=2, as_options=False):
     until = time.monotonic() + STARTED
     while time.monotonic() < until and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{served.address}/readyz", timeout=5):
+            with urllib.request.urlopen(f"{served.address}/readyz", timeout=30):
                 return served
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from urllib.parse import urlsplit
 
-PATIENCE = 60_000  # ms that any wait may take: the machine may be busy
+PATIENCE = 120_000  # ms that any wait may take: the machine may be busy
 
 
 class Tabs:

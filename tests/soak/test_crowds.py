@@ -16,7 +16,7 @@ from tests.helpers.serving import run_cli, start_server
 from tests.helpers.soak_figures import note
 
 MANY = 1000
-PATIENT = 15.0  # seconds in which somebody else must be answered
+PATIENT = 60.0  # seconds in which somebody else must be answered, on a busy machine too; never, where all threads are held
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def place(network):
     return address.hostname, address.port
 
 
-def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None, patience=20):
+def ask(network, path="/api/v1/runs", method="GET", body=None, headers=None, patience=120):
     """Status of a request, and seconds until it was answered."""
     began = time.monotonic()
     connection = http.client.HTTPConnection(*place(network), timeout=patience)

@@ -60,7 +60,7 @@ def stored(store):
 
 
 def get(served, path):
-    with urllib.request.urlopen(f"{served.address}{path}", timeout=30) as answer:
+    with urllib.request.urlopen(f"{served.address}{path}", timeout=120) as answer:
         return json.load(answer)
 
 
@@ -71,7 +71,7 @@ def upload(served, token, name):
         {"Authorization": f"Bearer {token}"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -174,7 +174,7 @@ def test_an_import_that_may_not_write_enough(copied, tmp_path, part):
     path, _ = answers(tmp_path, "limited")
     done = subprocess.run(
         [*IMPORT, str(path), "--dataset", "pyramid", "--model", "limited"],
-        check=False, cwd=ROOT, env=environment(store=copied), capture_output=True, text=True, timeout=120,
+        check=False, cwd=ROOT, env=environment(store=copied), capture_output=True, text=True, timeout=300,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )  # fmt: skip
     assert done.returncode != 0

@@ -252,7 +252,7 @@ def test_damage_within_a_version_is_found_before_it_is_restored(store):
 
 def test_a_first_write_that_was_killed_is_no_damage(store):
     killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, "change"], cwd=ROOT, timeout=60, check=False
+        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, "change"], cwd=ROOT, timeout=300, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     assert generations(store) == ["gen-000001.duckdb"]
@@ -342,7 +342,7 @@ def test_processes_write_and_read_at_once(store):
         process.join(60)
         assert process.exitcode == 0
     done.set()
-    seen = results.get(timeout=60)
+    seen = results.get(timeout=300)
     reader.join(60)
     assert notes(store) == [f"{name}{index}" for name in "xy" for index in range(6)]
     assert store.version().startswith("12-")
@@ -382,7 +382,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, lan
     store.write(note("a"))
     before = store.version()
     killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, moment], cwd=ROOT, timeout=60, check=False
+        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, moment], cwd=ROOT, timeout=300, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     assert (store.version() != before) is landed

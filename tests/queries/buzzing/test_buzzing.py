@@ -25,7 +25,7 @@ from tests.helpers.examples import examples
 from tests.helpers.plain_metrics import Rows
 from tests.helpers.strategies import selections
 
-MANY = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 TOSSUPS = Selection("tossups")
 CONFIDENCES = (0.0, 1.0, 0.1, 0.3, 0.1 + 0.2, 1 / 3, 0.5, 0.7, 0.95)
 WORD = "word "

@@ -25,15 +25,15 @@ def connection(request):
             case when random() < 0.1 then 1 when random() < 0.1 then 0 when random() < 0.3 then round(random(), 1)
                 when random() < 0.1 then random() * 1e-9 else random() end as confidence,
             {correct} as correct, 'file' as graded, i % 13 = 0 or i // 35 % 10 = 9 as failed
-        from range(7000) t(i) where i % 5 <> 4 or i < 50 order by random()""")
+        from range(3500) t(i) where i % 5 <> 4 or i < 50 order by random()""")
     made.execute("""insert into curves by name
         select distinct 'd' as dataset, 'q' || (i // 7) as question_id, i % 7 as clue, 3 as teams,
             random() as buzz_share, random() as release_share, random() as team_share, random() as survival
-        from range(1400) t(i) where (i // 7) % 3 > 0""")
+        from range(700) t(i) where (i // 7) % 3 > 0""")
     return made
 
 
-@pytest.fixture(params=[400_000, 1400, 300, 5])
+@pytest.fixture(params=[400_000, 700, 150, 5])
 def batch(request, monkeypatch):
     monkeypatch.setattr(run_statistics, "BATCH", request.param)
     monkeypatch.setattr(run_statistics, "ORDERED_BATCH", request.param)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import BROWSERS, FLAGS, chromium
-from tests.helpers.visiting import Tabs, Visit
 
 
 def pytest_collection_modifyitems(items):

@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.helpers.driving import eventually, pairs, path
-from tests.helpers.walking import CONTROLS, COUNT, follow, moved, pages, shown
+from tests.helpers.page_actions import eventually, pairs, path
+from tests.helpers.page_walk import CONTROLS, COUNT, follow, moved, pages, shown
 
 # Rows of a table are alike: a few of each are enough, and hundreds take minutes.
 UNFOLD = """() => {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.driving import api, eventually, pairs
+from tests.helpers.page_actions import api, eventually, pairs
 
 ADDRESS = "/reliability?dataset=pyramid"
 WHERE = """([panel, x]) => {

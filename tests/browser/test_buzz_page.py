@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.helpers.browser_bundles import RUNS, write_crowd, write_tokens
-from tests.helpers.driving import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
+from tests.helpers.page_actions import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
 
 PYRAMID = ("dataset", "pyramid")
 ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from data.tokens import Tokens
-from tests.helpers.driving import eventually, fetched
-from tests.helpers.visiting import Visit
+from tests.helpers.page_actions import eventually, fetched
+from tests.helpers.page_visits import Visit
 
 
 @pytest.fixture

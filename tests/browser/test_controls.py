@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.walking import pages, walk
+from tests.helpers.page_walk import pages, walk
 
 OVERVIEWS = ("/", "/reliability", "/difficulty", "/slices", "/people")
 DETAILS = ("/buzz", "/questions", "/compare", "question")

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from dashboard.components.numbers import percent, short
-from tests.helpers.driving import eventually
-from tests.helpers.walking import COUNT, shown
+from tests.helpers.page_actions import eventually
+from tests.helpers.page_walk import COUNT, shown
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The Metrics page: formulas are set without another host, and a link to a metric shows it."""
 
-from tests.helpers.driving import board_is, choose, entries, eventually, heading, pairs
+from tests.helpers.page_actions import board_is, choose, entries, eventually, heading, pairs
 
 
 def in_sight(page, key, top=40):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.driving import (
+from tests.helpers.page_actions import (
     answers,
     api,
     between,

@@ -1,6 +1,6 @@
 """The list of questions as a visitor sorts, scrolls and walks it."""
 
-from tests.helpers.driving import api, choose, eventually, fetched, grid, heading, ids, listed, pairs, path
+from tests.helpers.page_actions import api, choose, eventually, fetched, grid, heading, ids, listed, pairs, path
 
 PYRAMID = ("dataset", "pyramid")
 BOXES = """() => [...document.querySelectorAll(".ag-header-cell")].map((cell) => {

@@ -4,8 +4,8 @@ import pytest
 
 from data.store import open_store
 from data.store.withdrawal import withdraw
-from tests.helpers.driving import board, eventually
-from tests.helpers.visiting import Visit
+from tests.helpers.page_actions import board, eventually
+from tests.helpers.page_visits import Visit
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.helpers.browser_bundles import BOLD, IDS, IMAGE, RUNS, SCRIPT, TURNED, write_crowd, write_nasty
-from tests.helpers.driving import (
+from tests.helpers.page_actions import (
     NoServer,
     answers,
     api,

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.helpers.driving import eventually, pairs
-from tests.helpers.walking import COUNT, shown, shows
+from tests.helpers.page_actions import eventually, pairs
+from tests.helpers.page_walk import COUNT, shown, shows
 
 
 def test_the_last_of_many_quick_changes_wins(visit):

@@ -12,9 +12,9 @@ import pytest
 
 from data.tokens import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
-from tests.helpers.driving import api, board, eventually, fetched
+from tests.helpers.page_actions import api, board, eventually, fetched
+from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import start_server
-from tests.helpers.visiting import Tabs, Visit
 
 DROP = """([name, content]) => {
     const moved = new DataTransfer();

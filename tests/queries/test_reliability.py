@@ -16,7 +16,7 @@ from queries.reliability import reliability
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers.examples import examples
-from tests.helpers.simulated import evidence_of, simulated
+from tests.helpers.simulated_evidence import evidence_of, simulated
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

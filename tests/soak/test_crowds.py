@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.helpers.killing import CLUES, QUESTION, content
+from tests.helpers.process_kills import CLUES, QUESTION, content
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.soak_figures import note
 

@@ -16,8 +16,8 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import StoreError, open_store
-from tests.helpers.killing import QUESTION, content
 from tests.helpers.paths import ROOT
+from tests.helpers.process_kills import QUESTION, content
 from tests.helpers.serving import environment, run_cli, start_server
 from tests.helpers.soak_figures import note
 

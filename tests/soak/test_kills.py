@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.helpers.killing import Siege
+from tests.helpers.process_kills import Siege
 from tests.helpers.soak_figures import note
 
 WAYS = ("kill_worker", "kill_importer", "kill_import", "kill_server")

@@ -28,7 +28,7 @@ from queries.selection import Selection, number
 from tests.helpers import plain_metrics as slow
 from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
-from tests.helpers.simulated import evidence_of, repeated, simulated
+from tests.helpers.simulated_evidence import evidence_of, repeated, simulated
 from tests.helpers.small_store import write_relay
 
 RELAY = Selection("relay", common=False)  # each run on its own questions

@@ -11,7 +11,7 @@ from queries.engine.evidence import gather
 from queries.engine.intervals import difference_interval, difference_tests, metric_intervals
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
-from tests.helpers.simulated import evidence_of, simulated
+from tests.helpers.simulated_evidence import evidence_of, simulated
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
 BINNINGS = ("width10", "width10r", "width10+1", "mass3")

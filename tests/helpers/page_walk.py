@@ -7,7 +7,7 @@ it is opened: in another browser, here again, on the way back.
 import json
 from urllib.parse import quote
 
-from tests.helpers.driving import api, eventually
+from tests.helpers.page_actions import api, eventually
 
 NEAR = 2  # pixels that a text of a figure may lie from where it is expected
 BUNDLED = ("lifeeval", "pyramid", "tone")

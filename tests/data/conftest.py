@@ -36,8 +36,8 @@ def datasets(snapshot):
 
 
 @pytest.fixture(autouse=True)
-def whoever_changes_a_dataset_says_so(monkeypatch):
-    """In every test: what was computed of a dataset is kept by its revision, so that each write that changes it must renew it."""
+def revisions_follow_changes(monkeypatch):
+    """Checks each write of every test: a dataset has a new revision if and only if it has changed."""
     write, contents = GenerationStore.write, {}
 
     def content(snapshot):

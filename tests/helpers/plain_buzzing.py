@@ -1,4 +1,4 @@
-"""Buzzing once more, straight from its definition, in plain Python: what the fast one is held against.
+"""Plain definitions of buzzing, clue by clue in Python, written from the papers. Tests compare the kernels with them.
 
 A clue is a dictionary: score (None: none), correct, word_end, revealed, h (None: no people). A question is a list of clues that a
 run answered, its number of words and its teams: pairs of a buzz (word, correct) or None, and the words heard (None: all).

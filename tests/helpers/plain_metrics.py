@@ -1,4 +1,4 @@
-"""The metrics once more, straight from their definitions, in plain Python: what the fast ones are held against.
+"""Plain definitions of the metrics, item by item in Python, written from the papers. Tests compare the kernels with them.
 
 An item is a triple (confidence, correctness, human curves by name or None); a question is the list of its items.
 """

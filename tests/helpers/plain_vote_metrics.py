@@ -1,4 +1,4 @@
-"""The metrics of whole distributions once more, straight from their definitions, one item at a time, in plain Python."""
+"""Plain definitions of the metrics of whole distributions, item by item in Python, written from the papers."""
 
 import hashlib
 import math

@@ -33,8 +33,8 @@ def status(key):
 
 
 @pytest.fixture(autouse=True)
-def whoever_changes_a_dataset_says_so():
-    """Not here: hundreds of times the same import."""
+def revisions_follow_changes():
+    """Not here: it would check the same import hundreds of times."""
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ NEW_PROCESS = multiprocessing.get_context("spawn")
 
 
 @pytest.fixture(autouse=True)
-def whoever_changes_a_dataset_says_so():
+def revisions_follow_changes():
     """Not here: these changes are not of datasets."""
 
 

@@ -197,27 +197,35 @@
         }
 
         function ranks(answer, name) {
+            const board = answer.leaderboard;
             const rows = [];
-            for (const row of answer.leaderboard.rows) {
+            for (const row of board.rows) {
                 for (const [key, title] of config.metrics) {
                     const cell = row.metrics[key];
                     if (cell && cell.value !== null) {
-                        rows.push([name(row.run), title, short(cell.value), cell.rank === null ? "" : `${number(cell.rank)} of ${number(answer.ranked)}`]);
+                        rows.push([name(row.run), answered(row, board), title, short(cell.value), cell.rank === null ? "" : `${number(cell.rank)} of ${number(answer.ranked)}`]);
                     }
                 }
             }
             if (!rows.length) return null;
             return make("section", { class: "section" }, make("h2", {}, "How it would rank"),
-                ...coverage(answer.leaderboard, name).map((line) => make("p", { class: "note" }, line)),
-                table("Ranks", ["Run", "Metric", "Value", "Rank"], rows, [2, 3]));
+                ...coverage(board, name).map((line) => make("p", { class: "note" }, line)),
+                table("Ranks", ["Run", "Answered", "Metric", "Value", "Rank"], rows, [1, 3, 4]));
+        }
+
+        // What a run answered, such as "60 of 60 questions, 60 of 339 clues".
+        function answered(row, board) {
+            const questions = `${number(row.answered)} of ${count(board.questions, "question")}`;
+            return board.clues === board.questions ? questions : `${questions}, ${number(row.answered_clues)} of ${count(board.clues, "clue")}`;
         }
 
         // Sentences on what missing answers do to the ranking.
         function coverage(board, name) {
             const lines = board.rows.filter((row) => !row.ranked).map((row) =>
-                `${name(row.run)} answered ${number(row.answered)} of ${count(board.questions, "question")}, less than half. It would not be ranked.`);
+                `${name(row.run)} answered ${answered(row, board)}: less than half. It would not be ranked.`);
             if (board.common !== null) {
-                lines.push(`Runs would be measured on the ${count(board.common, "question")} that all ranked ones answered.`);
+                const clues = board.clues === board.questions ? "" : ` (${count(board.common_clues, "clue")})`;
+                lines.push(`Runs would be measured on the ${count(board.common, "question")}${clues} that all ranked ones answered.`);
             }
             return lines;
         }

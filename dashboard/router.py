@@ -88,7 +88,7 @@ def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[C
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
     common = page.common if request.selection.common is None else request.selection.common
-    if common is None:
+    if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]
     counts = service().ask(coverage, request.selection)
     where = (counts, request.facets, page.path, pairs)

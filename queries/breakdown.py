@@ -10,7 +10,7 @@ import polars as pl
 
 from data.statistics import bin_of
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.coverage import coverage, restrict
 from queries.engine.evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.select import failed_calls
@@ -52,13 +52,14 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         metrics: in the order of the answer.
         intervals: whether to compute them.
     """
-    counted, _ = restrict(snapshot, selection, by_default=True)
+    counted, restricted = restrict(snapshot, selection, by_default=True)
+    letters = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
     condition, parameters = counted.question_filter()
     facts = snapshot.frame(
         f"select q.question_id, q.{by} as value from questions q where {condition} order by q.position", parameters
     )
     facts = facts.with_row_index("place")
-    evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted)
+    evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
     if by == "difficulty":
         steps = [None if value is None else min(int(bin_of(value, STEPS)), STEPS - 1) for value in facts["value"]]
         facts = facts.with_columns(value=pl.Series(steps, dtype=pl.Int64))
@@ -66,7 +67,7 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     for (value,), group in facts.sort("value", nulls_last=True).group_by("value", maintain_order=True):
         rows = np.isin(evidence.places, group["place"].to_numpy())
         failed_here = failed.join(group, on="question_id", how="semi")
-        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals)
+        rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals, letters)
         parts.append(BreakdownPart(_name(by, value), len(group), rows_of_part))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
 

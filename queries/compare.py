@@ -1,4 +1,4 @@
-"""Two runs, or one run and all others, on the questions that both answered: paired differences and how sure they are."""
+"""Two runs, or one run and all others, on the questions and clues that both answered: differences and how sure they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.bootstrap import TIED, holm
-from queries.engine.coverage import restrict
+from queries.engine.coverage import restrict, shared_selections
 from queries.engine.evidence import gather
 from queries.engine.intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
@@ -131,7 +131,12 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     # Run a is measured even if the selection's filters on runs leave it out.
     compared = dict.fromkeys(run for pair in pairs for run in pair)
     measured = measure_runs(snapshot, counted, tuple(compared), metrics)
-    results = [_comparison(names[first], names[second], pair_runs(measured, first, second), metrics) for first, second in pairs]
+    shared = shared_selections(snapshot, counted, pairs)
+
+    def measured_pair(pair: tuple[str, str]) -> RunPair | None:
+        return pair_runs(measure_runs(snapshot, shared[pair], pair, metrics) if pair in shared else measured, *pair)
+
+    results = [_comparison(names[pair[0]], names[pair[1]], measured_pair(pair), metrics) for pair in pairs]
     for metric in metrics:
         _adjust([result.metrics[metric.key] for result in results])
     return Comparisons(snapshot.version, selection_keys(selection), results)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from data.store import Snapshot
-from queries.engine.coverage import coverage, restrict
+from queries.engine.coverage import Coverage, coverage, restrict
 from queries.engine.evidence import gather
 from queries.engine.inference import wilson_interval
-from queries.engine.ranking import RunRow, run_rows
+from queries.engine.ranking import MetricCell, RunRow, run_rows
+from queries.engine.run_pairs import known_runs
 from queries.engine.select import failed_calls
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
@@ -19,6 +21,7 @@ from queries.selection import Selection, selection_keys
 ACCURACY = CATALOGUE["accuracy"]
 HARDLY_RIGHT = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
 ALMOST_NEVER_RIGHT = "almost never right: its calibration says little"
+ALL_FAILED = "none of its calls got an answer"
 BELOW_CHANCE = "right less often than chance: its calibration says little"
 
 
@@ -27,12 +30,14 @@ class LeaderboardRow(RunRow):
 
     Attributes:
         answered: questions of the selection that it answered; ``questions`` are those that its metrics are computed from.
+        answered_clues: clues of the selection that it answered; ``items`` are those that its metrics are computed from.
         ranked: false where it answered too few to be measured beside the others. Then its metrics are of all that it answered,
-            without ranks and intervals.
-        note: a warning about a run that is hardly ever right; see ``accuracy_note``.
+            without ranks and intervals; it has none where all of its calls failed.
+        note: a warning about a run that is hardly ever right, see ``accuracy_note``, or of which nothing is known.
     """
 
     answered: int
+    answered_clues: int
     ranked: bool
     note: str | None
 
@@ -42,7 +47,9 @@ class Leaderboard(msgspec.Struct):
 
     Attributes:
         questions: of the selection, answered or not.
-        common: of them, those that every ranked run answered, where metrics are computed from these alone; else None.
+        clues: of these questions, answered or not; a single-shot question has one.
+        common: questions that metrics are computed from, where these are only those that every ranked run answered; else None.
+        common_clues: clues that metrics are computed from, where these are only those that every ranked run answered; else None.
         lead: the metric that the page sorts by unless told otherwise. It charges for bad guesses, which proper scores such as
             Brier's do not: a guess that is surely wrong, at confidence 0, has the best Brier score there is.
     """
@@ -50,13 +57,15 @@ class Leaderboard(msgspec.Struct):
     data_version: str
     selection: dict[str, list[str]]
     questions: int
+    clues: int
     common: int | None
+    common_clues: int | None
     lead: str
     rows: list[LeaderboardRow]
 
 
 def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], intervals: bool = False) -> Leaderboard:
-    """Metrics of every run of a selection that answered any of its questions.
+    """Metrics of every run of a selection that answered any of its questions, or tried to: calls may all have failed.
 
     Args:
         snapshot: of the store.
@@ -70,17 +79,24 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
 
     def rows_of(runs: Selection, ranked: bool) -> dict[str, LeaderboardRow]:
         evidence = gather(snapshot, runs, (*metrics, ACCURACY))
-        rows = run_rows(evidence, metrics, failed, intervals and ranked)
+        comparable = restricted is not None or not counts.differs
+        rows = run_rows(evidence, metrics, failed, intervals and ranked, comparable)
         notes = [
             accuracy_note(float(accuracy), row.questions, chance)
             for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True)
         ]
         return {
-            row.run: LeaderboardRow(**msgspec.structs.asdict(row), answered=counts.answered[row.run], ranked=ranked, note=note)
+            row.run: LeaderboardRow(
+                **msgspec.structs.asdict(row),
+                answered=counts.answered[row.run],
+                answered_clues=counts.answered_clues[row.run],
+                ranked=ranked,
+                note=note,
+            )
             for row, note in zip(rows, notes, strict=True)
         }
 
-    rows = rows_of(counted, ranked=True)
+    rows = _rows_without_answers(snapshot, selection, metrics, failed, counts) | rows_of(counted, ranked=True)
     if restricted and restricted.apart:
         unranked = rows_of(selection.on_runs(restricted.apart), ranked=False)
         for row in unranked.values():
@@ -91,10 +107,35 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         data_version=snapshot.version,
         selection=selection_keys(selection),
         questions=counts.questions,
+        clues=counts.clues,
         common=restricted.common if restricted and restricted.differs else None,
+        common_clues=restricted.common_clues if restricted and restricted.differs else None,
         lead=leading_metric(has_people(snapshot, selection.dataset)).key,
         rows=[rows[run] for run in counts.answered if run in rows],
     )
+
+
+def _rows_without_answers(
+    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], failed: pl.DataFrame, counts: Coverage
+) -> dict[str, LeaderboardRow]:
+    """Rows of the runs whose calls all failed. They have no metrics, and no rank."""
+    names = known_runs(snapshot, selection)
+    calls: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
+    return {
+        run: LeaderboardRow(
+            **msgspec.structs.asdict(names[run]),
+            questions=0,
+            items=0,
+            failed=calls[run],
+            metrics={metric.key: MetricCell(None, ALL_FAILED, questions=0) for metric in metrics},
+            answered=0,
+            answered_clues=0,
+            ranked=False,
+            note=ALL_FAILED,
+        )
+        for run, answered in counts.answered.items()
+        if not answered and run in calls
+    }
 
 
 def leading_metric(people: bool) -> Metric:

@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.coverage import restrict, shared_selections
 from queries.engine.evidence import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -124,6 +124,9 @@ def _of_question(table: str) -> str:
 
 def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFrame:
     """What each question that the runs answered is sorted by."""
+    if len(sort.runs) == 2:
+        pair = (sort.runs[0], sort.runs[1])
+        selection = shared_selections(snapshot, selection, [pair]).get(pair, selection)
     selection = selection.on_runs(sort.runs)
     if sort.metric is None:
         return _wrong(snapshot, selection)

@@ -73,6 +73,18 @@ CONVENTIONS = Group(
 )
 
 
+class ClueMask(msgspec.Struct, frozen=True):
+    """Some of the clues of a dataset.
+
+    Attributes:
+        width: number of clues of the longest question.
+        bits: 1 or 0 for each clue, at ``width`` times the position of its question, plus its own number.
+    """
+
+    width: int
+    bits: str
+
+
 class Selection(Parameters, frozen=True):
     """A filter over runs, questions and clues of one dataset, and the conventions under which it is measured.
 
@@ -126,15 +138,16 @@ class Selection(Parameters, frozen=True):
     common: Annotated[
         bool | None,
         Flag(
-            "`1`: only questions that every run answered, where runs that answered less than half take no part; `0`: each run on "
-            "its own questions. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, breakdown, "
-            "reliability, recalibration, difficulty, slices), else `0`"
+            "`1`: only questions, and clues of these, that every run answered, where runs that answered less than half take no "
+            "part; `0`: each run on its own. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, "
+            "breakdown, reliability, recalibration, difficulty, slices), else `0`"
         ),
     ] = None
     # Set by queries, never by an address. Few questions are named by id; many by position, for DuckDB takes 200 times as long to
     # read 18,000 ids as a parameter (2.6 s).
     questions: tuple[str, ...] | None = None
     question_mask: str | None = None  # 1 or 0 for the question at each position of the dataset
+    clue_mask: ClueMask | None = None
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
@@ -166,7 +179,7 @@ class Selection(Parameters, frozen=True):
     @property
     def filters_clues(self) -> bool:
         """Whether clues of a question may be left out."""
-        return any(kind.narrows == "clues" for kind in self.applied().values())
+        return self.clue_mask is not None or any(kind.narrows == "clues" for kind in self.applied().values())
 
     def question_filter(self, table: str = "q") -> Condition:
         """SQL condition over ``questions`` and its parameters."""
@@ -186,7 +199,13 @@ class Selection(Parameters, frozen=True):
 
     def clue_filter(self, table: str = "c") -> Condition:
         """SQL condition over ``clues`` and its parameters."""
-        return self._filter("clues", table)
+        condition, parameters = self._filter("clues", table)
+        if self.clue_mask is not None:
+            condition += f""" and exists (from questions masked
+                where masked.dataset = {table}.dataset and masked.question_id = {table}.question_id
+                    and get_bit($clue_mask::bitstring, (masked.position * {self.clue_mask.width} + {table}.clue)::integer) = 1)"""
+            parameters["clue_mask"] = self.clue_mask.bits
+        return condition, parameters
 
     def _filter(self, narrows: Narrows, table: str) -> Condition:
         conditions = [f"{table}.dataset = $dataset"]

@@ -31,10 +31,10 @@ def get_leaderboard(query: Request[IntervalsParameters]) -> Response:
 def get_leaderboard_csv(query: Request[IntervalsParameters]) -> Response:
     """The same as CSV: a row per run; per metric its value and its rank."""
     metrics, parts = query.parameters.metrics, WITH_INTERVALS if query.parameters.intervals else PLAIN
-    header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "ranked"]
+    header = ["run", "model", "elicitation", "questions", "items", "failed", "answered", "answered_clues", "ranked"]
     header += [metric.key if part == "value" else f"{metric.key}_{part}" for metric in metrics for part in parts]
     rows = [
-        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, row.ranked]
+        [row.run, row.model, row.elicitation, row.questions, row.items, row.failed, row.answered, row.answered_clues, row.ranked]
         + [getattr(row.metrics[metric.key], part) for metric in metrics for part in parts]
         for row in _leaderboard(query).rows
     ]

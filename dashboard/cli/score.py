@@ -129,7 +129,8 @@ def score_lines(score: Score) -> Iterator[str]:
         line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(run.skipped.items()))
         line += f"; {run.failed:,} failed calls" if run.failed else ""
         if score.leaderboard.common is not None:
-            line += f"; measured on {row.questions:,}" + ("" if row.ranked else ", its own, since it answered less than half")
+            line += f"; measured on {row.items:,} items of {row.questions:,} questions"
+            line += "" if row.ranked else ", its own, since it answered less than half"
         yield line + (f"; in the store as run {run.run}" if run.stored else "")
         width = max(map(len, row.metrics), default=0)
         for key, cell in row.metrics.items():

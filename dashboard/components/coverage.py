@@ -1,4 +1,4 @@
-"""What a page shows where runs answered different questions: which ones count, and the address of the other choice."""
+"""What a page shows where runs answered different questions or clues: which ones count, and the address of the other choice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ def answered(number: int, questions: int) -> str:
     return f"{number:,}" if number == questions else f"{number:,} of {questions:,}"
 
 
+def clues_answered(number: int, clues: int, questions: int) -> str:
+    """How many clues of some questions were answered, such as "60 of 339 clues"; blank where it is all, or each has one."""
+    return "" if number == clues or clues == questions else f"{answered(number, clues)} clues"
+
+
 def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs, *, restricted: bool) -> html.P | None:
-    """Which questions count where runs answered different ones; None where all answered the same.
+    """Which questions and clues count where runs answered different ones; None where all answered the same.
 
     Args:
         coverage: of the selection.
@@ -32,23 +37,29 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     if not coverage.differs:
         return None
     taking_part = coverage.taking_part
-    some = count(coverage.common, "question")
-    fewest, most = min(coverage.answered.values()), max(coverage.answered.values())
     if not restricted:
+        asked, counts = coverage.questions, coverage.answered
+        what = "questions"
+        if len({*counts.values()}) == 1:  # the same questions, but not the same clues
+            asked, counts, what = coverage.clues, coverage.answered_clues, "clues"
+        fewest, most = min(counts.values()), max(counts.values())
         return _notice(
             [
-                f"Runs answered different questions: from {fewest:,} to {most:,} of {coverage.questions:,}. Each is measured on "
-                "its own. A run that skips hard questions looks better than it is. ",
-                page_link(f"Count only the {some} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")),
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {asked:,}. Each is measured on its own. "
+                f"A run that skips hard {what} looks better than it is. ",
+                page_link(
+                    f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")
+                ),
             ]
         )
-    questions = f"the {coverage.common:,} of {coverage.questions:,} questions" if coverage.common != 1 else "the one question"
-    parts: list[str | html.A] = [f"Runs are measured on {questions} that {_all(len(taking_part))} answered. "]
+    parts: list[str | html.A] = [
+        f"Runs are measured on the {_common(coverage, of_all=True)} that {_all(len(taking_part))} answered. "
+    ]
     if coverage.apart:
-        parts.append(f"Answered less than half and not ranked: {_names(coverage.apart, coverage, facets)}. ")
-    least = min((coverage.answered[run] for run in taking_part), default=0)
-    if any(coverage.answered[run] > least for run in taking_part):
-        shortest = [run for run in taking_part if coverage.answered[run] == least]
+        parts.append(f"Answered less than half, and so do not count here: {_names(coverage.apart, coverage, facets)}. ")
+    least = min((coverage.answered_clues[run] for run in taking_part), default=0)
+    if any(coverage.answered_clues[run] > least for run in taking_part):
+        shortest = [run for run in taking_part if coverage.answered_clues[run] == least]
         parts.append(f"Fewest answers{' of the others' if coverage.apart else ''}: {_names(shortest, coverage, facets)}. ")
     return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
 
@@ -61,7 +72,7 @@ def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pair
         facets: of its dataset.
         path, pairs: of the page's address.
     """
-    runs = [html.Li(f"{_name(run, facets)}: {answered(number, coverage.questions)}") for run, number in coverage.answered.items()]
+    runs = [html.Li(f"{_name(run, facets)}: {_answered(run, coverage)}") for run in coverage.answered]
     return html.Section(
         [
             html.H2(f"No question was answered by {_all(len(coverage.taking_part) or len(coverage.answered))}"),
@@ -83,8 +94,24 @@ def _all(runs: int) -> str:
     return {1: "the run", 2: "both runs"}.get(runs, f"all {runs} runs")
 
 
+def _common(coverage: Coverage, of_all: bool = False) -> str:
+    """What is common, such as "44 of 60 questions (250 of 339 clues)"."""
+    shares = ((coverage.common, coverage.questions, "question"), (coverage.common_clues, coverage.clues, "clue"))
+    questions, clues = (f"{number:,} of {total:,} {what}s" if of_all else count(number, what) for number, total, what in shares)
+    return questions if coverage.clues == coverage.questions else f"{questions} ({clues})"
+
+
+def _answered(run: str, coverage: Coverage) -> str:
+    """What a run answered, such as "60; 60 of 339 clues"."""
+    parts = (
+        answered(coverage.answered[run], coverage.questions),
+        clues_answered(coverage.answered_clues[run], coverage.clues, coverage.questions),
+    )
+    return "; ".join(part for part in parts if part)
+
+
 def _names(runs: list[str], coverage: Coverage, facets: Facets) -> str:
-    named = [f"{_name(run, facets)} ({answered(coverage.answered[run], coverage.questions)})" for run in runs[:MOST_NAMES]]
+    named = [f"{_name(run, facets)} ({_answered(run, coverage)})" for run in runs[:MOST_NAMES]]
     return ", ".join([*named, f"{len(runs) - MOST_NAMES} more"] if len(runs) > MOST_NAMES else named)
 
 

@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
-from dashboard.components.coverage import answered
+from dashboard.components.coverage import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.run_names import named, swatch
@@ -52,7 +52,14 @@ def board_table(
         _head("Model", "model", sort, "The model"),
         _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
     ]
-    head.append(html.Th("Answered", scope="col", className="number", title="Questions of this selection that the run answered"))
+    head.append(
+        html.Th(
+            "Answered",
+            scope="col",
+            className="number",
+            title="Questions of this selection that the run answered, and how many of their clues where it is not all",
+        )
+    )
     failures = any(row.failed for row in (*board.rows, *unranked))
     if failures:
         head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
@@ -73,7 +80,10 @@ def board_table(
                     ),
                     html.Td(row.elicitation),
                     html.Td(
-                        answered(row.answered, board.questions),
+                        [
+                            answered(row.answered, board.questions),
+                            html.Span(clues_answered(row.answered_clues, board.clues, board.questions), className="row-note"),
+                        ],
                         className="number",
                         title=f"Measured on {count(row.items, 'item')} of {count(row.questions, 'question')}",
                     ),

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from dash import html
 
+from dashboard.components.coverage import answered
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import named
 from dashboard.components.table import row, table
@@ -27,13 +28,13 @@ def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: Ma
     shown = [metric for metric in VOTES if any(run.metrics[metric.key].value is not None for run in ranked)]
     rows = []
     for run in ranked:
-        cells = []
+        cells = [html.Td(answered(run.answered, board.questions), className="number")]
         for metric in shown:
             cell = run.metrics[metric.key]
             interval = f"{short(cell.low)} to {short(cell.high)}" if cell.low is not None else cell.missing or ""
             cells.append(html.Td(short(cell.value), className="number", title=f"{metric.name}: {interval}"))
         rows.append(html.Tr([html.Th(named(colours.get(run.run), names[run.run]), scope="row"), *cells]))
-    return table(["Run", *(metric.label for metric in shown)], rows, "Metrics against human votes")
+    return table(["Run", "Answered", *(metric.label for metric in shown)], rows, "Metrics against human votes")
 
 
 def histogram_table(

@@ -139,8 +139,8 @@ def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
     # A withdrawn run is selected only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
-    result = service().ask(leaderboard, request.selection.on_runs(runs), ())
-    return run_names(result.rows)
+    result = service().ask(leaderboard, request.selection.on_runs(runs).replace(common=False), ())
+    return run_names(row for row in result.rows if row.answered)
 
 
 def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:

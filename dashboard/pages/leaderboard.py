@@ -125,14 +125,14 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             className="below",
         ),
         published_note(reference, shown),
-        not_shown(board, [metric for metric in chosen if metric not in shown]),
+        not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         figure(
             "gap",
             gap_figure(board, names, colours),
             "Confidence against accuracy: a ring right of its dot is overconfident, left of it underconfident",
             gap_table(board, names, colours),
-        ),
+        ) if board.rows else None,
     ]  # fmt: skip
 
 

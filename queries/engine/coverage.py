@@ -1,34 +1,46 @@
-"""Which questions the runs of a selection answered, and the selection of those that all of them did.
+"""What the runs of a selection answered, and the selection of what all of them did.
 
-A run must not win by skipping: where runs are ranked, they are measured on the questions that every one of them answered.
+A run must not win by skipping: where runs are ranked, they are measured on the questions that every one of them answered, and
+on the clues of these that every one of them answered.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine import select
-from queries.selection import Selection
+from queries.engine import run_columns, select
+from queries.metrics.kernels.arrays import Ints
+from queries.selection import ClueMask, Selection
 
-LEAST_SHARE = 0.5  # of the questions that any run answered, for a run to take part
+Bools = NDArray[np.bool_]
+LEAST_SHARE = 0.5  # of the clues that any run answered, for a run to take part
 
 
 class Coverage(msgspec.Struct):
-    """How many of the questions of a selection its runs answered.
+    """How much of a selection its runs answered.
 
     Attributes:
         questions: number of questions of the selection.
-        answered: by run, in order of import, how many of them it answered. Runs that answered none are among them.
-        common: number of questions that every run taking part answered.
-        apart: runs that take no part, for they answered less than half of the questions that any run answered.
+        clues: number of their clues that the selection keeps; a single-shot question has one.
+        answered: by run, in order of import, how many of the questions it answered. Runs that answered none are among them.
+        answered_clues: by run, how many of the clues.
+        common: number of questions of which every run taking part answered the same clue.
+        common_clues: number of clues that every run taking part answered.
+        apart: runs that take no part, for they answered less than half of the clues that any run answered.
     """
 
     questions: int
+    clues: int
     answered: dict[str, int]
+    answered_clues: dict[str, int]
     common: int
+    common_clues: int
     apart: list[str]
 
     @property
@@ -38,17 +50,17 @@ class Coverage(msgspec.Struct):
 
     @property
     def differs(self) -> bool:
-        """Whether runs answered different questions, so that it matters which ones count."""
-        return any(count != self.common for count in self.answered.values())
+        """Whether runs answered different clues, so that it matters which ones count."""
+        return any(count != self.common_clues for count in self.answered_clues.values())
 
 
 def coverage(snapshot: Snapshot, selection: Selection) -> Coverage:
-    """How many of the questions of a selection its runs answered. A question with any response to a selected clue is answered."""
-    return _coverage(snapshot, selection)[0]
+    """How much of a selection its runs answered. A question with any response to a selected clue is answered."""
+    return _coverage(*_answers(snapshot, selection))[0]
 
 
 def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False) -> tuple[Selection, Coverage | None]:
-    """The selection that a view measures: that of the common questions where ``common`` asks for it.
+    """The selection that a view measures: that of the common questions and clues where ``common`` asks for it.
 
     Args:
         snapshot: of the store.
@@ -56,43 +68,169 @@ def restrict(snapshot: Snapshot, selection: Selection, by_default: bool = False)
         by_default: whether a selection that says nothing of ``common`` is restricted.
 
     Returns:
-        The selection of the runs that take part and the questions that all of them answered; the same selection where all
-        answered the same. And the coverage of the given selection; None where it is not restricted.
+        The selection of the runs that take part and what all of them answered; the same selection where all answered the same.
+        And the coverage of the given selection; None where it is not restricted.
     """
     if not (by_default if selection.common is None else selection.common):
         return selection, None
-    counts, positions = _coverage(snapshot, selection)
+    runs, answers = _answers(snapshot, selection)
+    counts, common = _coverage(runs, answers)
     if not counts.differs:
         return selection, counts
-    ((last,),) = snapshot.rows("select max(position) from questions where dataset = $d", {"d": selection.dataset})
-    mask = np.zeros(last + 1, dtype=np.uint8)
-    mask[positions] = 1
-    restricted = selection.replace(question_mask=(mask + ord("0")).tobytes().decode())
+    restricted = _masked(selection, answers, common, [runs.index(run) for run in counts.taking_part])
     if counts.taking_part:  # no name would mean all runs
         restricted = restricted.on_runs(counts.taking_part)
     return restricted, counts
 
 
-def _coverage(snapshot: Snapshot, selection: Selection) -> tuple[Coverage, NDArray[np.int64]]:
-    """The coverage, and the positions in the dataset of the common questions."""
+def shared_selections(
+    snapshot: Snapshot, selection: Selection, pairs: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], Selection]:
+    """The selection of the clues that two runs answered, for those pairs that answered different clues of a question.
+
+    Others need none, for runs are paired question by question.
+
+    Args:
+        snapshot: of the store.
+        selection: whose filters on questions and clues count; those on runs do not.
+        pairs: ids of the runs.
+    """
+    names = list(dict.fromkeys(run for pair in pairs for run in pair))
+    runs, answers = _answers(snapshot, selection.on_runs(names))
+    if len(runs) < 2 or answers.complete():
+        return {}
+    index = {run: place for place, run in enumerate(runs)}
+    results = {}
+    for a, b in pairs:
+        if a not in index or b not in index:
+            continue
+        answered_a, answered_b = answers.answered[[index[a], index[b]]]
+        both_questions = answers.questions_with(answered_a) & answers.questions_with(answered_b)
+        if ((answered_a != answered_b) & both_questions[answers.question]).any():
+            results[a, b] = selection.replace(clue_mask=_clue_mask(answers, answered_a & answered_b))
+    return results
+
+
+class _Answers(NamedTuple):
+    """Which clues of a selection were answered by each run.
+
+    Attributes:
+        questions: number of questions of the selection, those of which it keeps no clue among them.
+        selected: which clues of the dataset are those of the selection, shape (clues,).
+        answered: shape (runs, clues); none outside the selection.
+        question: position in the dataset of each clue's question, shape (clues,).
+        number: of each clue within its question, from 0, shape (clues,).
+    """
+
+    questions: int
+    selected: Bools
+    answered: Bools
+    question: Ints
+    number: Ints
+
+    def questions_with(self, clues: Bools) -> Bools:
+        """Which questions have one of some clues, shape (positions,)."""
+        return np.bincount(self.question[clues], minlength=int(self.question.max(initial=-1)) + 1) > 0
+
+    def complete(self) -> bool:
+        """Whether every run answered all selected clues of each question that it answered."""
+        return all(not (self.questions_with(row)[self.question] & self.selected & ~row).any() for row in self.answered)
+
+
+def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
+    """The runs of a selection, in order of import, and what they answered."""
     runs, positions = select.chosen(snapshot, selection)
-    places = select.answered_places(snapshot, selection, runs, positions)
-    count = np.zeros(len(positions), dtype=np.int64)
-    for answered in places:
-        count[answered] += 1
-    least = LEAST_SHARE * np.count_nonzero(count)
-    apart = [run for run, answered in zip(runs, places, strict=True) if len(answered) < least]
-    for run, answered in zip(runs, places, strict=True):
-        if run in apart:
-            count[answered] -= 1
-    taking_part = len(runs) - len(apart)
-    in_common = (count == taking_part) & (taking_part > 0)
+    question, number = run_columns.clues(snapshot, selection.dataset).numbered()
+    chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
+    chosen[positions] = True
+    selected = chosen[question]
+    kept = select.clue_mask(snapshot, selection)
+    if kept is not None:
+        selected &= kept
+    answered = np.zeros((len(runs), len(question)), dtype=bool)
+    for row, mask in zip(answered, _answered_clues(snapshot, selection.dataset, runs, selection.failed), strict=True):
+        np.logical_and(mask, selected, out=row)
+    return runs, _Answers(len(positions), selected, answered, question, number)
+
+
+def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], failed: bool) -> list[Bools]:
+    """Which clues of a dataset each run answered, shape (clues,) each.
+
+    Most runs answered every clue of a question or none. So items are read only where the stored statistics say otherwise.
+
+    Args:
+        snapshot: of the store.
+        dataset: id.
+        runs: ids.
+        failed: whether failed calls are answers.
+    """
+
+    def read(missing: list[str]) -> dict[str, Bools]:
+        first = run_columns.clues(snapshot, dataset).first
+        question, _ = run_columns.clues(snapshot, dataset).numbered()
+        sizes = np.bincount(question, minlength=len(first))
+        orders = run_columns.row_orders(snapshot, dataset, missing)
+        counts = run_columns.statistic_columns(snapshot, dataset, missing, "items")
+        masks, partial = {}, []
+        for run, order, count in zip(missing, orders, counts, strict=True):
+            answered = np.zeros(len(first), dtype=bool)
+            answered[order.positions] = True
+            masks[run] = answered[question]
+            if (count < sizes[order.positions]).any() or (failed and not masks[run].all()):
+                partial.append(run)
+        for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, failed=failed), strict=True):
+            masks[run] = np.zeros(len(question), dtype=bool)
+            masks[run][np.repeat(first[items.positions], np.diff(items.first)) + items.clue] = True
+        return masks
+
+    return snapshot.cached(dataset, "answered or failed clues" if failed else "answered clues", runs, read) if runs else []
+
+
+def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
+    """The coverage, and which clues of the dataset are common."""
+    counts = answers.answered.sum(axis=1)
+    least = LEAST_SHARE * np.count_nonzero(answers.answered.any(axis=0))
+    taking_part = counts >= least
+    common = (
+        answers.answered[taking_part].all(axis=0) & answers.selected if taking_part.any() else np.zeros_like(answers.selected)
+    )
     return (
         Coverage(
-            questions=len(positions),
-            answered={run: len(answered) for run, answered in zip(runs, places, strict=True)},
-            common=int(np.count_nonzero(in_common)),
-            apart=apart,
+            questions=answers.questions,
+            clues=int(answers.selected.sum()),
+            answered={run: int(answers.questions_with(row).sum()) for run, row in zip(runs, answers.answered, strict=True)},
+            answered_clues=dict(zip(runs, counts.tolist(), strict=True)),
+            common=int(answers.questions_with(common).sum()),
+            common_clues=int(common.sum()),
+            apart=[run for run, part in zip(runs, taking_part.tolist(), strict=True) if not part],
         ),
-        positions[in_common],
+        common,
     )
+
+
+def _masked(selection: Selection, answers: _Answers, common: Bools, runs: Sequence[int]) -> Selection:
+    """The selection of the questions that have common clues and, of these, the common clues.
+
+    Args:
+        selection: the given one.
+        answers: of its runs.
+        common: which clues are common, shape (clues,).
+        runs: indices of those that are measured. Where none of them answered more of the questions, clues need no mask: the
+            stored statistics of whole questions will do.
+    """
+    questions = answers.questions_with(common)
+    restricted = selection.replace(question_mask=_bits(questions))
+    if (answers.answered[list(runs)] & questions[answers.question] & ~common).any():
+        restricted = restricted.replace(clue_mask=_clue_mask(answers, common))
+    return restricted
+
+
+def _clue_mask(answers: _Answers, clues: Bools) -> ClueMask:
+    width = int(answers.number.max(initial=-1)) + 1
+    mask = np.zeros((int(answers.question.max(initial=-1)) + 1, width), dtype=bool)
+    mask[answers.question[clues], answers.number[clues]] = True
+    return ClueMask(width, _bits(mask.ravel()))
+
+
+def _bits(mask: Bools) -> str:
+    return (mask.astype(np.uint8) + ord("0")).tobytes().decode()

@@ -26,7 +26,7 @@ class MetricCell(msgspec.Struct):
     ``replicates``, 0 for the jackknife. ``rank_low`` and ``rank_high`` are that of its rank, of this run by itself. ``letters``
     are 1 for a, 2 for b: two runs share one exactly if they are not shown to differ (p >= 0.05, adjusted by Holm's method for
     all pairs). They are None without intervals and for a value from a single question; letters also where the runs answered
-    different questions.
+    different questions or clues.
     """
 
     value: float | None
@@ -53,7 +53,9 @@ class RunRow(msgspec.Struct):
     metrics: dict[str, MetricCell]
 
 
-def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False) -> list[RunRow]:
+def run_rows(
+    evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False, letters: bool = True
+) -> list[RunRow]:
     """One row per run.
 
     Args:
@@ -61,9 +63,10 @@ def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame
         metrics: in the order of the row.
         failed: failed calls by ``run``; see ``engine.select.failed_calls``.
         intervals: whether to compute them.
+        letters: whether to give them with the intervals: only of runs that answered the same clues.
     """
     failed_of: dict[str, int] = dict(failed.group_by("run").agg(pl.col("failed").sum()).iter_rows())
-    cells = {metric.key: metric_cells(metric, evidence, intervals) for metric in metrics}
+    cells = {metric.key: metric_cells(metric, evidence, intervals, letters) for metric in metrics}
     return [
         RunRow(
             **evidence.run_facts(index),
@@ -74,13 +77,14 @@ def run_rows(evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame
     ]
 
 
-def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False) -> list[MetricCell]:
+def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:
     """A metric of each run, with its rank among them.
 
     Args:
         metric: any that the evidence was gathered for.
         evidence: of the runs.
-        intervals: whether to compute intervals of value and rank, and letters.
+        intervals: whether to compute intervals of value and rank.
+        letters: whether to give them with the intervals: only of runs that answered the same clues.
 
     Returns:
         A cell per run, in the order of ``evidence.runs``.
@@ -91,14 +95,14 @@ def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False) ->
         for value, count, rank in zip(values, evidence.questions_with(metric), ranks(metric.loss(values)), strict=True)
     ]
     if intervals and any(cell.questions > 1 for cell in cells):
-        _add_intervals(cells, metric, evidence)
+        _add_intervals(cells, metric, evidence, letters)
     return cells
 
 
-def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence) -> None:
+def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, with_letters: bool) -> None:
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
-    letters = _letters(cells, metric, evidence)
+    letters = _letters(cells, metric, evidence) if with_letters else None
     for index, cell in enumerate(cells):
         if cell.value is not None and cell.questions > 1:
             cell.low, cell.high = number(intervals.low[index]), number(intervals.high[index])

@@ -150,6 +150,11 @@ class Clues:
         """Size in bytes."""
         return self.first.nbytes + self.order.nbytes + sum(curve.nbytes for curve in (self.curves or {}).values())
 
+    def numbered(self) -> tuple[Ints, Ints]:
+        """Position of each clue's question, and its number within the question from 0, each of shape (clues,)."""
+        counts = np.diff(self.first, append=len(self.order))
+        return np.repeat(np.arange(len(counts)), counts), np.arange(len(self.order)) - np.repeat(self.first, counts)
+
 
 def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
     """The order of the rows of each run's statistics: by position of the question.

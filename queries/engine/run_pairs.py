@@ -1,4 +1,4 @@
-"""Two runs of a dataset on the questions that both answered."""
+"""Two runs of a dataset on the questions, and the clues of these, that both answered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.coverage import restrict, shared_selections
 from queries.engine.evidence import Evidence, gather
 from queries.engine.intervals import difference_tests
 from queries.metrics import Metric
@@ -104,7 +104,7 @@ def measure_runs(snapshot: Snapshot, selection: Selection, runs: Sequence[str], 
 
 
 def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric]) -> RunPair | None:
-    """Two runs on the questions of a selection that both answered; None if there are none.
+    """Two runs on the questions and clues of a selection that both answered; None if there are none.
 
     Args:
         snapshot: of the store.
@@ -113,11 +113,12 @@ def measure_pair(snapshot: Snapshot, selection: Selection, a: str, b: str, metri
         metrics: to measure.
     """
     counted, _ = restrict(snapshot, selection)
-    return pair_runs(measure_runs(snapshot, counted, (a, b), metrics), a, b)
+    shared = shared_selections(snapshot, counted, [(a, b)])
+    return pair_runs(measure_runs(snapshot, shared.get((a, b), counted), (a, b), metrics), a, b)
 
 
 def pair_runs(measured: MeasuredRuns, a: str, b: str) -> RunPair | None:
-    """Two of the measured runs on their common questions; None if they have none.
+    """Two of the measured runs on their common questions; None if they have none. Of each, both answered the same clues.
 
     Runs that answered the same questions, as most do, share what was measured. Others are measured again.
     """

@@ -171,8 +171,7 @@ def _responses(
 
     Failed calls are among them where the selection counts them.
     """
-    dataset = selection.dataset
-    selected_clues = run_columns.clue_mask(snapshot, dataset, *selection.clue_filter()) if selection.filters_clues else None
+    dataset, selected_clues = selection.dataset, clue_mask(snapshot, selection)
     counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, "items")]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
@@ -201,18 +200,19 @@ def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
     return [run for (run,) in runs], questions["position"].cast(pl.Int64).to_numpy()
 
 
-def answered_places(snapshot: Snapshot, selection: Selection, runs: Sequence[str], positions: Ints) -> list[Ints]:
-    """Places among the chosen questions of those that each run answered, ascending: an array of shape (answered,) per run.
-
-    Args:
-        snapshot: of the store.
-        selection: whose filter on clues counts: a question is answered if any of the clues that it keeps is.
-        runs, positions: what is chosen; see ``chosen``.
-    """
-    if not (selection.filters_clues or selection.failed):
-        return rows_about(run_columns.row_orders(snapshot, selection.dataset, runs), positions)[1]
-    responses = _responses(snapshot, selection, runs, positions, run_columns.clues(snapshot, selection.dataset))
-    return [np.unique(answers.place) for _, answers in responses]
+def clue_mask(snapshot: Snapshot, selection: Selection) -> NDArray[np.bool_] | None:
+    """Which clues of the dataset a selection keeps, whatever their question, shape (clues,); None where it keeps all."""
+    if not selection.filters_clues:
+        return None
+    # The mask of a selection is read here: as an SQL condition it is a join, which need not keep the order of the table.
+    condition = selection.replace(clue_mask=None).clue_filter()
+    kept = run_columns.clue_mask(snapshot, selection.dataset, *condition)
+    if selection.clue_mask is not None:
+        clues = run_columns.clues(snapshot, selection.dataset)
+        positions, numbers = clues.numbered()
+        bits = np.frombuffer(selection.clue_mask.bits.encode(), np.uint8) == ord("1")
+        kept = kept & bits[positions * selection.clue_mask.width + numbers]
+    return kept
 
 
 def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:

@@ -110,7 +110,7 @@ def test_a_file_is_tried_then_published(first_upload_page):
     questions = len({row["question_id"] for row in answers})
     assert run == ["Guesser", "flat", f"{len(answers):,}", f"{questions:,}", "0", "0", "–"] and state == "new"
     assert region(page, "First answers")[0][:4] == [answers[0]["question_id"], "0", "Frankenstein", "0.250"]
-    ranks = {row[1]: row[3] for row in region(page, "Ranks")}
+    ranks = {row[2]: row[4] for row in region(page, "Ranks")}
     assert ranks["Accuracy"].endswith("of 9")  # eight runs are there
     assert fetched(page, "/readyz")[1] == before, "a dry run stored something"
     page.get_by_role("button", name="Publish").click()

@@ -77,7 +77,7 @@ def answer_of(partial, address, keys):
     if address == "leaderboard":
         answer = {"rows": [row for row in answer["rows"] if row["ranked"]]}
         for row in answer["rows"]:
-            del row["answered"]
+            del row["answered"], row["answered_clues"]
     return answer
 
 
@@ -151,10 +151,16 @@ def drawn(partial, path, query):
 
 def test_a_notice_says_what_counts_and_leads_to_the_other_view(partial):
     text = drawn(partial, "/", "&sort=brier")
-    assert f"measured on the {len(partial.ids)} of {partial.all} questions that all {len(partial.runs)} runs answered" in text
-    assert f"few · logit (5 of {partial.all})" in text and f"partial · logit ({len(partial.ids)} of {partial.all})" in text
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier").json
+    shares = f"{len(partial.ids)} of {partial.all} questions ({board['common_clues']} of {board['clues']} clues)"
+    assert f"measured on the {shares} that all {len(partial.runs)} runs answered" in text
+    few, some = (
+        next(row["answered_clues"] for row in board["rows"] if row["run"] == run) for run in (partial.few, partial.partial)
+    )
+    assert f"few · logit (5 of {partial.all}; {few} of {board['clues']} clues)" in text
+    assert f"partial · logit ({len(partial.ids)} of {partial.all}; {some} of {board['clues']} clues)" in text
     assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=0"' in text
-    assert "Not ranked: answered less than half" in text and f">5 of {partial.all}<" in text
+    assert "Not ranked: answered less than half" in text and f">5 of {partial.all}" in text
     own = drawn(partial, "/", "&common=0&sort=brier")
     assert f"from 5 to {partial.all} of {partial.all}" in own and "Not ranked: answered" not in own
     assert 'href="/?dataset=pyramid&amp;sort=brier&amp;common=1"' in own

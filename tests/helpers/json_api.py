@@ -23,8 +23,9 @@ RUN_ROW = {
     "run": TEXT, "model": TEXT, "elicitation": TEXT, "questions": COUNT, "items": COUNT, "failed": COUNT, "metrics": Each(CELL),
 }  # fmt: skip
 LEADERBOARD = {
-    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "common": MAYBE_NUMBER, "lead": TEXT,
-    "rows": [RUN_ROW | {"answered": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
+    "data_version": TEXT, "selection": Each([TEXT]), "questions": COUNT, "clues": COUNT,
+    "common": MAYBE_NUMBER, "common_clues": MAYBE_NUMBER, "lead": TEXT,
+    "rows": [RUN_ROW | {"answered": COUNT, "answered_clues": COUNT, "ranked": FLAG, "note": MAYBE_TEXT}],
 }  # fmt: skip
 
 # Every key of a selection with a value that it cannot have: code, and what is allowed where that is a list.

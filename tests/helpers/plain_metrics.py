@@ -64,8 +64,11 @@ class Rows:
             and (selection.run or run["withdrawn_at"] is None)
         ]
 
-    def answered(self, selection, run):
-        """Question -> a run's items of it within a selection; questions without an item are left out."""
+    def answered(self, selection, run, others=()):
+        """Question -> a run's items of it within a selection; questions without an item are left out.
+
+        With ``others``, only those clues that these runs answered, too.
+        """
         low, high = selection.revealed or (0, 1)
         answered = {}
         kept = self.kept_questions(selection)
@@ -74,7 +77,8 @@ class Rows:
             items, whole = [], []
             for clue in range(question["clues"]):
                 answer = self.responses.get((run, name, clue))
-                if answer and (selection.failed or not answer["failed"]) and low <= self.clues[name, clue]["revealed"] <= high:
+                counts = all(self._counts(selection, name_of_run, name, clue) for name_of_run in (run, *others))
+                if counts and low <= self.clues[name, clue]["revealed"] <= high:
                     items.append((answer["confidence"], answer["correct"], self.curves.get((name, clue))))
                     if answer["options"] is not None:
                         polled = {name for votes in self.votes.values() for name in votes}
@@ -84,6 +88,10 @@ class Rows:
             if items:
                 answered[name] = Answered(items, question["difficulty"], whole, fold)
         return answered
+
+    def _counts(self, selection, run, question, clue):
+        answer = self.responses.get((run, question, clue))
+        return answer is not None and (selection.failed or not answer["failed"])
 
 
 def _keeps(selection, question):

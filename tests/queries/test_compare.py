@@ -1,4 +1,4 @@
-"""Pairs of runs against slow code over the questions that both answered."""
+"""Pairs of runs against slow code over the questions and clues that both answered."""
 
 import math
 from itertools import combinations
@@ -15,7 +15,7 @@ from queries.engine.intervals import difference_interval, difference_tests
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.question_differences import question_differences
-from queries.selection import Selection
+from queries.selection import ClueMask, Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
@@ -35,18 +35,25 @@ def run_of(offered):
     return {(model, elicitation): run for run, model, elicitation in offered["relay"].runs}
 
 
+def both_answered(rows, a, b):
+    """The clues that two runs answered."""
+    width = max(question["clues"] for question in rows.questions)
+    places = [(question["question_id"], clue) for question in rows.questions for clue in range(width)]
+    return ClueMask(width, "".join(str(int(all((run, *place) in rows.responses for run in (a, b)))) for place in places))
+
+
 def runs_of(rows, dataset):
     return [run["run"] for run in rows[dataset].runs]
 
 
 @examples(40)
 @given(data=st.data(), dataset=st.sampled_from(["relay", "spans"]))
-def test_comparison_matches_reference_on_common_questions(snapshot, rows, offered, data, dataset):
+def test_comparison_matches_reference_on_common_clues(snapshot, rows, offered, data, dataset):
     selection = data.draw(selections(offered[dataset]))
     a, b = data.draw(st.permutations(runs_of(rows, dataset)))[:2]
     result = compare(snapshot, selection, a, b, METRICS)
-    answered = {run: rows[dataset].answered(selection, run) for run in (a, b)}
-    common = [name for name in answered[a] if name in answered[b]]
+    answered = {run: rows[dataset].answered(selection, run, others=(a, b)) for run in (a, b)}
+    common = [*answered[a]]
     assert (result.a.run, result.b.run, result.questions) == (a, b, len(common))
     assert [pair.question_id for pair in result.pairs] == common
     for metric in METRICS:
@@ -127,9 +134,9 @@ def test_side_by_side_shows_every_nth_of_many_questions(snapshot, run_of, monkey
 def test_intervals_and_p_values_are_those_of_the_pair(snapshot, rows, run_of, names, selection):
     a, b = (run_of[name, "verbalized"] for name in names)
     result = compare(snapshot, selection, a, b, METRICS)
-    answered = [{*rows["relay"].answered(selection, run)} for run in (a, b)]
-    both = gather(snapshot, selection.replace(run=(a, b)), METRICS)
-    both = both.select_rows(np.isin(both.questions.astype(str), [*answered[0] & answered[1]]))
+    answered = rows["relay"].answered(selection, a, others=(b,))
+    both = gather(snapshot, selection.replace(run=(a, b), clue_mask=both_answered(rows["relay"], a, b)), METRICS)
+    assert [str(name) for name in both.questions] == [*answered] * 2
     order = [[run.run for run in both.runs].index(run) for run in (a, b)]
     compared = 0
     for metric in METRICS:

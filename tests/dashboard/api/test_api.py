@@ -152,6 +152,7 @@ def test_metrics_are_chosen(client):
     assert list(table(client, "/api/v1/leaderboard.csv?metrics=ece")[0])[5:] == [
         "failed",
         "answered",
+        "answered_clues",
         "ranked",
         "ece",
         "ece_rank",

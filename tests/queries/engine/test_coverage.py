@@ -1,4 +1,4 @@
-"""Questions that all runs answered; and that all views agree on the same two runs."""
+"""Questions and clues that all runs answered; and that all views agree on the same two runs."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ from data.store import open_store
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.coverage import coverage, restrict
+from queries.engine.evidence import gather
+from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.selection import Selection
@@ -68,41 +70,94 @@ def selections(snapshot):
 
 
 def answered_in_store(snapshot, selection):
-    """Questions of a selection that each run answered, straight from the store."""
+    """Questions and clues of a selection that each run answered, straight from the store."""
     condition, parameters = selection.question_filter()
     low, high = selection.revealed or (0, 1)
     rows = snapshot.rows(
-        f"""select distinct p.run, p.question_id from responses p join questions q using (dataset, question_id)
-        join clues c using (dataset, question_id, clue) where {condition} and c.revealed between $low and $high""",
+        f"""select p.run, p.question_id, p.clue from responses p join questions q using (dataset, question_id)
+        join clues c using (dataset, question_id, clue)
+        where not p.failed and {condition} and c.revealed between $low and $high""",
         parameters | {"low": low, "high": high},
     )
     chosen = {run: set() for run in runs_of(snapshot) if not selection.run or run in selection.run}
-    for run, question in rows:
+    for run, *clue in rows:
         if run in chosen:
-            chosen[run].add(question)
+            chosen[run].add(tuple(clue))
     return chosen
+
+
+def questions_of(clues):
+    return {question for question, _ in clues}
 
 
 def test_coverage_counts_what_the_store_holds(gaps):
     for selection in (*selections(gaps), Selection("gaps")):
         answered = answered_in_store(gaps, selection)
         counts = coverage(gaps, selection)
-        assert counts.answered == {run: len(questions) for run, questions in answered.items()}
+        assert counts.answered_clues == {run: len(clues) for run, clues in answered.items()}
+        assert counts.answered == {run: len(questions_of(clues)) for run, clues in answered.items()}
         union = set().union(*answered.values())
-        apart = [run for run, questions in answered.items() if len(questions) < len(union) / 2]
+        apart = [run for run, clues in answered.items() if len(clues) < len(union) / 2]
         assert counts.apart == apart
-        taking_part = [questions for run, questions in answered.items() if run not in apart]
-        assert counts.common == len(set.intersection(*taking_part))
+        common = set.intersection(*(clues for run, clues in answered.items() if run not in apart))
+        assert (counts.common, counts.common_clues) == (len(questions_of(common)), len(common))
+        assert counts.questions <= counts.clues <= 2 * QUESTIONS
 
 
-def test_the_restricted_selection_has_the_common_questions(gaps):
+def test_the_restricted_selection_has_the_common_clues(gaps):
     selection = Selection("gaps", common=True)
     restricted, counts = restrict(gaps, selection)
     assert set(restricted.run) == set(counts.taking_part) and len(counts.apart) == 1
-    assert 0 < counts.common < QUESTIONS
-    again = answered_in_store(gaps, restricted)
-    assert {len(questions) for questions in again.values()} == {counts.common}
+    assert 0 < counts.common < QUESTIONS and counts.common < counts.common_clues < 2 * counts.common
+    answered = answered_in_store(gaps, selection)
+    common = set.intersection(*(answered[run] for run in counts.taking_part))
+    evidence = gather(gaps, restricted, METRICS)
+    assert [facts["items"] for facts in map(evidence.run_facts, range(len(evidence.runs)))] == [len(common)] * RUNS
+    assert {*evidence.questions.tolist()} == questions_of(common)
+    items_of = {(item.question_id, item.clue) for item in items(gaps, selection, limit=1000, run=restricted.run[0]).items}
+    assert items_of == common  # read by SQL, where evidence is read from memory
     assert restrict(gaps, restricted)[0] == restricted
+
+
+def test_a_run_does_not_win_by_skipping_clues(gaps, tmp_path):
+    """One that answers only where most is known, or whose other calls fail, is as good as on the same clues by itself."""
+    store = open_store(tmp_path / "store")
+    store.write(lambda connection: None)
+    facts = FACTS | {"dataset": "late"}
+    names = [f"q{index}" for index in range(20)]
+    questions = table([{"question_id": name, "answer": "yes"} for name in names])
+    places = [(name, clue) for name in names for clue in range(4)]
+    clues = table([{"question_id": name, "clue": clue, "text": "some words", "word_end": 2 * clue + 2} for name, clue in places])
+    import_paths(store, [write(tmp_path / "late", facts, questions=questions, clues=clues)], ImportOptions())
+    answers = [
+        {"question_id": name, "clue": clue, "guess": "yes" if clue > 1 else "no", "confidence": 0.4 + 0.1 * clue}
+        for name, clue in places
+    ]
+    kept = {"whole": lambda clue: True, "late": lambda clue: clue > 0, "last": lambda clue: clue == 3}
+    for model, keeps in kept.items():
+        path = tmp_path / f"{model}.csv"
+        path.write_text(table([row for row in answers if keeps(row["clue"])]))
+        import_paths(store, [path], ImportOptions(dataset="late", model=model, elicitation="logit"))
+    path.write_text(table([row if row["clue"] > 0 else row | {"guess": "ERROR", "confidence": 0} for row in answers]))
+    import_paths(store, [path], ImportOptions(dataset="late", model="crashing", elicitation="logit"))
+    snapshot = store.snapshot()
+
+    board = leaderboard(snapshot, Selection("late"), METRICS, intervals=True)
+    assert (board.questions, board.clues, board.common, board.common_clues) == (20, 80, 20, 60)
+    rows = {row.model: row for row in board.rows}
+    assert {model: (row.answered, row.answered_clues, row.ranked) for model, row in rows.items()} == {
+        "whole": (20, 80, True), "late": (20, 60, True), "last": (20, 20, False), "crashing": (20, 60, True),
+    }  # fmt: skip
+    ranked = [row for row in board.rows if row.ranked]
+    assert all(row.metrics == ranked[0].metrics and row.items == 60 for row in ranked)
+    assert {cell.rank for cell in ranked[0].metrics.values()} == {2.0}  # three tie
+    for family in (board.rows[:2], [rows["whole"], rows["last"]]):
+        pair = compare(snapshot, Selection("late"), *(row.run for row in family), METRICS)
+        assert pair.questions == 20 and {cell.difference for cell in pair.metrics.values()} <= {0.0, None}
+
+    own = leaderboard(snapshot, Selection("late", common=False), METRICS, intervals=True).rows
+    assert len({row.metrics["accuracy"].value for row in own}) == 3
+    assert {cell.letters for row in own for cell in row.metrics.values()} == {None}  # different clues
 
 
 def test_nothing_changes_where_all_answered_the_same(bundled):
@@ -114,9 +169,10 @@ def test_nothing_changes_where_all_answered_the_same(bundled):
 
 def test_runs_without_a_question_in_common(gaps):
     runs = runs_of(gaps)
-    answered = answered_in_store(gaps, Selection("gaps"))
-    lone = next(name for name in answered[runs[0]] if name not in answered[runs[1]])
-    other = next(name for name in answered[runs[1]] if name not in answered[runs[0]])
+    clues = answered_in_store(gaps, Selection("gaps"))
+    first, second = (sorted(name for name, clue in clues[run] if clue == 1) for run in runs[:2])  # all of their clues
+    lone = next(name for name in first if name not in questions_of(clues[runs[1]]))
+    other = next(name for name in second if name not in questions_of(clues[runs[0]]))
     selection = Selection("gaps", run=tuple(runs[:2]), questions=(lone, other))
     _, counts = restrict(gaps, selection, by_default=True)
     assert counts.common == 0

@@ -175,7 +175,7 @@
             const parts = [make("section", { class: "section" },
                 make("h2", {}, "What would be imported"),
                 make("p", { class: "note" }, `Read as ${answer.format}; columns recognised: ${answer.columns.join(", ") || "none named"}.`),
-                table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Skipped", ""], runs.map((run) => [
+                table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
                     run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
                     run.stored ? "is there already" : "new"]), [2, 3, 4, 5]),

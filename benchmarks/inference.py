@@ -17,9 +17,11 @@ OUT = Path(__file__).with_suffix(".md")
 SEED = 2605
 STUDIES = (
     (simulation.pair_p_values, 10, "Errors: at most nominal. Two runs are equally good."),
+    (simulation.uniform_p_values, 10, "As often as the level says. Two runs are equally good."),
     (simulation.letters, 5, "Errors: at most nominal. Eight runs are equally good; p-values are Holm-adjusted."),
     (simulation.slices, 2, "Errors: at most nominal. Parts of the questions mean nothing."),
     (simulation.jackknife_intervals, 5, "Coverage."),
+    (simulation.bootstrap_intervals, 5, "Coverage."),
     (simulation.slice_intervals, 2, "Coverage. Slices of few questions; the percentiles in brackets are not used."),
     (simulation.calibration_intervals, 2, "Coverage. A true value of 0 is a calibrated run."),
     (simulation.bands, 1, "Coverage of the isotonic curve of a calibrated run."),

@@ -152,8 +152,9 @@ def has_people(snapshot: Snapshot, dataset: str) -> bool:
 def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str | None:
     """A warning about a run that is hardly ever right.
 
-    It has one where Wilson's 95 % interval of its accuracy ends below 5 % or, where the answers to choose from are known, below
-    chance. A question counts as one item, whatever its number of clues: that is as wide as the interval can be.
+    It has one where its accuracy is below 5 % or, where the answers to choose from are known, where Wilson's 95 % interval of the
+    accuracy ends below chance. A question counts as one item, whatever its number of clues: that is as wide as the interval can
+    be.
 
     Args:
         accuracy: of the run, NaN without items.
@@ -162,13 +163,13 @@ def accuracy_note(accuracy: float, questions: int, chance: float | None) -> str 
 
     >>> accuracy_note(0.01, 500, None)
     'almost never right: its calibration says little'
-    >>> accuracy_note(0.0, 20, None)  # 20 questions do not show it
+    >>> accuracy_note(0.3, 20, 1 / 2)  # 20 questions do not show it
     >>> accuracy_note(0.3, 900, 1 / 2)
     'right less often than chance: its calibration says little'
     """
-    _, high = wilson_interval(np.asarray(accuracy), np.asarray(float(questions)))
-    if high < HARDLY_RIGHT:
+    if accuracy < HARDLY_RIGHT:
         return ALMOST_NEVER_RIGHT
+    _, high = wilson_interval(np.asarray(accuracy), np.asarray(float(questions)))
     return BELOW_CHANCE if chance is not None and high < chance else None
 
 

@@ -16,7 +16,7 @@ from dashboard.parameters import MetricsParameters
 from dashboard.settings import Settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
-from data.importing.report import Refused
+from data.importing.report import Refused, rows_without_answer
 from data.store import open_store
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
@@ -126,8 +126,7 @@ def score_lines(score: Score) -> Iterator[str]:
         run = facts[row.run]
         line = f"{row.model} ({row.elicitation}): {run.items:,} items of {run.questions:,} questions"
         line += f"; {run.missing_questions:,} questions not answered" if run.missing_questions else ""
-        line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(run.skipped.items()))
-        line += f"; {run.failed:,} failed calls" if run.failed else ""
+        line += "".join(f"; {part}" for part in rows_without_answer(run.failed, run.skipped))
         if score.leaderboard.common is not None:
             line += f"; measured on {row.items:,} items of {row.questions:,} questions"
             line += "" if row.ranked else ", its own, since it answered less than half"

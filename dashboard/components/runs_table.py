@@ -11,6 +11,7 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.components.table import table
+from data.importing.report import rows_without_answer
 from queries.runs import RunFacts
 
 MOST_DECISIONS = 200  # that stand on the page; the JSON has them all
@@ -76,9 +77,7 @@ def _counts(facts: RunFacts) -> str:
     parts = [f"to {count(facts.questions, 'question')}"]
     if facts.missing_questions:
         parts.append(f"{facts.missing_questions:,} not answered")
-    if facts.failed:
-        parts.append(count(facts.failed, "failed call"))
-    parts += [f"{rows:,} skipped: {reason}" for reason, rows in facts.skipped.items()]
+    parts += rows_without_answer(facts.failed, facts.skipped)
     return "; ".join(parts)
 
 

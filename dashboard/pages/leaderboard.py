@@ -34,6 +34,7 @@ USUAL = (
     "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
     "overconfidence", "hard_easy_slope", "pct_rounded",
 )  # fmt: skip
+SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}  # of confidence 0 throughout
 NAMED = {metric.key: metric.name for metric in METRICS}
 TABLES = tuple(table.key for table in published().tables)
 
@@ -117,7 +118,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             [
                 html.P(
                     "Beside a value its rank. Runs that share a letter are not shown to differ (p ≥ 0.05, adjusted for all "
-                    "pairs of runs).",
+                    f"pairs of runs). {_silence(shown)}",
                     className="note",
                 ),
                 html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),
@@ -134,6 +135,12 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             gap_table(board, names, colours),
         ) if board.rows else None,
     ]  # fmt: skip
+
+
+def _silence(shown: Sequence[Metric]) -> str:
+    """What a run scores that never commits itself: the mark by which to read the metrics that charge for bad guesses."""
+    scores = [f"{SILENCE[metric.key]} in {metric.name}" for metric in shown if metric.key in SILENCE]
+    return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
 
 
 def _named(request: PageRequest[LeaderboardPage]) -> list[str]:

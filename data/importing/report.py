@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -119,3 +119,25 @@ class Report:
             for problem in self.problems:
                 first.setdefault((problem.file, problem.line, problem.column, problem.line is None and problem.reason), problem)
             raise Refused(sorted(first.values(), key=lambda p: (p.file, p.line or 0)), self.more)
+
+
+def rows_without_answer(failed: int, skipped: Mapping[str, int]) -> list[str]:
+    """Why a run has fewer answers than its file has rows, in parts of a sentence.
+
+    Args:
+        failed: number of failed calls.
+        skipped: reason -> rows that hold no answer. Where calls failed, these are the reasons why.
+
+    >>> rows_without_answer(3, {"answer is not a number": 2, "confidence outside [0, 1]": 1})
+    ['3 failed calls (2 rows: answer is not a number; 1 row: confidence outside [0, 1])']
+    >>> rows_without_answer(0, {"not a question of this dataset": 8})
+    ['8 rows skipped: not a question of this dataset']
+    """
+
+    def counted(number: int, what: str) -> str:
+        return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+    if not failed:
+        return [f"{counted(rows, 'row')} skipped: {reason}" for reason, rows in sorted(skipped.items())]
+    reasons = "; ".join(f"{counted(rows, 'row')}: {reason}" for reason, rows in sorted(skipped.items()))
+    return [counted(failed, "failed call") + (f" ({reasons})" if reasons else "")]

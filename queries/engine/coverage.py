@@ -97,7 +97,7 @@ def shared_selections(
     """
     names = list(dict.fromkeys(run for pair in pairs for run in pair))
     runs, answers = _answers(snapshot, selection.on_runs(names))
-    if len(runs) < 2 or answers.complete():
+    if not pairs or answers.complete():
         return {}
     index = {run: place for place, run in enumerate(runs)}
     results = {}

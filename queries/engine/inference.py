@@ -266,7 +266,8 @@ def permuted_labels_test(
     questions = len(scores)
     inside = parts.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        centred = np.nan_to_num(scores - np.nanmean(scores, axis=0))
+        mean = np.nan_to_num(scores).sum(axis=0) / np.maximum(_count(scores), 1)
+        centred = np.nan_to_num(scores - mean)
         spread = np.sqrt((centred**2).sum(axis=0) / max(questions - 1, 1))
         unit = np.where(spread > TIED, centred / spread, 0.0)
         # Of the sum over a part under permutation: sampling without replacement.

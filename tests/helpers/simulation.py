@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from queries.engine import inference
+from queries.engine import bootstrap, inference
 from queries.engine.bootstrap import SIGNIFICANCE, holm
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.pairs import confidence_levels, consistency_band, isotonic
@@ -17,6 +17,7 @@ from queries.metrics.kernels.pairs import confidence_levels, consistency_band, i
 BINS = 10
 GRID = 101
 REPLICATES = 400
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 TRUTH = 200_000  # questions from which a run's true values are computed
 
 
@@ -102,27 +103,65 @@ def jackknife_t_test(estimate, pseudo_values):
     return inference.t_test(estimate, inference.standard_error(pseudo_values), questions)
 
 
+def equal_run_p_values(boards, seed, questions, clues):
+    """p-values of two equal runs by each metric, each of shape (boards,)."""
+    random = np.random.default_rng((seed, questions, clues))
+    p_values = {name: np.empty(boards) for name in METRICS}
+    for index in range(boards):
+        c, y = board(random, 2, questions, clues)
+        for name, metric in METRICS.items():
+            means, columns = metric(c, y)
+            if columns is None:
+                difference = means[0] - means[1]
+                estimate = difference.mean()
+            else:
+                values, pseudo_values = hmr(*columns.sum(axis=-1)), pseudo_values_of_hmr(columns)
+                estimate, difference = values[0] - values[1], pseudo_values[:, 0] - pseudo_values[:, 1]
+            p_values[name][index] = jackknife_t_test(np.asarray(estimate), difference)
+    return p_values
+
+
 def pair_p_values(boards, seed, sizes=(3, 8, 20, 60), clues=(1, 5)):
     """Two equal runs: how often p < .05 and p < .01."""
     for questions in sizes:
         for count in clues:
-            random = np.random.default_rng((seed, questions, count))
-            p_values = {name: np.empty(boards) for name in METRICS}
-            for index in range(boards):
-                c, y = board(random, 2, questions, count)
-                for name, metric in METRICS.items():
-                    means, columns = metric(c, y)
-                    if columns is None:
-                        difference = means[0] - means[1]
-                        estimate = difference.mean()
-                    else:
-                        values, pseudo_values = hmr(*columns.sum(axis=-1)), pseudo_values_of_hmr(columns)
-                        estimate, difference = values[0] - values[1], pseudo_values[:, 0] - pseudo_values[:, 1]
-                    p_values[name][index] = jackknife_t_test(np.asarray(estimate), difference)
-            for name, values in p_values.items():
+            for name, values in equal_run_p_values(boards, seed, questions, count).items():
                 setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
                 yield Measurement("two equal runs: p < .05", setting, 0.05, (values < 0.05).mean(), boards)
                 yield Measurement("two equal runs: p < .01", setting, 0.01, (values < 0.01).mean(), boards)
+
+
+def uniform_p_values(boards, seed, questions=200, clues=(1, 5)):
+    """Two equal runs: how often the p-value is below each of several levels. Where it is uniform, as often as the level says."""
+    for count in clues:
+        for name, values in equal_run_p_values(boards, seed, questions, count).items():
+            for level in LEVELS:
+                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
+                yield Measurement(f"p-values are uniform: p < {level:g}", setting, level, (values < level).mean(), boards)
+
+
+def bootstrap_intervals(boards, seed, sizes=(60, 200), clues=(1, 5)):
+    """How often a 95 % percentile interval of the bootstrap contains the true value."""
+    for count in clues:
+        c, y = board(np.random.default_rng((seed, 1)), 1, TRUTH, count, 0.4)
+        true = {"Brier": ((c - y) ** 2).mean(), "HMR": hmr(*sums(c, y).sum(axis=-1))[0]}
+        for questions in sizes:
+            random = np.random.default_rng((seed, questions, count))
+            weights = bootstrap.resampling_weights(questions).astype(float)
+            hits = dict.fromkeys(true, 0)
+            for _ in range(boards):
+                c, y = board(random, 1, questions, count, 0.4)
+                columns = sums(c, y)[:, 0]
+                replicates = {
+                    "Brier": weights @ ((c - y) ** 2).mean(axis=-1)[0] / questions,
+                    "HMR": hmr(*(weights @ columns.T).T),
+                }
+                for name, values in replicates.items():
+                    low, high, _ = bootstrap.percentile_interval(values[:, None])
+                    hits[name] += bool(low[0] <= true[name] <= high[0])
+            for name, hit in hits.items():
+                setting = f"{name}, {questions} questions, {count} clue{'s' * (count > 1)}"
+                yield Measurement("bootstrap interval", setting, 0.95, hit / boards, boards)
 
 
 def jackknife_intervals(boards, seed, sizes=(30, 60, 200), clues=(1, 5)):

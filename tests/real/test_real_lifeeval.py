@@ -90,7 +90,7 @@ def test_what_was_skipped_is_told(store, imported):
         assert items + missing == 808
         assert sum(counts.values()) == missing or model.startswith("o3"), model  # o3's file lacks rows besides
         line = imported[model].lines[-1]
-        assert all(f"{count:,} rows skipped: {reason}" in line for reason, count in counts.items())
+        assert all(f"{count:,} row{'s' * (count > 1)}: {reason}" in line for reason, count in counts.items())
 
 
 def test_the_same_files_again_change_nothing(store, imported, shared):

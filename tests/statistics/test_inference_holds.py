@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from tests.helpers import simulation
 from tests.helpers.simulation import jackknife_t_test
@@ -23,6 +24,32 @@ def check_errors(measurements, above=0.02):
 
 def test_p_values_of_equal_runs():
     check_errors(simulation.pair_p_values(400, SEED, sizes=(3, 8, 20)), above=0.01)
+
+
+def test_p_values_of_equal_runs_are_uniform():
+    """Not only their tail: by Kolmogorov and Smirnov's test. Accuracy has ties, which make steps."""
+    for clues in (1, 5):
+        p_values = simulation.equal_run_p_values(500, SEED, 200, clues)
+        for name in ("Brier", "HMR"):
+            assert kstest(p_values[name], "uniform").pvalue > 0.001, (name, clues)
+    for measurement in simulation.uniform_p_values(500, SEED):
+        assert abs(measurement.measured - measurement.nominal) <= measurement.noise + 0.01, measurement
+
+
+def test_that_test_sees_p_values_that_are_not():
+    """Where clues are taken for questions, small p-values are too many."""
+    random = np.random.default_rng(SEED)
+    p_values = []
+    for _ in range(300):
+        c, y = simulation.board(random, 2, 60, 5)
+        difference = ((c - y) ** 2).reshape(2, -1)
+        difference = difference[0] - difference[1]
+        p_values.append(jackknife_t_test(difference.mean(), difference))
+    assert kstest(p_values, "uniform").pvalue < 1e-4
+
+
+def test_bootstrap_intervals_cover():
+    check_coverage(simulation.bootstrap_intervals(300, SEED))
 
 
 def test_jackknife_intervals_cover():

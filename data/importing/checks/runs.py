@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 import polars as pl
 
 from data.importing.checks.run_ids import run_hashes
+from data.importing.report import rows_without_answer
 from data.importing.staging import Staging
 from data.polars_frames import ArrowStream, frame
 
@@ -51,8 +52,7 @@ def name_runs(staging: Staging) -> None:
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {missing:,} questions not answered" if missing else "")
-        line += "".join(f"; {count:,} rows skipped: {reason}" for reason, count in sorted(skipped.items()))
-        line += f"; {failed:,} failed calls" if failed else ""
+        line += "".join(f"; {part}" for part in rows_without_answer(failed, skipped))
         report.lines.append(line)
     if rows:
         new = ArrowStream(pl.DataFrame(rows, infer_schema_length=None))

@@ -147,7 +147,8 @@ def test_a_second_try_counts(store, tmp_path):
         ("2", "80", 0.25, False),
     ]
     assert rows(store, "select items, failed, missing_questions from runs") == [(2, 1, 1)]
-    assert "1 rows skipped: answer is not a number" in report.lines[-1] and report.lines[-1].endswith("; 1 failed calls")
+    reasons = ("answer is not a number", "confidence is not a number", "confidence outside [0, 1]")
+    assert report.lines[-1].endswith(f"; 1 failed call ({'; '.join(f'1 row: {reason}' for reason in reasons)})")
 
 
 # -- stores of version 0.1.0 -------------------------------------------------------------------------------------------

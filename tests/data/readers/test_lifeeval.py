@@ -39,5 +39,5 @@ def test_one_file_of_lifeeval_as_released(store, tmp_path):
     assert rows(store, "select items, questions, missing_questions, failed from runs") == [(1, 1, 1, 1)]
     assert json.loads(rows(store, "select skipped from runs")[0][0]) == {"answer is not a number": 1}
     assert report.lines[-1].endswith(
-        "1 items of 1 questions imported; 1 questions not answered; 1 rows skipped: answer is not a number; 1 failed calls"
+        "1 items of 1 questions imported; 1 questions not answered; 1 failed call (1 row: answer is not a number)"
     )

@@ -38,34 +38,36 @@ class MeasuredClaim(msgspec.Struct, frozen=True):
     boards: int
 
 
+UNIFORM = [f"p-values are uniform: p < {level}" for level in (0.1, 0.25, 0.5, 0.75, 0.9)]
+
 KINDS = (
     Uncertainty(
         "bootstrap",
         "Intervals of metrics",
-        "We drew the questions again and again, with replacement, and computed the metric each time: 95 % of the results lie "
+        "We drew as many questions again and again, with replacement, and computed the metric each time: 95 % of the results lie "
         "between the two ends.",
-        [],
+        ["bootstrap interval"],
     ),
     Uncertainty(
         "jackknife",
         "Intervals of metrics, fewer than 60 questions",
-        "We left out one question at a time, saw how much the metric moved, and widened the interval for the small sample, as a "
-        "t test does.",
+        "We left out each question in turn, took the standard error from how much the metric moved (the jackknife), and "
+        "multiplied it by Student's t, which is wider in a small sample.",
         ["jackknife-t interval"],
     ),
     Uncertainty(
         "distance",
         "Intervals of calibration errors",
-        "Chance makes a calibration error larger, never smaller, so the lower end is 0 unless a test shows that the run is not "
-        "calibrated.",
+        "Even a perfectly calibrated run has an error above 0 by chance, so the lower end is 0 unless a test rejects perfect "
+        "calibration.",
         ["interval of a distance from calibration"],
     ),
     Uncertainty(
         "pairs",
         "p-values of two runs",
-        "A paired t test over the questions that both answered: how often two equally good runs would differ this much by "
-        "chance.",
-        ["two equal runs: p < .05", "two equal runs: p < .01"],
+        "A paired t test over the questions that both answered: how often two equally good runs would differ at least this much "
+        "by chance.",
+        ["two equal runs: p < .05", "two equal runs: p < .01", *UNIFORM],
     ),
     Uncertainty(
         "letters",
@@ -83,29 +85,29 @@ KINDS = (
     Uncertainty(
         "slices",
         "p-values of slices",
-        "We shuffled which questions belong to which part: the adjusted p-value is how often the largest of all differences, "
-        "by chance alone, is at least as large as this one.",
+        "We shuffled which questions belong to which part or, against another run, swapped the two runs at random: the adjusted "
+        "p-value is how often the clearest of all differences is at least as clear as this one, by chance alone.",
         ["slices: any part differs from the whole", "slices: any part differs from another run's"],
     ),
     Uncertainty(
         "slice-intervals",
         "Intervals of slices",
-        "A t interval of the difference between the questions of the part and the others (Welch's), or between two runs on the "
-        "part.",
+        "A t interval of the difference between the part and the whole, whose other questions may vary more or less (Welch), or "
+        "between two runs on the part (paired).",
         ["interval of a slice", "(by bootstrap percentiles)"],
     ),
     Uncertainty(
         "bins",
         "Whiskers of reliability diagrams",
-        "Where the accuracy of the bin would probably lie with many more questions, counting the clues of one question as less "
-        "than independent (Wilson).",
+        "A 95 % interval of the bin's accuracy (Wilson's), wider where several clues of one question are in the bin, since these "
+        "tend to be right or wrong together.",
         ["interval of a bin of a reliability diagram"],
     ),
     Uncertainty(
         "band",
         "Grey band of reliability diagrams",
-        "Where the curve would lie if the confidences were right: pointwise, 90 % of simulated curves at each confidence by "
-        "itself, and simultaneous, 90 % of them throughout.",
+        "Where the curve would lie if the run were calibrated: pointwise, it holds 90 % of simulated curves at each confidence "
+        "taken alone; simultaneous, 90 % of whole curves.",
         ["pointwise consistency band", "simultaneous consistency band"],
     ),
     Uncertainty(
@@ -118,7 +120,7 @@ KINDS = (
     Uncertainty(
         "wins",
         "Intervals of wins against people",
-        "Where the share of wins would probably lie with many more questions like these.",
+        "A 95 % interval of the share of wins, over many more questions like these.",
         ["interval of wins against people"],
     ),
 )

@@ -62,6 +62,22 @@ def test_a_constant_answer_does_not_lead(fresh, gamed, dataset):
     assert by_brier[run] == 1, "it leads by the Brier score, which charges nothing for a bad guess"
 
 
+def test_the_page_says_what_silence_scores(fresh, tmp_path):
+    """A run that states confidence 0 throughout has the scores that the note below the table names."""
+    with (SAMPLE / "pyramid" / "clues.csv").open(encoding="utf-8") as lines:
+        answers = [f"{row['question_id']},{row['clue']},x,0" for row in csv.DictReader(lines)]
+    path = tmp_path / "silent.csv"
+    path.write_text("\n".join(["question_id,clue,guess,confidence", *answers]))
+    options = ImportOptions(dataset="pyramid", model="silent", elicitation="none")
+    (run,) = import_paths(open_store(fresh.store), [path], options).runs
+    keys = "calscore,calscore_weighted,grace_mce,net_score"
+    rows = fresh.client.get(f"/api/v1/leaderboard?dataset=pyramid&metrics={keys}&t=0.75&human=team_share").get_json()["rows"]
+    (cells,) = (row["metrics"] for row in rows if row["run"] == run)
+    assert [cells[key]["value"] for key in keys.split(",")] == [pytest.approx(value) for value in (0.5, 0.5, 0.5, 0)]
+    assert "always states confidence 0 scores 0.5 in CalScore and 0 in" in drawn(fresh.app, {"dataset": "pyramid"})
+    assert "always states confidence 0 scores 0 in" in drawn(fresh.app, {"dataset": "lifeeval"})
+
+
 def test_what_is_almost_never_right_has_a_note(fresh, gamed):
     run = gamed("lifeeval")
     rows = fresh.client.get("/api/v1/leaderboard?dataset=lifeeval&metrics=brier").get_json()["rows"]

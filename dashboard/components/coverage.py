@@ -64,6 +64,24 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
     return _notice([*parts, page_link("Show each run on its own questions", href=_address(path, pairs, "0"))])
 
 
+def pair_notice(coverage: Coverage, path: str, pairs: Pairs) -> html.P | None:
+    """Of two runs on what both answered: that rankings measure them on what all runs did; None where that is the same.
+
+    Args:
+        coverage: of the selection.
+        path, pairs: of the page's address.
+    """
+    if not coverage.differs or not coverage.common:
+        return None
+    return _notice(
+        [
+            "Measured on what both runs answered. The leaderboard has other values, for it measures runs on the "
+            f"{_common(coverage)} that {_all(len(coverage.taking_part))} answered. ",
+            page_link("Compare these two on those", href=_address(path, pairs, "1")),
+        ]
+    )
+
+
 def nothing_in_common(coverage: Coverage, facets: Facets, path: str, pairs: Pairs) -> html.Section:
     """What a page shows instead of its content where no question was answered by all runs.
 

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu, several
+from dashboard.components.coverage import pair_notice
 from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path
@@ -22,6 +23,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
 from queries.compare import comparison
+from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
@@ -82,6 +84,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
+        _other_questions(request),
         html.Div(
             [
                 menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
@@ -114,6 +117,14 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
     ]  # fmt: skip
+
+
+def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
+    """What the leaderboard does otherwise, where the address does not say which questions count."""
+    if request.selection.common is not None:
+        return None
+    pairs = [*request.selection.pairs(), *((key, text) for key, texts in request.texts.items() for text in texts)]
+    return pair_notice(service().ask(coverage, request.selection), PATH, pairs)
 
 
 def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:

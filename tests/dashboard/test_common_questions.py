@@ -184,6 +184,21 @@ def test_the_notice_of_a_page_tells_what_it_does(partial):
     }
 
 
+def test_a_comparison_says_what_the_leaderboard_does(partial):
+    """A pair is measured on what both answered; rankings on what all did. The page leads from one to the other."""
+    two = f"&a={partial.runs[0]}&b={partial.runs[1]}"
+    text = drawn(partial, "/compare", two)
+    assert f"{partial.all} questions answered by both" in text and "The leaderboard has other values" in text
+    assert f'href="/compare?dataset=pyramid{two.replace("&", "&amp;")}&amp;common=1"' in text
+    common = drawn(partial, "/compare", f"{two}&common=1")
+    assert f"{len(partial.ids)} questions answered by both" in common and "The leaderboard has" not in common
+    assert "The leaderboard has" not in drawn(partial, "/compare", f"{two}&common=0")
+    board = partial.client.get("/api/v1/leaderboard?dataset=pyramid&metrics=brier").json
+    pair = partial.client.get(f"/api/v1/compare?dataset=pyramid{two}&metrics=brier&common=1").json
+    values = {row["run"]: row["metrics"]["brier"]["value"] for row in board["rows"]}
+    assert [pair["metrics"]["brier"][side] for side in "ab"] == [pytest.approx(values[run]) for run in partial.runs[:2]]
+
+
 def test_runs_with_nothing_in_common_are_told_so(partial):
     query = f"&category={partial.categories[0]}&category={partial.others[0]}&run={partial.partial}&run={partial.rest}"
     text = drawn(partial, "/reliability", query)

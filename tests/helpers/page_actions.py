@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 OF_PAGES = ("sort", "theme", "clue", "metric")  # keys that say how a page looks, and which the JSON addresses do not take
 BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")].map((row) => ({
     run: row.dataset.run,
-    model: row.querySelector("th").innerText,
+    model: row.querySelector("th .name").innerText,
+    note: row.querySelector("th .row-note")?.innerText ?? null,
     elicitation: row.querySelectorAll("td")[0].innerText,
     answered: row.querySelectorAll("td")[1].innerText,
     metrics: Object.fromEntries([...row.querySelectorAll("td[data-metric]")].map(
@@ -121,6 +122,7 @@ def expected_board(page, query):
         {
             "run": row["run"],
             "model": row["model"],
+            "note": row["note"],
             "elicitation": row["elicitation"],
             "answered": f"{row['answered']:,}",
             "metrics": {key: written(cell["value"]) for key, cell in row["metrics"].items() if cell["value"] is not None},

@@ -107,7 +107,7 @@ KINDS = (
         "band",
         "Grey band of reliability diagrams",
         "Where the curve would lie if the run were calibrated: pointwise, it holds 90 % of simulated curves at each confidence "
-        "taken alone; simultaneous, 90 % of whole curves, though in our simulations only about 85 % where questions have clues.",
+        "taken alone; simultaneous, 90 % of whole curves, though only 85 to 89 % in our simulations of questions with clues.",
         ["pointwise consistency band", "simultaneous consistency band"],
     ),
     Uncertainty(

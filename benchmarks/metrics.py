@@ -40,6 +40,7 @@ from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins
 from queries.metrics.kernels.items import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
+from tests.helpers.run_tables import with_runs
 
 Floats = NDArray[np.float64]
 Arrays = list[tuple[Floats, Floats]]  # confidence and correctness of each run
@@ -157,7 +158,7 @@ def write_poll(folder: Path, responses: int, runs: int) -> None:
 
 def arrays_of(snapshot: Snapshot) -> Arrays:
     """Confidence and correctness of each run, in the order of questions and clues."""
-    rows = snapshot.frame(
+    rows = with_runs(snapshot).frame(
         """select r.position, p.confidence, p.correct from responses p join runs r using (run)
         join questions q on q.dataset = p.dataset and q.question_id = p.question_id
         where p.dataset = $d order by r.position, q.position, p.clue""",

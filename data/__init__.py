@@ -1,1 +1,1 @@
-"""What the store holds and how it gets there: readers, contract, grading, statistics, generations."""
+"""What the store holds and how it gets there: readers, contract, grading, statistics, store."""

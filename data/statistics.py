@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import duckdb
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from data.human_curves import CURVES, ROOMS, TEAM_CURVES
+from data.human_curves import CURVES, TEAM_CURVES
 from data.ragged_arrays import Floats, Ints, entries_of
 
 BINS = 11  # ten half-open bins of width 0.1, and one for confidence 1
@@ -108,6 +107,10 @@ def _rounded(items: Items) -> Floats:
     return items.total((np.abs(c - np.rint(c * 20) / 20) <= ROUNDING).astype(float))
 
 
+def _half_reward(items: Items) -> Floats:
+    return items.total(np.where(items.confidence > 0.5, 2 * items.correct - 1, 0.0))
+
+
 ITEM_SUMS = _by_name(
     [
         Statistic("items", "number of items", lambda i: np.diff(i.first).astype(float)),
@@ -122,7 +125,7 @@ ITEM_SUMS = _by_name(
         Statistic("rounded", "number of items whose c is a multiple of 5 %", _rounded),
         Statistic("sign_confidence", "sum g c, g = 2y - 1", lambda i: i.total(i.sign_confidence)),
         # The net reward at its usual threshold. Other thresholds need the items.
-        Statistic("half_reward", "sum g over items with c > 1/2", lambda i: i.total((2 * i.correct - 1) * (i.confidence > 0.5))),
+        Statistic("half_reward", "sum g over items with c > 1/2", _half_reward),
     ]
 )
 
@@ -161,16 +164,6 @@ CURVE_SUMS = _by_name(
 )
 STATISTICS = ITEM_SUMS | CURVE_SUMS
 COLUMNS = tuple(STATISTICS)
-
-TABLE = f"""
--- Sums over the items of one question for one run; see data/statistics.py.
-create table statistics (
-    run varchar not null, dataset varchar not null, question_id varchar not null,
-    {", ".join(f"{name} double not null" for name in ITEM_SUMS)},
-    {", ".join(f"{name} double" for name in CURVE_SUMS)},
-    {BINS_USED} smallint not null, {", ".join(f"{name} double[] not null" for name in BIN_COLUMNS)}
-);
-"""
 
 
 def sums(items: Items, names: Iterable[str] = COLUMNS) -> dict[str, Floats]:
@@ -304,41 +297,3 @@ def pooled(confidence: ArrayLike, correct: ArrayLike, closed: Closed = "left") -
         return {name: np.zeros(()) for name in ITEM_SUMS} | {name: np.zeros(BINS) for name in BIN_COLUMNS}
     items = Items(c, y, np.array([0, len(c)]))
     return {name: np.asarray(total[0]) for name, total in (sums(items, ITEM_SUMS) | bin_sums(items, closed).dense()).items()}
-
-
-def derive_difficulty(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
-    """Set each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
-
-    Where teams played head to head, it is 1 - the share of rooms in which the question was answered correctly: the share of teams
-    would stop at 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly. Without
-    any, it is 1 - the mean accuracy over the runs that are not withdrawn.
-    """
-    people, rooms = connection.execute(
-        """select (select count(*) from curves where dataset = $d),
-            (select coalesce(bool_or(head_to_head), false) from datasets where dataset = $d)""",
-        {"d": dataset},
-    ).fetchall()[0]
-    if people and rooms:
-        source, ease = (
-            "rooms",
-            f"select question_id, avg(teams_right) as ease from ({ROOMS.replace('$dataset', '$d')}) group by 1",
-        )
-    elif people:
-        source, ease = (
-            "human",
-            "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",
-        )
-    else:
-        # Threads add in any order, which changes the digits of a sum of floats but not of integers.
-        source, ease = (
-            "runs",
-            f"""select question_id, sum((s.correct / s.items * {2**52})::bigint)::double / {2**52} / count(*) as ease
-            from statistics s join runs r using (run) where s.dataset = $d and r.withdrawn_at is null group by 1""",
-        )
-    connection.execute(
-        f"""update questions set difficulty = coalesce(given_difficulty, 1 - ease),
-            difficulty_source = case when given_difficulty is not null then 'given' when ease is not null then '{source}' end
-        from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) eased
-        where questions.dataset = $d and questions.question_id = eased.question_id""",
-        {"d": dataset},
-    )

@@ -40,11 +40,10 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
     """
     rows = snapshot.rows(
         f"""select question_id, any_value(q.answer), guess, min(r.correct), list_sort(list(distinct clue)), count(*) over ()
-        from responses r join questions q using (dataset, question_id)
-        where list_contains($runs::varchar[], r.run) and r.graded in ('answer', 'prompt') and guess is not null and correct = 0
+        from {snapshot.responses(runs)} r join questions q using (dataset, question_id)
+        where r.graded in ('answer', 'prompt') and guess is not null and correct = 0
         group by question_id, guess
-        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {MOST_EXAMINED}""",
-        {"runs": list(runs)},
+        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {MOST_EXAMINED}"""
     )
     grades = []
     for question_id, answer, guess, correct, clues, _ in rows:

@@ -82,7 +82,7 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     counted, _ = restrict(snapshot, selection)
     runs = gather(snapshot, counted, ()).runs
     clauses, parameters = selection_clauses(counted)
-    source = distributions.Source(clauses, selected_responses(counted, parameters), parameters)
+    source = distributions.Source(clauses, selected_responses(snapshot, counted, parameters), parameters)
     data = distributions.read_distributions(snapshot, selection.dataset, source)
     polled = snapshot.rows("select count(*) from votes where dataset = $d and votes > 0", {"d": selection.dataset})[0][0]
     sizes = [group.shares.shape[1] for group in data.groups] or [len(data.classes)]

@@ -49,7 +49,7 @@ def items(
     """
     counted, _ = restrict(snapshot, selection)
     with_clauses, parameters = selection_clauses(counted)
-    responses = selected_responses(counted, parameters)
+    responses = selected_responses(snapshot, counted, parameters)
     low, high = confidence or (0.0, 1.0)
     rows = snapshot.frame(
         f"""{with_clauses}

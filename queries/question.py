@@ -211,8 +211,12 @@ def _votes(snapshot: Snapshot, this_question: str, identity: dict[str, str]) -> 
     if not total:
         return None, stated
     if not stated:  # each question has classes of its own: what could be voted for, and what runs could choose
+        names = snapshot.rows("select run from runs where dataset = $dataset", {"dataset": identity["dataset"]})
+        runs = [run for (run,) in names]
         option_names = snapshot.rows(
-            f"select distinct unnest(option_names) from responses where {this_question} and option_names is not null", identity
+            f"""select distinct unnest(option_names) from {snapshot.responses(runs)}
+            where {this_question} and option_names is not null""",
+            identity,
         )
     classes = stated or sorted({*given, *(row[0] for row in option_names)})
     votes = [given.get(name, 0) for name in classes]
@@ -243,7 +247,7 @@ def _runs(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
             p.option_names
-        from ({selected_responses(only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
+        from ({selected_responses(snapshot, only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
         order by r.place, p.clue""",
         parameters,
     )

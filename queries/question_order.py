@@ -149,9 +149,10 @@ def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     """
     curve = selection.conventions.early_curve
     with_clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(snapshot, selection, parameters)
     return snapshot.frame(
         f"""{with_clauses}
         select p.question_id, max((1 - coalesce(h.{curve}, 0)) * (1 - p.correct) * p.confidence) as value
-        from ({selected_responses(selection, parameters)}) p left join curves h using (dataset, question_id, clue) group by 1""",
+        from ({responses}) p left join curves h using (dataset, question_id, clue) group by 1""",
         parameters,
     )

@@ -124,7 +124,7 @@ def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     return snapshot.frame(
         f"""{with_clauses}
         select p.run, p.question_id, p.clue, p.confidence, p.correct, q.place
-        from ({selected_responses(selection, parameters)}) p join chosen_questions q using (question_id)
+        from ({selected_responses(snapshot, selection, parameters)}) p join chosen_questions q using (question_id)
         order by p.run, q.place, p.clue""",
         parameters,
     )

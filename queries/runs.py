@@ -117,8 +117,10 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """
     facts = run(snapshot, name)
 
+    relation = snapshot.responses([facts.run])
+
     def has(condition: str) -> bool:
-        return bool(snapshot.rows(f"select 1 from responses where run = $run and {condition} limit 1", {"run": facts.run}))
+        return bool(snapshot.rows(f"select 1 from {relation} where {condition} limit 1"))
 
     def nested(value: str) -> str:
         return f"to_json({value})::varchar" if form == "csv" else value
@@ -138,8 +140,8 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "elicitation": "$elicitation::varchar",
     }
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
-    parameters = {"run": facts.run, "model": facts.model, "elicitation": facts.elicitation}
-    return Table(f"select {chosen} from responses where run = $run", parameters)
+    parameters = {"model": facts.model, "elicitation": facts.elicitation}
+    return Table(f"select {chosen} from {relation}", parameters)
 
 
 def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
@@ -162,10 +164,9 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
     """
     facts = run(snapshot, name)
     rows = snapshot.rows(
-        """select q.question_id, count(*) over () from questions q
-        anti join (select question_id from statistics where run = $run) s using (question_id)
+        f"""select q.question_id, count(*) over () from questions q anti join {snapshot.statistics([facts.run])} using (position)
         where q.dataset = $d order by q.position limit $most""",
-        {"run": facts.run, "d": facts.dataset, "most": most},
+        {"d": facts.dataset, "most": most},
     )
     return UnansweredQuestions(facts.run, rows[0][1] if rows else 0, [row[0] for row in rows])
 
@@ -192,9 +193,9 @@ def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) ->
         most: how many answers.
     """
     rows = snapshot.frame(
-        """select run, question_id, clue, guess, confidence, correct, failed, graded
-        from responses r join questions q using (dataset, question_id)
-        where list_contains($runs::varchar[], run) order by q.position, clue, run limit $most""",
-        {"runs": list(names), "most": most},
+        f"""select run, question_id, clue, guess, confidence, correct, failed, graded
+        from {snapshot.responses(names)} r join questions q using (dataset, question_id)
+        order by q.position, clue, run limit $most""",
+        {"most": most},
     )
     return [GradedResponse(**row) for row in rows.to_dicts()]

@@ -51,11 +51,12 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
     """
     selection = restrict(snapshot, selection)[0].replace(questions=ids)
     with_clauses, parameters = selection_clauses(selection)
+    responses = selected_responses(snapshot, selection, parameters)
     rows = snapshot.rows(
         f"""{with_clauses}
         select p.run, p.question_id, list(k.revealed order by p.clue), list(p.confidence order by p.clue),
             last(p.correct order by p.clue)
-        from ({selected_responses(selection, parameters)}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
+        from ({responses}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
         parameters,
     )
     by_question = {name: QuestionSparklines({}, human) for name, human in _people(snapshot, selection, ids).items()}

@@ -13,7 +13,7 @@ import click
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, Refused
 from data.importing.seed import seed
-from data.store import GenerationStore
+from data.store import Store
 
 MAX_ROWS = 200  # bad rows on standard error; the rest go to a file
 HINTS: dict[Hint, str] = {
@@ -48,7 +48,7 @@ def progress_bar(title: str) -> Iterator[Progress]:
         yield step
 
 
-def seed_empty_store(store: GenerationStore) -> None:
+def seed_empty_store(store: Store) -> None:
     """Import the bundled datasets into a store that was never written to, and say so on standard error."""
     if store.version() != "0":
         return

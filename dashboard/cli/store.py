@@ -8,7 +8,7 @@ import click
 
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
-from data.store import GenerationStore, StoreError, open_store
+from data.store import Store, StoreError, open_store
 from data.store.backup import back_up, restore_backup, whole_version
 from data.store.repair import VersionOnDisk, damage_of, versions_on_disk
 
@@ -56,9 +56,7 @@ def migrate(settings: Settings) -> None:
     store = open_store(settings.store)
     before, after = store.migrate()
     if before == after:
-        click.echo(
-            f"The store in {settings.store} {'has this schema' if store.generation() else 'is empty'}: nothing to migrate."
-        )
+        click.echo(f"The store in {settings.store} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
         click.echo(f"The store in {settings.store} had schema {before} and has schema {after} now.")
 
@@ -74,7 +72,7 @@ def repair(settings: Settings, yes: bool) -> None:
     store = open_store(settings.store)
     damage = damage_of(store)
     if damage is None:
-        click.echo(f"The store in {settings.store} is {'whole' if store.generation() else 'empty'}: nothing to repair.")
+        click.echo(f"The store in {settings.store} is {'whole' if store.catalogue() else 'empty'}: nothing to repair.")
         return
     click.echo(str(damage))
     versions = versions_on_disk(store)
@@ -94,9 +92,9 @@ def _contents(version: VersionOnDisk) -> str:
     return f"{version.datasets} datasets, {version.runs} runs"
 
 
-def _contents_in_force(store: GenerationStore) -> str | None:
+def _contents_in_force(store: Store) -> str | None:
     """What the store holds, in words; None for nothing."""
     try:
-        return _contents(whole_version(store)) if store.generation() else None
+        return _contents(whole_version(store)) if store.catalogue() else None
     except StoreError:
         return "damaged data"

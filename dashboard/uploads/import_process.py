@@ -22,7 +22,7 @@ from data.importing.ingest import import_paths
 from data.importing.report import Hint, Refused, Report
 from data.importing.staging import ImportOptions
 from data.scratch_folders import keep
-from data.store import GenerationStore, Snapshot, StoreError, open_store
+from data.store import Snapshot, Store, StoreError, open_store
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
@@ -159,7 +159,7 @@ class Failed(msgspec.Struct, tag="failed"):
 ImportOutcome = Accepted | Rejected | Failed
 
 
-def run_job(job: ImportJob, store: GenerationStore) -> ImportOutcome:
+def run_job(job: ImportJob, store: Store) -> ImportOutcome:
     """Do a job in this process."""
     paths, names = [Path(job.path)], [job.name]
     try:

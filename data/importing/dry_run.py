@@ -12,15 +12,13 @@ from pathlib import Path
 
 import duckdb
 
-from data.importing.ingest import Progress, answered_dataset, publish, read_and_check
+from data.importing.ingest import Progress, answered_dataset, read_and_check
 from data.importing.report import Report
-from data.importing.staging import ImportOptions, Staging, open_staging
+from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import LARGEST
-from data.polars_frames import literal
-from data.store import GenerationStore, Snapshot, StoreError, create_schema
-
-# Copied for the dataset alone. Of the other runs, only the statistics are copied, not the responses, which are most of a store.
-COPIED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "curves", "runs", "statistics")
+from data.importing.trial import open_trial
+from data.store import Snapshot, Store, StoreError
+from data.store.objects import ObjectFolder
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class DryRun:
 
 @contextmanager
 def open_dry_run(
-    store: GenerationStore,
+    store: Store,
     paths: Sequence[Path],
     options: ImportOptions,
     *,
@@ -65,7 +63,7 @@ def open_dry_run(
 
 def _open(
     stack: ExitStack,
-    store: GenerationStore,
+    store: Store,
     paths: Sequence[Path],
     options: ImportOptions,
     form: str | None,
@@ -74,44 +72,26 @@ def _open(
     progress: Progress,
 ) -> DryRun:
     while True:
-        version, generation = store.version(), store.generation()
-        if generation is None:
+        version, catalogue = store.version(), store.catalogue()
+        if catalogue is None:
             raise StoreError(f"the store in {store.folder} is empty; import a dataset first")
-        trial = stack.enter_context(ExitStack())
+        resources = stack.enter_context(ExitStack())
         try:
-            staging = trial.enter_context(open_staging(store, largest))
+            staging = resources.enter_context(open_staging(store, largest))
             read_and_check(staging, paths, options, form, names, progress)
             dataset = answered_dataset(staging, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
-            staging.close()
-            connection = trial.enter_context(duckdb.connect(str(staging.path.with_name("trial.duckdb")), config=store.options))
-            stored = _perform(connection, generation, staging, dataset)
+            objects = ObjectFolder(staging.path.with_name("objects"), others=store.objects)
+            trial = resources.enter_context(open_trial(staging, objects, by=None, shown=dataset))
+            trial.close()
+            connection = resources.enter_context(duckdb.connect(str(trial.path), config=store.options))
             progress("done", len(paths) + 2, len(paths) + 2)
-            return DryRun(dataset, Snapshot(version, connection), staging.report, stored)
+            stored = frozenset(staging.report.runs) - set(trial.runs)
+            return DryRun(dataset, Snapshot(version, connection, objects=trial.objects), staging.report, stored)
         except duckdb.OutOfMemoryException as error:
             raise StoreError(f"this needs more memory than it may have; allow more, or divide the file ({error})") from error
         except (duckdb.IOException, OSError) as error:
-            trial.close()
-            if not generation.exists() and store.version() != version:
+            resources.close()
+            if not catalogue.exists() and store.version() != version:
                 continue  # other processes wrote so often that this version was removed
             raise StoreError(f"the trial cannot work with its files: {error}") from error
-
-
-def _perform(connection: duckdb.DuckDBPyConnection, generation: Path, staging: Staging, dataset: str) -> frozenset[str]:
-    """Fill an empty database with the dataset and the new runs.
-
-    Returns:
-        The runs of the files that the store has already.
-    """
-    run = connection.execute
-    create_schema(connection)
-    run(f"attach {literal(generation)} as store (read_only)")
-    for table in COPIED:
-        run(f"insert into {table} by name from store.{table} where dataset = $d", {"d": dataset})
-    known = {row[0] for row in run("select run from runs").fetchall()}
-    publish(connection, staging.path, None)
-    # The responses of the other runs are read in the store.
-    run("alter table responses rename to added_responses")
-    run(f"""create view responses as
-        from store.responses where dataset = {literal(dataset)} union all by name from added_responses""")
-    return frozenset(known.intersection(staging.report.runs))

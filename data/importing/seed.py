@@ -8,13 +8,13 @@ from pathlib import Path
 from data.importing.ingest import Progress, import_paths
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
-from data.store import GenerationStore
+from data.store import Store
 
 BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
 
 
 def seed(
-    store: GenerationStore,
+    store: Store,
     bundles: Sequence[Path] = BUNDLED,
     progress: Progress = lambda what, done, total: None,
 ) -> Report:

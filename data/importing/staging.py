@@ -11,7 +11,7 @@ Its relations, in the order in which they are filled:
 - ``responses_resolved``: the same, with every confidence known and whole distributions in the order of classes.
 - ``responses_graded``: the same, with every correctness known.
 - ``runs_to_store``: the runs that the store does not have, by number.
-- ``new_datasets``, ``new_questions``, ... : what publishing adds to the store, with the columns of ``schema.sql``.
+- ``new_datasets``, ``new_questions``, ``new_runs``, ... : what publishing adds to the store, with the columns of its tables.
 - ``replaced_people``, ``new_answers``: what publishing changes beside that.
 
 The scratch also serves some of the store's names (``datasets``, ``questions``, ``clues``, ``exposures``, ``votes``) as views of
@@ -35,7 +35,7 @@ from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.polars_frames import frame, literal
 from data.scratch_folders import scratch_folder
-from data.store import GenerationStore, create_schema
+from data.store import Store, create_schema
 
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
@@ -61,7 +61,7 @@ create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
-STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "responses")
+STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs")
 
 VIEWS = """
 create view datasets as
@@ -312,11 +312,6 @@ class Staging:
         """Whether there are incoming rows of any of these tables."""
         return any(self.connection.execute(f"select 1 from {table}_read limit 1").fetchone() for table in tables)
 
-    def close(self) -> None:
-        """Write the scratch database to its file, which publishing reads."""
-        self.connection.execute("checkpoint scratch")
-        self.connection.close()
-
     def changes(self) -> bool:
         """Whether publishing would add anything."""
         tables = ("datasets", "exposures", "buzzes", "votes", "runs")
@@ -324,7 +319,7 @@ class Staging:
 
 
 @contextmanager
-def open_staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Staging]:
+def open_staging(store: Store, largest: int = LARGEST) -> Iterator[Staging]:
     """A new scratch database beside the current version of the store, removed at the end.
 
     Args:
@@ -335,10 +330,10 @@ def open_staging(store: GenerationStore, largest: int = LARGEST) -> Iterator[Sta
         path = folder / "scratch.duckdb"
         connection = duckdb.connect(":memory:", config={**store.options, "temp_directory": str(folder / "spill")})
         try:
-            generation = store.generation()
-            if generation:
-                store.open_generation(generation.name).close()  # refuses a store of another version before anything is read
-                connection.execute(f"attach {literal(generation)} as store (read_only)")
+            catalogue = store.catalogue()
+            if catalogue:
+                store.open_catalogue(catalogue.name).close()  # refuses a store of another version before anything is read
+                connection.execute(f"attach {literal(catalogue)} as store (read_only)")
             else:
                 connection.execute("attach ':memory:' as store; use store")
                 create_schema(connection)

@@ -1,7 +1,8 @@
 """The store: what it holds, how it is read and written. Other packages import its names from here."""
 
+from data.store.catalogue import create_schema
 from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved
-from data.store.generations import GenerationStore, create_schema, open_store
 from data.store.snapshot import Snapshot
+from data.store.store import Store, open_store
 
-__all__ = ["DamagedStore", "GenerationStore", "OlderStore", "Snapshot", "StoreError", "StoreMoved", "create_schema", "open_store"]
+__all__ = ["DamagedStore", "OlderStore", "Snapshot", "Store", "StoreError", "StoreMoved", "create_schema", "open_store"]

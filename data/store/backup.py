@@ -6,13 +6,13 @@ import shutil
 from pathlib import Path
 
 from data.store.errors import StoreError
-from data.store.generations import GenerationStore, open_store
 from data.store.repair import VersionOnDisk, inspect_version
+from data.store.store import Store, open_store
 
 TOKENS = "tokens.json"
 
 
-def back_up(store: GenerationStore, target: Path) -> VersionOnDisk:
+def back_up(store: Store, target: Path) -> VersionOnDisk:
     """Copy the current version and the tokens to a new folder, while others may read and write the store.
 
     A version is never changed, so the copy is consistent without a lock. It is read again and compared with its
@@ -48,7 +48,7 @@ def back_up(store: GenerationStore, target: Path) -> VersionOnDisk:
     return version
 
 
-def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
+def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     """Make the content of a backup the current version, in the place of whatever the store holds.
 
     Tokens are restored only where the store has none, so that a token revoked since stays revoked.
@@ -65,7 +65,7 @@ def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
     """
     backup = open_store(source)
     version = whole_version(backup)
-    store.adopt(backup.folder / version.name)
+    store.adopt(backup, backup.folder / version.name)
     if (backup.folder / TOKENS).exists() and not (store.folder / TOKENS).exists():
         try:
             shutil.copy2(backup.folder / TOKENS, store.folder / TOKENS)
@@ -74,30 +74,30 @@ def restore_backup(store: GenerationStore, source: Path) -> VersionOnDisk:
     return version
 
 
-def whole_version(store: GenerationStore) -> VersionOnDisk:
+def whole_version(store: Store) -> VersionOnDisk:
     """The current version, after comparing every block with its checksum.
 
     Raises:
         StoreError: there is none, or it is damaged.
     """
-    generation = store.generation()
-    if generation is None:
+    catalogue = store.catalogue()
+    if catalogue is None:
         raise StoreError(f"there is no store in {store.folder}")
-    version = inspect_version(store, generation)
+    version = inspect_version(store, catalogue)
     if version.damage is not None:
-        raise StoreError(f"{generation} is damaged: {version.damage}")
+        raise StoreError(f"{catalogue} is damaged: {version.damage}")
     return version
 
 
-def _copy_in_force(store: GenerationStore, target: GenerationStore) -> None:
+def _copy_in_force(store: Store, target: Store) -> None:
     while True:
-        generation = store.generation()
-        if generation is None:
+        catalogue = store.catalogue()
+        if catalogue is None:
             raise StoreError(f"the store in {store.folder} is empty")
         try:
-            target.adopt(generation)
+            target.adopt(store, catalogue)
             return
         except StoreError:
-            if store.generation() == generation:
+            if store.catalogue() == catalogue:
                 raise
             # Other processes wrote so often that this version was removed.

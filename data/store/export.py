@@ -13,9 +13,9 @@ import duckdb
 
 from data.polars_frames import SqlParameters, literal
 from data.store.errors import StoreError
-from data.store.generations import GenerationStore
 from data.store.revisions import states
 from data.store.snapshot import Snapshot
+from data.store.store import Store
 
 Form = Literal["csv", "jsonl", "parquet"]
 # DuckDB's options for one file. Several threads would each buffer many rows, to write them in order.
@@ -56,7 +56,7 @@ class Exporter:
 
 
 @contextmanager
-def exporter(store: GenerationStore) -> Iterator[Exporter]:
+def exporter(store: Store) -> Iterator[Exporter]:
     """Open the current version for export: all files written in the block come from it, whatever is imported meanwhile.
 
     Raises:
@@ -67,10 +67,10 @@ def exporter(store: GenerationStore) -> Iterator[Exporter]:
         config = {**store.options, **OPTIONS, "temp_directory": spill}
         with duckdb.connect(":memory:", config=config) as connection:
             version = _attach(store, connection)
-            yield Exporter(Snapshot(version, connection, states(connection)))
+            yield Exporter(Snapshot(version, connection, states(connection), objects=store.objects))
 
 
-def export(store: GenerationStore, table: Table, form: Form) -> BinaryIO:
+def export(store: Store, table: Table, form: Form) -> BinaryIO:
     """The rows of a query as a file, open for reading. Its space on the disk is free once it is closed.
 
     Raises:
@@ -85,18 +85,18 @@ def export(store: GenerationStore, table: Table, form: Form) -> BinaryIO:
         raise StoreError(f"the file cannot be written: {error}") from error
 
 
-def _attach(store: GenerationStore, connection: duckdb.DuckDBPyConnection) -> str:
+def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
     """Attach the current version, which stays readable when others write. Returns its name."""
     while True:
-        version, generation = store.version(), store.generation()
-        if generation is None:
+        version, catalogue = store.version(), store.catalogue()
+        if catalogue is None:
             raise StoreError(f"the store in {store.folder} is empty")
         if store.version() != version:
             continue
         try:
-            connection.execute(f"attach {literal(generation)} as store (read_only); use store")
+            connection.execute(f"attach {literal(catalogue)} as store (read_only); use store")
             return version
         except duckdb.IOException as error:
-            if store.generation() == generation:
+            if store.catalogue() == catalogue:
                 raise StoreError(f"the store in {store.folder} cannot be read: {error}") from error
             # Other processes wrote so often that this version was removed.

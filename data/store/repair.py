@@ -1,4 +1,4 @@
-"""Finds the whole versions in a damaged store. Only ``GenerationStore.restore`` changes anything."""
+"""Finds the whole versions in a damaged store. Only ``Store.restore`` changes anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 
 from data.store.errors import StoreError
-from data.store.generations import GenerationStore
+from data.store.objects import all_objects
+from data.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class VersionOnDisk:
     damage: str | None = None
 
 
-def damage_of(store: GenerationStore) -> StoreError | None:
+def damage_of(store: Store) -> StoreError | None:
     """Why the current version cannot be served; None for a whole or an empty store. Reads all of it."""
     try:
-        path = store.generation()
+        path = store.catalogue()
     except StoreError as error:
         return error
     if path is None:
@@ -44,28 +45,29 @@ def damage_of(store: GenerationStore) -> StoreError | None:
     return StoreError(f"The version in force, {path.name}, is damaged: {damage}") if damage else None
 
 
-def versions_on_disk(store: GenerationStore) -> list[VersionOnDisk]:
+def versions_on_disk(store: Store) -> list[VersionOnDisk]:
     """Every version in the store's folder, newest first, whole or not. Reads all of them."""
-    return [inspect_version(store, path) for path in reversed(store.generations())]
+    return [inspect_version(store, path) for path in reversed(store.catalogues())]
 
 
-def inspect_version(store: GenerationStore, path: Path) -> VersionOnDisk:
-    """Read every value of one version. DuckDB compares each block with its checksum.
+def inspect_version(store: Store, path: Path) -> VersionOnDisk:
+    """Read every value of one version. DuckDB compares each block with its checksum, and we compare the files of runs.
 
     Args:
         store: the version belongs to it.
-        path: one of ``store.generations()``.
+        path: one of ``store.catalogues()``.
     """
     stat = path.stat()
     written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
     try:
-        with store.open_generation(path.name) as connection:
+        with store.open_catalogue(path.name) as connection:
             tables = [
                 row[0] for row in connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
             ]
             for table in tables:
                 connection.execute(f'select bit_xor(hash(t)) from "{table}" t').fetchall()
             counts = "select (select count(*) from datasets), (select count(*) from runs)"
+            store.objects.check(all_objects(connection), again=True)
             datasets, runs = connection.execute(counts).fetchall()[0]
     except (duckdb.Error, StoreError, OSError) as error:
         return VersionOnDisk(path.name, stat.st_size, written_at, damage=str(error).splitlines()[0])

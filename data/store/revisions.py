@@ -24,7 +24,7 @@ def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases:
     """Give datasets a new revision, and some a new base. Every change to a dataset must call this.
 
     Args:
-        connection: to the generation that is being written.
+        connection: to the catalogue that is being written.
         datasets: those that changed.
         bases: those whose questions, people or earlier runs changed.
     """

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import numpy as np
 import polars as pl
 
 from data.polars_frames import frame
 from data.store.memory import Memory, Sized
+from data.store.objects import Kind, ObjectFolder, stored_objects
 from data.store.revisions import State
 
 T = TypeVar("T", bound=Sized)
@@ -26,12 +29,49 @@ class Snapshot:
         states: the state of each dataset, in the order of datasets. What was computed from a dataset holds for every version
             in which the revision of the dataset is the same.
         memory: values of single runs, kept for as long as the base of their dataset is the same.
+        objects: the responses and statistics of runs.
     """
 
     version: str
     connection: duckdb.DuckDBPyConnection
     states: Mapping[str, State] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
+    objects: ObjectFolder = field(default_factory=lambda: ObjectFolder(Path("objects")))
+
+    def responses(self, runs: Sequence[str]) -> str:
+        """SQL for the responses of some runs, in the order of the runs, and in each, of question ids and clues.
+
+        Beside the columns of ``data.store.objects.TYPES``, there are ``dataset`` and ``run``.
+
+        Raises:
+            DamagedStore: the file of a run is lost or not what was written.
+        """
+        return self._relation("responses", runs)
+
+    def statistics(self, runs: Sequence[str]) -> str:
+        """SQL for the statistics of some runs, in the order of the runs, and in each, of questions. See ``responses``."""
+        return self._relation("statistics", runs)
+
+    def read_runs(self, kind: Kind, runs: Sequence[str], columns: Sequence[str]) -> dict[str, pl.DataFrame]:
+        """Columns of the responses or statistics of each run, in the order in which they are stored.
+
+        Args:
+            kind: responses or statistics.
+            runs: which ones. One that is not stored has no rows.
+            columns: SQL of each.
+
+        Raises:
+            DamagedStore: the file of a run is lost or not what was written.
+        """
+        # The run of each row follows from the sizes of the files. To read it as a text takes longer than a number.
+        parts = stored_objects(self.connection, kind, runs=runs)
+        rows = self.frame(f"select {', '.join(columns)} from {self.objects.relation(kind, parts)}")
+        ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
+        tables = {part.run: rows[end - part.rows : end] for part, end in zip(parts, ends, strict=True)}
+        return {run: tables.get(run, rows[:0]) for run in runs}
+
+    def _relation(self, kind: Kind, runs: Sequence[str]) -> str:
+        return self.objects.relation(kind, stored_objects(self.connection, kind, runs=runs))
 
     def cached(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> list[T]:
         """A value for each of some runs, from memory where it is there.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import duckdb
 
-from data import statistics
-from data.store.generations import GenerationStore
+from data.store import difficulty
+from data.store.objects import stored_objects
 from data.store.revisions import renew
+from data.store.store import Store
 
 
 class NoSuchRun(Exception):
@@ -20,7 +22,7 @@ class CannotRestore(Exception):
     """The questions that the run answered have changed; the message says how."""
 
 
-def withdraw(store: GenerationStore, run: str, by: str | None) -> bool:
+def withdraw(store: Store, run: str, by: str | None) -> bool:
     """Mark a run as withdrawn.
 
     Args:
@@ -35,10 +37,10 @@ def withdraw(store: GenerationStore, run: str, by: str | None) -> bool:
         NoSuchRun: there is no such run.
         StoreError: the store cannot be read or written.
     """
-    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by))
+    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by), -1)
 
 
-def restore(store: GenerationStore, run: str) -> bool:
+def restore(store: Store, run: str) -> bool:
     """Remove the mark of a withdrawn run.
 
     Returns:
@@ -49,16 +51,17 @@ def restore(store: GenerationStore, run: str) -> bool:
         CannotRestore: its questions were replaced.
         StoreError: the store cannot be read or written.
     """
-    return _change(store, run, lambda withdrawn: withdrawn, _restore)
+    return _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
 
 
 def _change(
-    store: GenerationStore,
+    store: Store,
     run: str,
     needed: Callable[[bool], bool],
     change: Callable[[duckdb.DuckDBPyConnection, str], None],
+    sign: Literal[1, -1],
 ) -> bool:
-    # Checked before the store is copied, and again in the copy: another process may have been faster.
+    # Checked before the catalogue is copied, and again in the copy: another process may have been faster.
     if not needed(_find(store.snapshot().connection, run)[1]):
         return False
 
@@ -67,7 +70,8 @@ def _change(
         if not needed(withdrawn):
             return False
         change(connection, run)
-        statistics.derive_difficulty(connection, dataset)  # it may depend on the runs that are not withdrawn
+        difficulty.add_accuracies(connection, store.objects, [run], sign)
+        difficulty.derive(connection, dataset)  # it may depend on the runs that are not withdrawn
         renew(connection, [dataset])
         return True
 
@@ -88,14 +92,12 @@ def _withdraw(connection: duckdb.DuckDBPyConnection, run: str, by: str | None) -
     )
 
 
-def _restore(connection: duckdb.DuckDBPyConnection, run: str) -> None:
-    gone = connection.execute(
-        "select 1 from responses r anti join clues c using (dataset, question_id, clue) where r.run = $r limit 1", {"r": run}
-    ).fetchone()
+def _restore(connection: duckdb.DuckDBPyConnection, run: str, store: Store) -> None:
+    responses = store.objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+    gone = connection.execute(f"select 1 from {responses} anti join clues using (dataset, question_id, clue) limit 1").fetchone()
     ungraded = connection.execute(
-        """select 1 from responses r join questions q using (dataset, question_id) join datasets d using (dataset)
-        where r.run = $r and r.graded in ('answer', 'prompt') and q.answer is null limit 1""",
-        {"r": run},
+        f"""select 1 from {responses} r join questions q using (dataset, question_id)
+        where r.graded in ('answer', 'prompt') and q.answer is null limit 1"""
     ).fetchone()
     if gone or ungraded:
         raise CannotRestore(

@@ -168,7 +168,7 @@ def _players(
         scores = [run_items.confidence for run_items in items_of_runs]
     else:
         scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
-    row_indices = rows_about(items_of_runs, positions)
+    row_indices = rows_about([run_items.positions for run_items in items_of_runs], positions)
     for run, run_items, score, rows, places in zip(runs, items_of_runs, scores, *row_indices, strict=True):
         items, item_counts = run_items.of_rows(rows)
         question = np.repeat(places, item_counts)

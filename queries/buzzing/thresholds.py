@@ -47,7 +47,8 @@ def _scales(snapshot: Snapshot, selection: Selection) -> list[str]:
     """Those on which some run has a score."""
     with_clauses, parameters = selection_clauses(selection)
     given = ", ".join(f"bool_or({score} is not null)" for score in SCORE.values())
-    rows = snapshot.rows(f"{with_clauses} select {given} from ({selected_responses(selection, parameters)})", parameters)
+    responses = selected_responses(snapshot, selection, parameters)
+    rows = snapshot.rows(f"{with_clauses} select {given} from ({responses})", parameters)
     return [scale for scale, has_score in zip(SCORE, rows[0], strict=True) if has_score]
 
 

@@ -450,7 +450,7 @@ def gather(
     if "difficulty" in reads:
         sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
     if whole:
-        answers = distributions.Source(with_clauses, select.selected_responses(selection, parameters), parameters)
+        answers = distributions.Source(with_clauses, select.selected_responses(snapshot, selection, parameters), parameters)
         keys = pl.DataFrame(
             {"run": runs["run"].gather(rows.run), "question_id": selected_questions["question_id"].gather(rows.places)}
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,24 +86,6 @@ def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
 
 
 @dataclass(frozen=True)
-class RowOrder:
-    """The order in which the rows of one run's statistics are in memory.
-
-    Attributes:
-        positions: position in the dataset of the question of each row, ascending, shape (rows,).
-        order: place of each row among the run's rows in the table, shape (rows,).
-    """
-
-    positions: NDArray[np.int32]
-    order: NDArray[np.int32]
-
-    @property
-    def nbytes(self) -> int:
-        """Size in bytes."""
-        return self.positions.nbytes + self.order.nbytes
-
-
-@dataclass(frozen=True)
 class RunItems:
     """The items of one run, by question and, within one, by clue. Questions are the rows.
 
@@ -156,43 +138,45 @@ class Clues:
         return np.repeat(np.arange(len(counts)), counts), np.arange(len(self.order)) - np.repeat(self.first, counts)
 
 
-def row_orders(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[RowOrder]:
-    """The order of the rows of each run's statistics: by position of the question.
+def row_positions(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[NDArray[np.int32]]:
+    """Position in the dataset of the question of each row of the statistics of each run, ascending.
 
     Args:
         snapshot: the store.
         dataset: of the runs.
         runs: their ids, in the order of the result.
-    """
-    sql = """select list_position($runs, s.run) as run, q.position
-        from statistics s join questions q on q.dataset = s.dataset and q.question_id = s.question_id
-        where s.dataset = $dataset and s.run between $first and $last and list_contains($runs, s.run) order by s.rowid"""
-
-    def placed(_: str, table: pl.DataFrame) -> RowOrder:
-        positions = table["position"].to_numpy()
-        order = np.argsort(positions, kind="stable")
-        return RowOrder(positions[order].astype(np.int32), order.astype(np.int32))
-
-    return snapshot.cached(dataset, "placement", runs, lambda missing: _read(snapshot, dataset, missing, sql, placed))
-
-
-def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str) -> list[Floats]:
-    """A column of the statistics of each run, in the order of ``row_orders``.
-
-    Args:
-        snapshot: the store.
-        dataset: of the runs.
-        runs: their ids, in the order of the result.
-        name: of the column.
 
     Returns:
-        An array of shape (rows,) per run, NaN for null.
+        An array of shape (rows,) per run.
     """
-    return _statistics(snapshot, dataset, runs, f"statistics.{name}", [name], lambda table: float_array(table[name]))
+    return _statistics(snapshot, dataset, runs, "positions", ["position"], lambda table: table["position"].to_numpy())
+
+
+def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], names: Collection[str]) -> dict[str, list[Floats]]:
+    """Columns of the statistics of each run, in the order of ``row_positions``. Those not in memory are read in one scan.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+        names: of the columns.
+
+    Returns:
+        For each name, an array of shape (rows,) per run, NaN for null.
+    """
+    tables: dict[str, pl.DataFrame] = {}
+
+    def read(name: str, missing: list[str]) -> dict[str, Floats]:
+        unread = [run for run in missing if run not in tables]
+        if unread:
+            tables.update(snapshot.read_runs("statistics", unread, sorted(names)))
+        return {run: float_array(tables[run][name]) for run in missing}
+
+    return {name: snapshot.cached(dataset, f"statistics.{name}", runs, partial(read, name)) for name in sorted(names)}
 
 
 def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:
-    """The bins of confidence of the statistics of each run, in the order of ``row_orders``.
+    """The bins of confidence of the statistics of each run, in the order of ``row_positions``.
 
     Args:
         snapshot: the store.
@@ -212,20 +196,20 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
         failed: whether failed calls are among the items, with confidence 0 and correctness 0.
     """
 
-    def to_items(_: str, table: pl.DataFrame) -> RunItems:
-        positions = table["position"].to_numpy()
-        starts = np.flatnonzero(np.diff(positions, prepend=-1)).astype(np.int64)
-        return RunItems(
-            positions[starts].astype(np.int32),
-            np.append(starts, len(positions)),
-            table["clue"].cast(pl.Int32).to_numpy(),
-            float_array(table["confidence"]),
-            float_array(table["correct"]),
-        )
+    def read(missing: list[str]) -> dict[str, RunItems]:
+        columns = ("clue", "confidence", "correct")
+        return {
+            run: RunItems(
+                order.positions,
+                order.first,
+                table["clue"].to_numpy()[order.rows],
+                float_array(table["confidence"])[order.rows],
+                float_array(table["correct"])[order.rows],
+            )
+            for run, order, table in _in_order(snapshot, dataset, missing, columns, failed)
+        }
 
-    sql = _responses("q.position, p.clue, p.confidence, p.correct", failed)
-    name = "items and failed calls" if failed else "items"
-    return snapshot.cached(dataset, name, runs, lambda missing: _read(snapshot, dataset, missing, sql, to_items))
+    return snapshot.cached(dataset, "items and failed calls" if failed else "items", runs, read)
 
 
 def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: bool = False) -> list[Floats]:
@@ -240,13 +224,15 @@ def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, faile
     Returns:
         An array of shape (items,) per run, NaN where it is unknown.
     """
-    sql = _responses("list_sum(p.token_logprobs) as logprob", failed)
-    return snapshot.cached(
-        dataset,
-        "logprobs of items and failed calls" if failed else "logprobs",
-        runs,
-        lambda missing: _read(snapshot, dataset, missing, sql, lambda _, table: float_array(table["logprob"])),
-    )
+
+    def read(missing: list[str]) -> dict[str, Floats]:
+        columns = ("list_sum(token_logprobs) as logprob",)
+        return {
+            run: float_array(table["logprob"])[order.rows]
+            for run, order, table in _in_order(snapshot, dataset, missing, columns, failed)
+        }
+
+    return snapshot.cached(dataset, "logprobs of items and failed calls" if failed else "logprobs", runs, read)
 
 
 def clues(snapshot: Snapshot, dataset: str) -> Clues:
@@ -286,6 +272,8 @@ def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlP
 
 def float_array(column: pl.Series) -> Floats:
     """A column of n rows as floats, shape (n,), NaN for null."""
+    if column.dtype == pl.Float64 and not column.null_count():
+        return column.to_numpy()
     return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
@@ -302,37 +290,55 @@ def joined(parts: Sequence[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
 def _statistics(
     snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, columns: Sequence[str], convert: Callable[[pl.DataFrame], V]
 ) -> list[V]:
-    """What ``convert`` makes of columns of each run's statistics, one row per question in the order of ``row_orders``."""
-    # DuckDB gives rows in the order of the table where nothing else is asked for.
-    sql = f"""select list_position($runs, run) as run, {", ".join(columns)} from statistics
-        where dataset = $dataset and run between $first and $last and list_contains($runs, run)"""
+    """What is made of columns of each run's statistics, of one row per question."""
 
     def read(missing: list[str]) -> dict[str, V]:
-        order = dict(zip(missing, row_orders(snapshot, dataset, missing), strict=True))
-        return _read(snapshot, dataset, missing, sql, lambda run, table: convert(in_order(table, order[run].order)))
+        return {run: convert(table) for run, table in snapshot.read_runs("statistics", missing, columns).items()}
 
     return snapshot.cached(dataset, name, runs, read)
 
 
-def _responses(columns: str, failed: bool) -> str:
-    """SQL for columns of the responses ``p`` of some runs, by run, question and clue; ``failed``: with failed calls."""
-    return f"""select list_position($runs, p.run) as run, {columns}
-        from responses p join questions q on q.dataset = p.dataset and q.question_id = p.question_id
-        where p.dataset = $dataset and p.run between $first and $last and list_contains($runs, p.run)
-            {"" if failed else "and not p.failed"}
-        order by 1, q.position, p.clue"""
+@dataclass(frozen=True)
+class _Order:
+    """The responses of a run by position of their question.
+
+    Attributes:
+        positions: of the questions, ascending, shape (questions,).
+        first: index of each question's first response and, last, the number of responses, shape (questions + 1,).
+        rows: of the responses in the file, in this order.
+    """
+
+    positions: NDArray[np.int32]
+    first: Ints
+    rows: Ints
 
 
-def _read(snapshot: Snapshot, dataset: str, runs: list[str], sql: str, convert: Callable[[str, pl.DataFrame], V]) -> dict[str, V]:
-    """What is made of the rows of each run, in the order in which ``sql`` gives them: its column ``run`` counts from 1."""
-    # The runs' range lets DuckDB pass over what it need not read: rows of a run stand together.
-    parameters = {"dataset": dataset, "runs": runs, "first": min(runs), "last": max(runs)}
-    rows = snapshot.frame(sql, parameters)
-    rows = in_order(rows, np.argsort(rows["run"].to_numpy(), kind="stable"))
-    ends = np.searchsorted(rows["run"].to_numpy(), np.arange(1, len(runs) + 2))
-    return {run: convert(run, rows[a:b]) for run, (a, b) in zip(runs, pairwise(ends.tolist()), strict=True)}
+def _in_order(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], failed: bool
+) -> Iterator[tuple[str, _Order, pl.DataFrame]]:
+    """Columns of the responses of each run as they are stored, by question id and clue; and how to put them in order.
 
-
-def in_order(table: pl.DataFrame, order: NDArray[np.integer[Any]]) -> pl.DataFrame:
-    """The rows of a table in some order: mostly, they are in it already."""
-    return table if (np.diff(order) == 1).all() else table[order]
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids.
+        columns: SQL of each.
+        failed: whether failed calls are among the rows.
+    """
+    questions = snapshot.frame("select question_id, position from questions where dataset = $d", {"d": dataset})
+    known = np.empty(0, np.int64)  # position of each question that the run answered; often those of the run before
+    before = pl.DataFrame({"question_id": []}, schema={"question_id": pl.String})
+    for run, table in snapshot.read_runs("responses", runs, ["question_id", "failed", *columns]).items():
+        kept = table if failed or not table["failed"].any() else table.filter(~table["failed"])
+        spans = kept["question_id"].rle().struct.unnest()
+        sizes = spans["len"].to_numpy().astype(np.int64)
+        names = spans.select(question_id="value")
+        if not names.equals(before):
+            places = names.join(questions, on="question_id", how="left", maintain_order="left")
+            known, before = places["position"].fill_null(-1).to_numpy(), names
+        order = np.argsort(known, kind="stable")
+        order = order[known[order] >= 0]  # a withdrawn run may have answered questions that are gone
+        counts = sizes[order]
+        first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes
+        rows = np.repeat(starts[order] - first[:-1], counts) + np.arange(first[-1])
+        yield run, _Order(known[order].astype(np.int32), first, rows), kept

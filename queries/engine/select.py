@@ -15,7 +15,7 @@ from data.polars_frames import SqlParameters
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store import Snapshot
 from queries.engine import run_columns
-from queries.engine.run_columns import Clues, RowOrder, RunItems, joined
+from queries.engine.run_columns import Clues, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 
@@ -53,21 +53,20 @@ def stored_rows(
         pairs: whether items are asked for.
     """
     names = runs["run"].to_list()
-    rows, places = rows_about(run_columns.row_orders(snapshot, dataset, names), questions["position"].to_numpy())
+    rows, places = rows_about(run_columns.row_positions(snapshot, dataset, names), questions["position"].to_numpy())
 
     def concatenated(columns: Iterable[NDArray[Any]], indices: Iterable[Ints] = rows) -> Floats:
         pairs_of_runs = zip(columns, indices, strict=True)
         return joined([column if len(column) == len(index) else column[index] for column, index in pairs_of_runs], float)
 
+    columns_of_runs = run_columns.statistic_columns(snapshot, dataset, names, reads - {*BIN_COLUMNS})
     bins = run_columns.run_bins(snapshot, dataset, names) if reads & {*BIN_COLUMNS} else None
     items = run_columns.run_items(snapshot, dataset, names) if pairs else []
     item_indices = [part.of_rows(index)[0] for part, index in zip(items, rows, strict=False)]
     return StatisticRows(
         run=np.repeat(np.arange(len(names)), np.array([len(part) for part in rows], dtype=np.int64)),
         places=joined(places, np.int64),
-        sums={
-            name: concatenated(run_columns.statistic_columns(snapshot, dataset, names, name)) for name in reads - {*BIN_COLUMNS}
-        },
+        sums={name: concatenated(columns) for name, columns in columns_of_runs.items()},
         bins=None if bins is None else Bins.concatenate([part.take(index) for part, index in zip(bins, rows, strict=True)]),
         pairs=(
             concatenated((part.confidence for part in items), item_indices),
@@ -78,19 +77,19 @@ def stored_rows(
     )
 
 
-def rows_about(orders: Sequence[RowOrder | RunItems], questions: Ints) -> tuple[list[Ints], list[Ints]]:
+def rows_about(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple[list[Ints], list[Ints]]:
     """The rows about some questions, of each run.
 
     Args:
-        orders: the rows of each run, by ascending position of their question.
+        positions: of the question of each row, ascending, for each run.
         questions: positions of those that are chosen, ascending.
 
     Returns:
         their indices, ascending, and the place of each row's question among those chosen: an array of shape (rows,) per run.
     """
-    place_of = np.full(max([-1, *(order.positions.max(initial=-1) for order in orders), questions.max(initial=-1)]) + 1, -1)
+    place_of = np.full(max([-1, *(part.max(initial=-1) for part in positions), questions.max(initial=-1)]) + 1, -1)
     place_of[questions] = np.arange(len(questions))
-    places_of_runs = [place_of[order.positions] for order in orders]
+    places_of_runs = [place_of[part] for part in positions]
     rows = [np.flatnonzero(places >= 0) for places in places_of_runs]
     return rows, [places[index] for places, index in zip(places_of_runs, rows, strict=True)]
 
@@ -172,13 +171,13 @@ def _responses(
     Failed calls are among them where the selection counts them.
     """
     dataset, selected_clues = selection.dataset, clue_mask(snapshot, selection)
-    counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, "items")]
+    counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, ["items"])["items"]]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
         indices = list(group)
         batch_names = [names[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
-        rows, places = rows_about(items_of_runs, positions)
+        rows, places = rows_about([items.positions for items in items_of_runs], positions)
         for index, items, run_rows, run_places in zip(indices, items_of_runs, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
             place, clue = np.repeat(run_places, sizes), items.clue[entries]
@@ -230,14 +229,15 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     return clauses, run_parameters | question_parameters
 
 
-def selected_responses(selection: Selection, parameters: SqlParameters) -> str:
+def selected_responses(snapshot: Snapshot, selection: Selection, parameters: SqlParameters) -> str:
     """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters.
 
     Failed calls are among them where the selection counts them.
     """
-    responses = f"""select * from responses
-        where run in (select run from chosen_runs) and question_id in (select question_id from chosen_questions)
-            {"" if selection.failed else "and not failed"}"""
+    condition, values = selection.run_filter()
+    runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
+    responses = f"""select * from {snapshot.responses(runs)}
+        where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}"""
     if not selection.filters_clues:
         return responses
     condition, values = selection.clue_filter()
@@ -252,7 +252,7 @@ def failed_calls(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     with_clauses, parameters = selection_clauses(selection)
     if not snapshot.rows(f"{with_clauses} select 1 from chosen_runs where failed > 0 limit 1", parameters):
         return pl.DataFrame(schema={"run": pl.String, "question_id": pl.String, "failed": pl.Int64})
-    responses = selected_responses(selection.replace(failed=True), parameters)
+    responses = selected_responses(snapshot, selection.replace(failed=True), parameters)
     return snapshot.frame(
         f"""{with_clauses} select run, question_id, count(*) as failed from ({responses}) where failed group by 1, 2""",
         parameters,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from data.store import GenerationStore, open_store
+from data.store import Store, open_store
 
-# What a run's statistics and items are computed from, and they themselves.
+# What a run's statistics and items are computed from, and the files that hold them.
 BASE = {
     "questions": "question_id, position, clues", "clues": "question_id, clue, word_end, revealed",
-    "curves": "*", "responses": "*", "statistics": "*",
+    "curves": "*", "objects": "*",
 }  # fmt: skip
 
 
@@ -15,7 +15,7 @@ def bases(snapshot, dataset, runs):
     """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
     parts = (
         f"select '{table}', list(hash(t) order by hash(t)) from (select {columns} from {table} where dataset = $dataset"
-        f"{' and list_contains($runs, run)' if table in ('responses', 'statistics') else ''}) t"
+        f"{' and list_contains($runs, run)' if table == 'objects' else ''}) t"
         for table, columns in BASE.items()
     )
     return dict(snapshot.rows(" union all ".join(parts), {"dataset": dataset, "runs": runs}))
@@ -38,7 +38,7 @@ def datasets(snapshot):
 @pytest.fixture(autouse=True)
 def revisions_follow_changes(monkeypatch):
     """Checks each write of every test: a dataset has a new revision if and only if it has changed."""
-    write, contents = GenerationStore.write, {}
+    write, contents = Store.write, {}
 
     def content(snapshot):
         if snapshot.version not in contents:
@@ -61,7 +61,7 @@ def revisions_follow_changes(monkeypatch):
                 assert bases(was, name, runs) == bases(now, name, runs), f"earlier runs of {name} have changed, its base has not"
         return result
 
-    monkeypatch.setattr(GenerationStore, "write", watched)
+    monkeypatch.setattr(Store, "write", watched)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from data.importing.staging import ImportOptions
 from data.life_table import best_guess, survivors
 from data.sample import annotators, make_lifeeval, tone_messages
 from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
+from tests.helpers.run_tables import with_runs
 
 SAMPLE = Path(make_lifeeval.__file__).parent
 LIFEEVAL, PYRAMID, TONE = SAMPLE / "lifeeval", SAMPLE / "pyramid", SAMPLE / "tone"
@@ -287,7 +288,7 @@ def test_tone_is_imported_as_it_is(store):
     assert [row[0] for row in snapshot.rows("select answer from questions order by position")] == [
         tone_messages.CLASSES[k] for k in GOLD
     ]
-    stored = snapshot.rows("""select r.model || ' ' || r.elicitation, avg(confidence), avg(correct) from responses
+    stored = with_runs(snapshot).rows("""select r.model || ' ' || r.elicitation, avg(confidence), avg(correct) from responses
         join runs r using (run) group by 1 order by min(r.position)""")
     for (_, confidence, correct), shares in zip(stored, SHARES.values(), strict=True):
         assert confidence == pytest.approx(shares.max(axis=1).mean())

@@ -11,9 +11,11 @@ import pytest
 
 from data import statistics
 from data.human_curves import TEAM_CURVES
-from data.importing import run_statistics
+from data.polars_frames import ArrowStream
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
-from data.store import create_schema
+from data.store import Snapshot, create_schema, difficulty, run_statistics
+from data.store.objects import ObjectFolder
+from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 CURVE_VALUES = ", ".join(f"? as {name}" for name in CURVES)
 EDGES = [k / 10 for k in range(11)] + [
@@ -69,11 +71,12 @@ def reference(items, curve):
 
 
 @pytest.fixture(scope="module")
-def random_data():
-    """A connection with random responses, of which one question in three has no curve, and the rows in Python."""
+def random_data(tmp_path_factory):
+    """A catalogue with random responses, of which one question in three has no curve, and the rows in Python."""
     chance = random.Random(7)
     connection = duckdb.connect(config={"threads": 2})
     create_schema(connection)
+    objects = ObjectFolder(tmp_path_factory.mktemp("objects"))
     responses, curves = {}, {}
     for q in range(60):
         count = chance.randint(1, 7)
@@ -86,18 +89,17 @@ def random_data():
                 (t, chance.choice([chance.choice(EDGES), chance.random()]), chance.choice([0.0, 1.0, 1.0, chance.random()]))
                 for t in answered
             ]
-    rows = [
-        (run, "d", q, t, None, c, y, "file", None, None, None, False)
-        for (run, q), items in responses.items()
-        for t, c, y in items
-    ]
+    rows = [(run, "d", q, t, c, y) for (run, q), items in responses.items() for t, c, y in items]
     chance.shuffle(rows)
-    connection.executemany(f"insert into responses values ({', '.join('?' * 12)})", rows)
+    columns = dict(zip(("run", "dataset", "question_id", "clue", "confidence", "correct"), zip(*rows, strict=True), strict=True))
+    connection.register("random_rows", ArrowStream(pl.DataFrame(columns)))
+    add_questions(connection, "select 'd' as dataset, 'q' || i as question_id, 7 as clues from range(60) t(i)")
+    add_responses(connection, objects, "from random_rows")
     connection.executemany(
         f"insert into curves by name select 'd' as dataset, ? as question_id, ? as clue, 5 as teams, {CURVE_VALUES}",
         [(q, t, *h) for q, curve in curves.items() for t, h in curve.items()],
     )
-    return connection, responses, curves
+    return Snapshot("", connection, objects=objects), responses, curves
 
 
 def table(responses, curves):
@@ -123,10 +125,9 @@ def row_of(items, team_share=None):
     return table(answers, {"q": curve})["r", "q"]
 
 
-def stored_rows(connection):
-    cursor = connection.execute("select * from statistics where dataset = 'd'")
-    names = [column[0] for column in cursor.description]
-    return {(row[0], row[2]): dict(zip(names[3:], row[3:], strict=True)) for row in cursor.fetchall()}
+def stored_rows(snapshot):
+    rows = with_runs(snapshot).frame("select * exclude (dataset, position) from statistics where dataset = 'd'").to_dicts()
+    return {(row.pop("run"), row.pop("question_id")): row for row in rows}
 
 
 def compare(rows, expected):
@@ -150,17 +151,9 @@ def test_sums_of_some_clues(random_data):
 
 
 def test_stored_sums_are_those(random_data):
-    connection, responses, curves = random_data
-    connection.execute("insert into statistics by name select 'z' as run, 'other' as dataset, 'q' as question_id, " + ", ".join(
-        [f"0 as {name}" for name in (*ITEM_SUMS, BINS_USED)] + [f"[] as {name}" for name in BIN_COLUMNS]))  # fmt: skip
-    run_statistics.derive(connection, "d")
-    run_statistics.derive(connection, "d")
-    assert connection.execute("select run, count(*) from statistics group by 1 order by 1").fetchall() == [
-        ("a", 60),
-        ("b", 60),
-        ("z", 1),
-    ]
-    assert stored_rows(connection) == table(responses, curves)  # digit for digit
+    snapshot, responses, curves = random_data
+    run_statistics.derive(snapshot.connection, snapshot.objects, "d")
+    assert stored_rows(snapshot) == table(responses, curves)  # digit for digit
 
 
 def test_each_statistic_says_what_it_is():
@@ -250,23 +243,23 @@ def test_bins_are_stored_and_read_again(bins):
         assert [*made.dense()[name][0, bins[0]]] == [*made.values[name][: len(bins[0])]]
 
 
-def test_digits_do_not_depend_on_row_order_or_threads():
+def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
     """The same selection gives the same digits everywhere: sums of floats in another order would not."""
     digests = []
     for order, threads in (("random()", 1), ("i", 3), ("-i", 4)):
         connection = duckdb.connect(config={"threads": threads})
         create_schema(connection)
-        connection.execute(f"""
-            insert into responses select 'r', 'd', 'q' || i // 700, i % 700, null, i * 0.6180339887498949 % 1,
-                i * 0.7548776662466927 % 1, 'file', null, null, null, false from range(140000) t(i) order by {order}""")
-        connection.execute(
-            "insert into curves select dataset, question_id, clue, 1, correct, clue / 700, sqrt(clue / 700), clue / 900 "
-            "from responses"
-        )
-        run_statistics.derive(connection, "d")
-        digests.append(
-            connection.execute("select md5(string_agg(t::varchar, '' order by question_id)) from statistics t").fetchall()
-        )
+        objects = ObjectFolder(tmp_path / str(threads))
+        add_questions(connection, "select 'd' as dataset, 'q' || i as question_id, 700 as clues from range(200) t(i)")
+        rows = f"""select 'r' as run, 'd' as dataset, 'q' || i // 700 as question_id, (i % 700)::integer as clue,
+            i * 0.6180339887498949 % 1 as confidence, i * 0.7548776662466927 % 1 as correct from range(140000) t(i)
+            order by {order}"""
+        add_responses(connection, objects, rows)
+        connection.execute(f"""insert into curves
+            select dataset, question_id, clue, 1, correct, clue / 700, sqrt(clue / 700), clue / 900 from ({rows})""")
+        run_statistics.derive(connection, objects, "d")
+        stored = with_runs(Snapshot("", connection, objects=objects))
+        digests.append(stored.rows("select md5(string_agg(t::varchar, '' order by question_id)) from statistics t"))
     assert digests[0] == digests[1] == digests[2]
 
 
@@ -312,7 +305,8 @@ def test_no_number_is_lost_for_a_long_question():
         (None, None, [], (None, None)),
     ],
 )
-def test_difficulty(given, human, runs, wanted):
+def test_difficulty(given, human, runs, wanted, tmp_path):
+    objects = ObjectFolder(tmp_path)
     connection = duckdb.connect(config={"threads": 1})
     create_schema(connection)
     connection.execute(
@@ -323,15 +317,13 @@ def test_difficulty(given, human, runs, wanted):
     if human is not None:
         connection.execute("insert into curves values ('d', 'q', 0, 4, 0, 0.5, 0, 0), ('d', 'q', 1, 4, 0, ?, 0, 0)", [human])
     for index, correct in enumerate(runs):
-        connection.execute(
-            """insert into runs by name select $r as run, 'd' as dataset, 0 as position, $r as model, '' as elicitation,
-                '' as sha256, now()::timestamp as imported_at, 1 as items, 1 as questions, 0 as missing_questions,
-                case when $gone then now()::timestamp end as withdrawn_at""",
-            {"r": f"r{index}", "gone": index == 2},
+        add_responses(
+            connection,
+            objects,
+            f"select 'r{index}' as run, 'd' as dataset, 'q' as question_id, 0 as clue, 0.5 as confidence, {correct} as correct",
         )
-        connection.execute(
-            "insert into responses values (?, 'd', 'q', 0, null, 0.5, ?, 'file', null, null, null, false)", [f"r{index}", correct]
-        )
-    run_statistics.derive(connection, "d")
-    statistics.derive_difficulty(connection, "d")
+    connection.execute("update runs set withdrawn_at = now()::timestamp where run = 'r2'")
+    run_statistics.derive(connection, objects, "d")
+    difficulty.derive_accuracies(connection, objects, "d")
+    difficulty.derive(connection, "d")
     assert connection.execute("select difficulty, difficulty_source from questions").fetchall() == [wanted]

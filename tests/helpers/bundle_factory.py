@@ -12,6 +12,7 @@ import polars as pl
 
 from data.importing import ingest
 from data.importing.staging import ImportOptions
+from tests.helpers.run_tables import with_runs
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -76,7 +77,7 @@ def put(store, *paths: Path, form=None, by=None, **options):
 
 def rows(store, sql):
     """What a query of the store gives."""
-    return store.snapshot().rows(sql)
+    return with_runs(store).rows(sql)
 
 
 def records(text: str) -> list[dict[str, str]]:
@@ -112,10 +113,9 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 def content(store) -> dict[str, list[tuple]]:
     """Everything that the store holds, but for the times of import and the revisions."""
-    snapshot = store.snapshot()
-    tables = [
-        row[0] for row in snapshot.rows("select table_name from duckdb_tables() where table_name != 'revisions' order by 1")
-    ]
+    snapshot = with_runs(store)
+    listed = "select table_name from duckdb_tables() where table_name not in ('revisions', 'objects') order by 1"
+    tables = [table for (table,) in snapshot.rows(listed)] + ["responses", "statistics"]
     return {
         name: sorted(snapshot.rows(f"select {'* exclude (imported_at)' if name == 'runs' else '*'} from {name}"), key=repr)
         for name in tables

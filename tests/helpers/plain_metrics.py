@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from queries.metrics.kernels.bins import FOLDS, question_folds
 from tests.helpers import plain_vote_metrics
+from tests.helpers.run_tables import with_runs
 
 NAN = math.nan
 
@@ -38,7 +39,9 @@ class Rows:
     @classmethod
     def read(cls, snapshot, dataset):
         def rows(table, order):
-            return snapshot.frame(f"select * from {table} where dataset = $d order by {order}", {"d": dataset}).to_dicts()
+            return (
+                with_runs(snapshot).frame(f"select * from {table} where dataset = $d order by {order}", {"d": dataset}).to_dicts()
+            )
 
         votes = {}
         for row in rows("votes", "question_id, class"):

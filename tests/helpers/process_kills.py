@@ -18,7 +18,9 @@ from pathlib import Path
 
 from data import scratch_folders
 from data.store import open_store
+from data.store.objects import all_objects
 from tests.helpers.paths import ROOT
+from tests.helpers.run_tables import with_runs
 from tests.helpers.serving import environment, run_cli, start_server
 
 CLUES = 4  # answers of a run, to the first question
@@ -198,13 +200,14 @@ class Siege:
         assert {name: run for name, run in acknowledged.items() if stored.get(name) != run} == {}, "acknowledged runs are lost"
         assert set(stored) <= set(self.sent)
         answers = {}
-        for name, *answer in snapshot.rows(
+        for name, *answer in with_runs(snapshot).rows(
             "select model, clue, guess, confidence from responses join runs using (run) where model like 'run %' order by 1, 2"
         ):
             answers.setdefault(name, []).append(tuple(answer))
         broken = {name for name in set(stored) | set(answers) if answers.get(name) != rows(name)}
         assert broken == set(), "runs that are not whole"
-        assert snapshot.rows("select count(*) from responses where run not in (select run from runs)") == [(0,)]
+        assert snapshot.rows("select count(*) from objects where run not in (select run from runs)") == [(0,)]
+        store.objects.check(all_objects(snapshot.connection), again=True)
         store.close()
         return len(stored)
 
@@ -237,6 +240,7 @@ class Siege:
         left = {path.name for path in self.store.iterdir()} - {
             "CURRENT",
             "LOCK",
+            "objects",
             "incoming",
             "cache",
             "tokens.json",

@@ -15,6 +15,7 @@ from queries.prompts import prompts
 from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, facets
 from queries.sparklines import sparklines
+from tests.helpers.run_tables import with_runs
 
 EVERY = Selection(
     "relay", ("a1",), ("alpha", "beta"), ("logit",), ("Arts", "History"), ("Modern",), (1, 5), (0.25, 1.0), (0.0, 0.5), "river"
@@ -128,7 +129,8 @@ RESPONSES = """responses join runs using (dataset, run)
 
 def test_a_filter_on_clues_reaches_the_metrics(snapshot):
     metric = CATALOGUE["mean_confidence"]
-    expected = snapshot.rows(f"select run, count(*), count(distinct question_id), avg(confidence) from {RESPONSES} group by 1")
+    sql = f"select run, count(*), count(distinct question_id), avg(confidence) from {RESPONSES} group by 1"
+    expected = with_runs(snapshot).rows(sql)
     rows = leaderboard(snapshot, SOME_CLUES, [metric]).rows
     assert sorted((row.run, row.items, row.questions, pytest.approx(row.metrics[metric.key].value)) for row in rows) == sorted(
         expected
@@ -137,7 +139,7 @@ def test_a_filter_on_clues_reaches_the_metrics(snapshot):
 
 def test_a_filter_on_clues_says_who_answered(snapshot):
     third = SOME_CLUES.replace(clue=(2,))
-    expected = snapshot.rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
+    expected = with_runs(snapshot).rows(f"select run, count(distinct question_id) filter (clue = 2) from {RESPONSES} group by 1")
     assert sorted(coverage(snapshot, third).answered.items()) == sorted(expected)
 
 
@@ -150,7 +152,7 @@ def test_a_filter_on_clues_reaches_prompts_and_sparklines(snapshot):
 
 def test_a_filter_on_clues_reaches_buzzing(snapshot):
     first = f"select run, question_id, arg_min(correct, clue) as correct from {RESPONSES} and confidence > 0 group by all"
-    expected = snapshot.rows(f"select run, sum(correct) from ({first}) group by 1")
+    expected = with_runs(snapshot).rows(f"select run, sum(correct) from ({first}) group by 1")
     runs = threshold_explorer(snapshot, SOME_CLUES, Rules(threshold=0.0)).runs
     assert sorted((run.run, pytest.approx(run.outcome.correct)) for run in runs) == sorted(expected)
 

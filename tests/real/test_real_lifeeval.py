@@ -14,6 +14,7 @@ from data.statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import facets, read_selection
+from tests.helpers.run_tables import with_runs
 
 pytestmark = pytest.mark.real
 
@@ -60,7 +61,7 @@ def test_every_model_is_a_run(store, imported, board):
     assert snapshot.rows(
         "select count(*), count(distinct sex), count(distinct minimum_age), count(distinct radius) from questions"
     ) == [(808, 2, 101, 4)]
-    assert snapshot.rows("select distinct graded from responses where not failed") == [("table",)]
+    assert with_runs(snapshot).rows("select distinct graded from responses where not failed") == [("table",)]
     assert snapshot.rows("select distinct elicitation from runs") == [("verbalized",)]
 
 
@@ -74,7 +75,7 @@ def test_published_figures(board, model):
 
 def test_the_error_of_the_slope_is_that_of_scipy(store, board):
     for row in board.values():
-        points = store.snapshot().rows(
+        points = with_runs(store.snapshot()).rows(
             """select q.difficulty, s.confidence - s.correct from statistics s join questions q using (dataset, question_id)
             where s.run = $run""",
             {"run": row.run},
@@ -156,7 +157,7 @@ class CommonAnswers:
 
 @pytest.fixture(scope="module")
 def common(store, imported):
-    rows = store.snapshot().rows(
+    rows = with_runs(store.snapshot()).rows(
         """select model, r.confidence, r.correct, q.difficulty, q.radius from responses r join runs using (run)
         join questions q on q.dataset = r.dataset and q.question_id = r.question_id
         where (select count(*) from responses o where o.question_id = r.question_id and not o.failed) = 11

@@ -81,7 +81,7 @@ def upload(served, token, name):
 def test_a_disk_that_is_full_at_any_point_of_an_import(disk, seeded, tmp_path):
     """From no room at all to enough of it, in small steps."""
     store = open_store(shutil.copytree(seeded, disk / "store"), threads=1)
-    before, size = stored(store), store.generation().stat().st_size
+    before, size = stored(store), store.catalogue().stat().st_size
     outcomes = []
     for step in range(16):
         path, options = answers(tmp_path, f"step-{step}")
@@ -170,7 +170,7 @@ def test_an_import_that_may_not_write_enough(copied, tmp_path, part):
     """Where nobody can mount a disk: a process whose files may not grow beyond a part of the store's."""
     store = open_store(copied, threads=1)
     version, before = store.version(), stored(store)
-    most = int(store.generation().stat().st_size * part)
+    most = int(store.catalogue().stat().st_size * part)
     path, _ = answers(tmp_path, "limited")
     done = subprocess.run(
         [*IMPORT, str(path), "--dataset", "pyramid", "--model", "limited"],

@@ -13,17 +13,10 @@ from data.importing.staging import Staging
 from data.polars_frames import ArrowStream, frame
 
 ID_DIGITS = 16  # of the sha256 of a run
-NEW_RESPONSES = """
-drop table new_responses;
-create view new_responses as
-    select r.run, q.dataset, q.question_id, s.clue, s.guess, s.confidence, s.correct, s.graded, s.token_logprobs, s.options,
-        s.option_names, s.failed
-    from responses_graded s join runs_to_store r on r.n = s.run_number join numbered_questions q on q.n = s.question_number
-"""
 
 
 def name_runs(staging: Staging) -> None:
-    """Name each run by its content; make ``runs_to_store``, ``new_runs`` and ``new_responses`` of those that are new."""
+    """Name each run by its content; make ``runs_to_store`` and ``new_runs`` of those that are new."""
     connection, report = staging.connection, staging.report
     hashes = run_hashes(connection)
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
@@ -60,7 +53,6 @@ def name_runs(staging: Staging) -> None:
         connection.execute("""insert into new_runs by name
             select * exclude (n), make_timestamp(epoch_us(now())) as imported_at from new order by position""")
         del new
-        connection.execute(NEW_RESPONSES)
 
 
 def _failures(staging: Staging) -> dict[int, tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Migrations: steps from one schema of the store to the next, one numbered module each.
 
-``m0002_failed_calls.py`` is the step to schema 2: its ``migrate(connection)`` changes the tables and fills what is new.
+``m0002_failed_calls.py`` is the step to schema 2: its ``migrate(connection, objects)`` changes the tables and fills what is new.
 ``schema.sql`` is schema 1. A new store is made from it by the same steps, so that a new store and a migrated one cannot
 differ. A step, once released, is never changed.
 
@@ -20,9 +20,10 @@ from functools import cache
 
 import duckdb
 
-from data.importing.derived_tables import derive_all
+from data.store.derived_tables import derive_all
+from data.store.objects import ObjectFolder
 
-Step = Callable[[duckdb.DuckDBPyConnection], None]
+Step = Callable[[duckdb.DuckDBPyConnection, ObjectFolder | None], None]  # no objects: the store is new, and empty
 FIRST = 1  # the schema of schema.sql
 MODULE = re.compile(r"m(\d{4})_\w+")
 
@@ -50,13 +51,19 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
     return int(connection.execute("select version from schema_version").fetchall()[0][0])
 
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Apply the steps that a store lacks, compute what follows from the tables, and record the schema that it has then."""
+def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+    """Apply the steps that a store lacks, compute what follows from the tables, and record the schema that it has then.
+
+    Args:
+        connection: to a catalogue.
+        objects: of the store; None for a new one, which is empty.
+    """
     missing = steps()[schema_of(connection) - FIRST :]
     for step in missing:
-        step(connection)
+        step(connection, objects)
     if missing:
-        derive_all(connection)
+        if objects is not None:
+            derive_all(connection, objects)
         connection.execute(
             "create or replace table schema_version as select $version::integer as version", {"version": current_schema()}
         )

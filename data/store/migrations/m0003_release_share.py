@@ -2,7 +2,9 @@
 
 import duckdb
 
+from data.store.objects import ObjectFolder
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+
+def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
     """Add the column. Curves and statistics are computed after the last step."""
     connection.execute("alter table curves add column release_share double")

@@ -2,7 +2,9 @@
 
 import duckdb
 
+from data.store.objects import ObjectFolder
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+
+def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
     """Add the column. It is filled with the human curves, after the last step."""
     connection.execute("alter table datasets add column head_to_head boolean default false")

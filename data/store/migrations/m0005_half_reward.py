@@ -2,6 +2,8 @@
 
 import duckdb
 
+from data.store.objects import ObjectFolder
 
-def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+
+def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
     """Nothing to do here: statistics are computed after the last step."""

@@ -9,17 +9,18 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.store import GenerationStore, open_store
+from data.store import Store, open_store
 from data.store.backup import back_up
 from data.store.repair import inspect_version
 from data.tokens import Tokens
 from tests.helpers.paths import ROOT
+from tests.helpers.run_tables import with_runs
 from tests.helpers.stores import file_times, listed_datasets
 
 
 def everything(store):
     """Every row of every table."""
-    snapshot = (store if isinstance(store, GenerationStore) else open_store(store)).snapshot()
+    snapshot = (store if isinstance(store, Store) else open_store(store)).snapshot()
     tables = [row[0] for row in snapshot.rows("select table_name from duckdb_tables() where not internal order by 1")]
     return {table: snapshot.rows(f'select * from "{table}" order by all') for table in tables}
 
@@ -110,13 +111,9 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
     while not done.is_set() or not counts:
         folder = tmp_path / f"saved-{len(counts)}"
         version = back_up(store, folder)
-        rows = (
-            open_store(folder)
-            .snapshot()
-            .rows(
-                """select (select count(*) from runs), (select sum(items) from runs), (select count(*) from responses),
+        rows = with_runs(open_store(folder)).rows(
+            """select (select count(*) from runs), (select sum(items) from runs), (select count(*) from responses),
             (select count(*) from runs anti join statistics using (run))"""
-            )
         )
         assert rows[0][0] == version.runs and rows[0][1] == rows[0][2] and rows[0][3] == 0
         counts.append(version.runs)
@@ -124,7 +121,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
     writer.join()
     assert not failures
     assert counts == sorted(counts)
-    assert inspect_version(store, store.generation()).runs == 25
+    assert inspect_version(store, store.catalogue()).runs == 25
 
 
 @pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])

@@ -9,6 +9,7 @@ from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import Decision, ImportOptions
 from tests.helpers import bundle_factory as bundles
+from tests.helpers.run_tables import with_runs
 
 ROME = Decision("q1", 0, "Rome", 1.0)
 
@@ -27,7 +28,7 @@ def put(store, path, *decisions, model="m"):
 
 
 def decisions_of(store, run):
-    rows = store.snapshot().rows(
+    rows = with_runs(store.snapshot()).rows(
         "select question_id, clue, correct, graded from responses where run = $r order by 1, 2", {"r": run}
     )
     (decisions,) = store.snapshot().rows("select decisions from runs where run = $r", {"r": run})[0]

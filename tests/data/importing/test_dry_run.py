@@ -11,6 +11,7 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store import StoreError
 from tests.helpers import bundle_factory as bundles
+from tests.helpers.run_tables import with_runs
 
 PEOPLE = {
     "exposures": "question_id,match_id,team\nq1,m,Ash\nq1,m,Birch\nq2,m,Ash\n",
@@ -30,9 +31,9 @@ def run(tmp_path):
 
 def rows(snapshot, dataset="toy"):
     """What a version holds of a dataset, but for the times of import."""
-    columns = {"runs": "* exclude (imported_at)"}
+    columns, stored = {"runs": "* exclude (imported_at)"}, with_runs(snapshot)
     return {
-        name: sorted(snapshot.rows(f"select {columns.get(name, '*')} from {name} where dataset = '{dataset}'"), key=repr)
+        name: sorted(stored.rows(f"select {columns.get(name, '*')} from {name} where dataset = '{dataset}'"), key=repr)
         for name in TABLES
     }
 

@@ -4,10 +4,10 @@ import duckdb
 import pytest
 
 from data.importing.report import Refused
-from data.statistics import TABLE
 from data.store import migrations, open_store
+from data.store.catalogue import SCHEMA
 from data.store.export import export
-from data.store.generations import SCHEMA
+from data.store.objects import stored_objects
 from queries.runs import responses
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, rows, write
@@ -159,8 +159,10 @@ def as_before(store, folder):
     path = folder / "gen-000001.duckdb"
     folder.mkdir()
     with duckdb.connect() as connection:
-        connection.execute(f"attach '{path}' as old; attach '{store.generation()}' as new (read_only); use old")
-        connection.execute(SCHEMA.read_text() + TABLE)
+        connection.execute(f"attach '{path}' as old; attach '{store.catalogue()}' as new (read_only); use old")
+        connection.execute(SCHEMA.read_text() + "create table statistics (run varchar, dataset varchar)")
+        parts = stored_objects(store.snapshot().connection, "responses")
+        relation = store.objects.relation("responses", parts)
         for (table,) in connection.execute("select table_name from duckdb_tables() where database_name = 'old'").fetchall():
             columns = {
                 name
@@ -168,10 +170,13 @@ def as_before(store, folder):
                     "select column_name from duckdb_columns() where database_name = 'old' and table_name = $t", {"t": table}
                 ).fetchall()
             }
-            known = connection.execute(f"select * from new.{table} limit 0").description
+            source = relation if table == "responses" else f"new.{table}"
+            if table == "statistics":
+                continue
+            known = connection.execute(f"select * from {source} limit 0").description
             names = ", ".join(name for name, *_ in known if name in columns)
-            connection.execute(f"insert into {table} by name select {names} from new.{table}")
-        connection.execute("""update responses set guess = 'ERROR', graded = 'answer' from new.responses n where n.failed
+            connection.execute(f"insert into {table} by name select {names} from {source}")
+        connection.execute(f"""update responses set guess = 'ERROR', graded = 'answer' from {relation} n where n.failed
             and (responses.run, responses.question_id, responses.clue) = (n.run, n.question_id, n.clue)""")
         connection.execute("""update runs set items = (select count(*) from responses where run = runs.run),
             questions = (select count(distinct question_id) from responses where run = runs.run), missing_questions = 0""")

@@ -18,6 +18,7 @@ from data.importing.table_files import LONGEST_LINE
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.hostile_files import CASES, LARGEST, H
+from tests.helpers.run_tables import with_runs
 
 SECONDS = 20  # of the processor that a file may take; most take a tenth of one
 MEMORY = 300  # MiB that it may add
@@ -76,7 +77,7 @@ def take(kept, name, content, model, note, memory=MEMORY):
     began = time.process_time()  # of the processor: the machine may be busy with other things
     try:
         report = ingest.import_paths(store, [path], ImportOptions(dataset="toy", model=model), largest=LARGEST)
-        outcome = store.snapshot().rows(
+        outcome = with_runs(store.snapshot()).rows(
             "select question_id, clue, guess, confidence from responses where list_contains($runs, run) order by all",
             {"runs": report.runs},
         )

@@ -23,6 +23,7 @@ from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.examples import examples
 from tests.helpers.hostile_files import BUNDLE, GOOD, LARGEST, LINES, PARQUET, H, zipped
+from tests.helpers.run_tables import with_runs
 
 NLI = json.dumps(
     {"uid": "q1", "label_count": [1, 2, 3], "label_counter": {"n": 2}, "majority_label": "n", "example": {"premise": "a"}}
@@ -76,7 +77,7 @@ def read_or_refused(kept, name, content):
         assert refused.problems and all(problem.reason and problem.file.startswith(name) for problem in refused.problems)
         assert not any(str(folder.parent) in str(problem) for problem in refused.problems)
     else:
-        bad = store.snapshot().rows(
+        bad = with_runs(store.snapshot()).rows(
             "select * from responses where not confidence between 0 and 1 or not isfinite(correct) or clue is null"
         )
         assert report.formats and bad == []

@@ -18,6 +18,7 @@ from data.importing.table_files import TableFile
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.examples import examples
+from tests.helpers.run_tables import with_runs
 
 
 def fixed_examples(count):
@@ -145,7 +146,7 @@ def test_files_are_imported_right_or_refused(kept, table):
         assert all(problem.reason and problem.file == "run.csv" for problem in refused.problems)
         assert store.version() == version
         return
-    stored = store.snapshot().rows(
+    stored = with_runs(store.snapshot()).rows(
         "select question_id, clue, confidence, guess, correct, token_logprobs from responses where run = $run",
         {"run": report.runs[0]},
     )

@@ -9,11 +9,11 @@ STEPS = migrations.steps()
 NOW = migrations.current_schema()
 
 
-def add_nothing(connection):
+def add_nothing(connection, objects):
     """A step that only has what follows from the tables computed again."""
 
 
-def add_language(connection):
+def add_language(connection, objects):
     connection.execute("alter table questions add column language varchar")
     connection.execute("update questions set language = 'en'")
 
@@ -89,7 +89,7 @@ def test_a_step_that_fails_changes_nothing(older, released):
     version, before = older.version(), content(older)
     older.close()
 
-    def fail(connection):
+    def fail(connection, objects):
         raise ValueError("no")
 
     with pytest.MonkeyPatch.context() as later:

@@ -23,6 +23,7 @@ from queries.selection import Selection, facets, read_address
 from tests.helpers import plain_buzzing as slow
 from tests.helpers.examples import examples
 from tests.helpers.plain_metrics import Rows
+from tests.helpers.run_tables import with_runs
 from tests.helpers.strategies import selections
 
 MANY = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -348,7 +349,8 @@ def test_a_run_can_have_a_threshold_of_its_own(snapshot):
 
 
 def test_it_says_on_which_scales_there_are_scores(snapshot):
-    both = snapshot.rows("select distinct model from responses join runs using (run, dataset) where token_logprobs is not null")
+    sql = "select distinct model from responses join runs using (run, dataset) where token_logprobs is not null"
+    both = with_runs(snapshot).rows(sql)
     assert "plain" not in {model for (model,) in both} and both
     for rules in (Rules(), Rules("logprob")):
         assert buzzing.threshold_explorer(snapshot, TOSSUPS, rules).scales == ["confidence", "logprob"]

@@ -16,6 +16,7 @@ from queries.metrics import CATALOGUE
 from queries.selection import Selection
 from queries.slices import slices
 from tests.helpers.bundle_factory import FACTS, table, write
+from tests.helpers.run_tables import with_runs
 
 METRICS = [CATALOGUE[key] for key in ("accuracy", "brier", "hmr", "ece", "grace_mce", "auroc")]
 QUESTIONS, CATEGORIES = 40, ("Arts", "History", "Science")
@@ -73,7 +74,7 @@ def answered_in_store(snapshot, selection):
     """Questions and clues of a selection that each run answered, straight from the store."""
     condition, parameters = selection.question_filter()
     low, high = selection.revealed or (0, 1)
-    rows = snapshot.rows(
+    rows = with_runs(snapshot).rows(
         f"""select p.run, p.question_id, p.clue from responses p join questions q using (dataset, question_id)
         join clues c using (dataset, question_id, clue)
         where not p.failed and {condition} and c.revealed between $low and $high""",

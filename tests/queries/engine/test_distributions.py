@@ -21,6 +21,7 @@ from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers import plain_vote_metrics
 from tests.helpers.examples import examples
+from tests.helpers.run_tables import with_runs
 from tests.helpers.small_polls import YES_NO
 from tests.helpers.strategies import selections
 
@@ -79,12 +80,12 @@ def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
     assert any(len({*item.votes.values()}) < 3 and len({*item.shares.values()}) < 3 for item in items)  # ties on both sides
     every = [question for questions in answered.values() for question in questions]
     assert 0 < plain_vote_metrics.rank_cs(every, None) < plain_vote_metrics.rank_cs_tied(every, None) < 1
-    sizes = polled.rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
+    sizes = with_runs(polled).rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
     assert sizes == [(2,), (3,), (4,)]
 
 
 def test_maps_are_read_in_the_order_of_the_classes(polled, polls_folder):
-    result = polled.rows(
+    result = with_runs(polled).rows(
         "select question_id, options, option_names from responses join runs using (run) where model = 'map' order by 1"
     )
     with (polls_folder / "responses" / "map.csv").open(encoding="utf-8", newline="") as lines:

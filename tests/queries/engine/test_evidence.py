@@ -16,6 +16,7 @@ from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
 from tests.helpers import plain_metrics as slow
 from tests.helpers.examples import examples
+from tests.helpers.run_tables import with_runs
 from tests.helpers.strategies import selections
 
 RELAY = Selection("relay", common=False)  # each run on its own questions
@@ -181,7 +182,7 @@ def test_the_answer_names_its_selection_and_version(snapshot):
 
 
 def test_kept_statistics_are_those_of_raw_pairs(snapshot, rows):
-    for kept in snapshot.frame("select * from statistics").to_dicts():
+    for kept in with_runs(snapshot).frame("select * from statistics").to_dicts():
         answers = [
             answer
             for (run, question, _), answer in rows[kept["dataset"]].responses.items()

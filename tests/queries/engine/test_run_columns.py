@@ -7,6 +7,7 @@ import pytest
 from data.statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
 from queries.engine.run_columns import bin_columns, dense, sum_by_place
+from tests.helpers.run_tables import with_runs
 
 
 @pytest.fixture
@@ -56,20 +57,13 @@ def test_sparse_columns_are_added_up_as_if_written_out(bins):
         assert sum_by_place(column, places, 4).tolist() == sum_by_place(dense(column), places, 4).tolist()
 
 
-def test_rows_are_put_in_the_order_of_questions(snapshot):
+def test_rows_are_in_the_order_of_questions(snapshot):
     runs = [run for (run,) in snapshot.rows("select run from runs where dataset = 'relay' order by position")]
-    expected = {name: run_columns.statistic_columns(snapshot, "relay", runs, name) for name in ("items", "confidence")}
-    placed = run_columns.row_orders(snapshot, "relay", runs)
-    for name, values in expected.items():
-        for run, place, column in zip(runs, placed, values, strict=True):
+    stored = with_runs(snapshot)
+    for positions in run_columns.row_positions(snapshot, "relay", runs):
+        assert (np.diff(positions) > 0).all()
+    for name, columns in run_columns.statistic_columns(snapshot, "relay", runs, ["items", "confidence"]).items():
+        for run, column in zip(runs, columns, strict=True):
             sql = f"""select s.{name} from statistics s join questions q using (dataset, question_id)
                 where run = $run order by q.position"""
-            assert column.tolist() == [value for (value,) in snapshot.rows(sql, {"run": run})]
-            assert (np.diff(place.positions) > 0).all()
-
-
-def test_rows_out_of_order_are_put_in_it():
-    order = np.random.default_rng(3).permutation(1000)
-    table = pl.DataFrame({"value": order})
-    assert run_columns.in_order(table, np.argsort(order))["value"].to_list() == list(range(1000))
-    assert run_columns.in_order(table, np.arange(1000)) is table
+            assert column.tolist() == [value for (value,) in stored.rows(sql, {"run": run})]

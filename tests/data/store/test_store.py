@@ -14,9 +14,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from data.store import DamagedStore, StoreError, StoreMoved, open_store
-from data.store.generations import KEEP
+from data.store import DamagedStore, StoreError, open_store
 from data.store.repair import damage_of, versions_on_disk
+from data.store.sweep import KEEP
 from tests.helpers.paths import ROOT
 
 NEW_PROCESS = multiprocessing.get_context("spawn")
@@ -51,28 +51,28 @@ def test_stores_with_other_limits_share_a_process(tmp_path):
     assert snapshot.rows("select dataset from datasets") == [("kept",)]
 
 
-def generations(store):
+def catalogues(store):
     return sorted(path.name for path in store.folder.glob("gen-*"))
 
 
 def test_empty_store_reads_as_empty_and_makes_no_folder(store):
     assert store.version() == "0"
-    assert store.generation() is None
+    assert store.catalogue() is None
     assert notes(store) == []
     assert not store.folder.exists()
 
 
-def test_each_write_is_a_generation_with_a_version_of_its_own(store):
+def test_each_write_is_a_catalogue_with_its_own_version(store):
     versions = [store.version()]
     for index in range(5):
         assert store.write(lambda connection, index=index: note(f"n{index}")(connection) or index) == index
         versions.append(store.version())
         name, token = (store.folder / "CURRENT").read_text().split()
-        assert store.generation() == store.folder / name
+        assert store.catalogue() == store.folder / name
         assert versions[-1] == f"{index + 1}-{token}"
         assert notes(store) == [f"n{k}" for k in range(index + 1)]
     assert len(set(versions)) == 6
-    assert generations(store) == [f"gen-{k:06d}.duckdb" for k in (3, 4, 5)]
+    assert catalogues(store) == [f"gen-{k:06d}.duckdb" for k in (3, 4, 5)]
     assert KEEP == 3
 
 
@@ -88,17 +88,17 @@ def test_versions_do_not_repeat_when_an_old_store_is_put_back(store):
     assert notes(store) == ["a", "c"]
 
 
-def test_generations_beyond_the_pointer_are_removed(store):
+def test_catalogues_beyond_the_pointer_are_removed(store):
     for index in range(3):
         store.write(note(f"n{index}"))
-    first = generations(store)[0]
+    first = catalogues(store)[0]
     for number in (7, 8, 9, 10, 1_000_000):
         (store.folder / f"gen-{number:06d}.duckdb").write_bytes(b"left by a restored backup")
     (store.folder / "gen-000003 (copy).duckdb").write_bytes(b"somebody's own")
     (store.folder / "CURRENT").write_text(f"{first} 0badc0de\n")
     store.write(note("again"))
     assert notes(store) == ["again", "n0"]
-    assert generations(store) == ["gen-000001.duckdb", "gen-000002.duckdb", "gen-000003 (copy).duckdb"]
+    assert catalogues(store) == ["gen-000001.duckdb", "gen-000002.duckdb", "gen-000003 (copy).duckdb"]
 
 
 def test_a_reader_sees_the_new_version_and_keeps_what_it_holds(store):
@@ -123,7 +123,7 @@ def test_a_snapshot_reads_and_no_more(store):
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, duckdb.ConstraintException])
 def test_nothing_is_left_of_a_change_that_raises(store, error):
     store.write(note("a"))
-    before = store.version(), generations(store)
+    before = store.version(), catalogues(store)
 
     def change(connection):
         note("b")(connection)
@@ -131,7 +131,7 @@ def test_nothing_is_left_of_a_change_that_raises(store, error):
 
     with pytest.raises(error, match="stop"):
         store.write(change)
-    assert (store.version(), generations(store)) == before
+    assert (store.version(), catalogues(store)) == before
     assert notes(store) == ["a"]
     store.write(note("c"))
     assert notes(store) == ["a", "c"]
@@ -141,7 +141,7 @@ def test_a_first_change_that_raises_leaves_an_empty_store(store):
     with pytest.raises(ZeroDivisionError):
         store.write(lambda connection: 1 / 0)
     assert store.version() == "0"
-    assert generations(store) == []
+    assert catalogues(store) == []
     assert notes(store) == []
 
 
@@ -164,16 +164,6 @@ def test_a_leftover_log_is_not_replayed(store):
     (store.folder / "gen-000002.duckdb.wal").write_bytes(b"half written")
     store.write(note("b"))
     assert notes(store) == ["a", "b"]
-
-
-def test_a_change_prepared_for_another_version_is_not_made(store):
-    store.write(note("a"), expect="0")
-    stale = store.version()
-    store.write(note("b"), expect=stale)
-    before = store.version(), generations(store)
-    with pytest.raises(StoreMoved):
-        store.write(note("c"), expect=stale)
-    assert (store.version(), generations(store)) == before
 
 
 DAMAGE = {
@@ -255,10 +245,10 @@ def test_a_first_write_that_was_killed_is_no_damage(store):
         [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, "change"], cwd=ROOT, timeout=300, check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    assert generations(store) == ["gen-000001.duckdb"]
+    assert catalogues(store) == ["gen-000001.duckdb"]
     assert (store.version(), notes(store), damage_of(store)) == ("0", [], None)
     store.write(note("a"))
-    assert (notes(store), generations(store)) == (["a"], ["gen-000001.duckdb"])
+    assert (notes(store), catalogues(store)) == (["a"], ["gen-000001.duckdb"])
 
 
 def test_a_store_of_another_version_says_so(store):
@@ -266,7 +256,7 @@ def test_a_store_of_another_version_says_so(store):
     for use in (lambda: open_store(store.folder).snapshot(), lambda: store.write(note("a"))):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version, or give another folder"):
             use()
-    assert generations(store) == ["gen-000001.duckdb"]
+    assert catalogues(store) == ["gen-000001.duckdb"]
 
 
 def test_files_are_synced_before_the_pointer_moves(store, monkeypatch):

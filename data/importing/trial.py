@@ -1,0 +1,292 @@
+"""The datasets that an import changes, as they would be: what is published, and what a dry run shows.
+
+A trial is a catalogue of its own. It begins with the stored rows of the datasets that files bring something to, and the new rows
+are added to it. The responses and statistics of runs are written to objects meanwhile, without a lock. Publishing is then short:
+it copies rows from the trial to the next catalogue of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from data import human_curves
+from data.importing.grading import grade_guesses
+from data.importing.staging import STORED, Staging
+from data.polars_frames import ArrowStream, literal
+from data.store import StoreMoved, difficulty, run_statistics
+from data.store.catalogue import tables_of_datasets
+from data.store.objects import PARQUET, TYPES, ObjectFolder, name_objects, stored_objects
+from data.store.revisions import State, renew, states
+
+GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
+
+
+@dataclass
+class Trial:
+    """A catalogue with some datasets as they would be.
+
+    Attributes:
+        connection: to it; its tables are those of the store.
+        path: of its file.
+        objects: where the responses and statistics of its runs are.
+        before: the state of each dataset that it was made from; None for a new dataset.
+        rebased: the datasets whose questions, people or earlier runs change.
+        runs: ids of the new runs.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    path: Path
+    objects: ObjectFolder
+    before: dict[str, State | None]
+    rebased: set[str]
+    runs: list[str]
+
+    def close(self) -> None:
+        """Write the trial to its file, which publishing reads."""
+        self.connection.execute("checkpoint trial")
+        self.connection.close()
+
+    def publish(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Copy the datasets, or what new runs add to them, into the next catalogue of the store.
+
+        Raises:
+            StoreMoved: another process changed one of the datasets after the trial was made.
+        """
+        self._check_unchanged(connection)
+        connection.execute(f"attach {literal(self.path)} as trial (read_only)")
+        next_run, next_dataset = (_next_position(connection, table) for table in ("runs", "datasets"))
+        for table in tables_of_datasets(connection, "new") if self.rebased else ():
+            connection.execute(f"delete from {table} where {_among(self.rebased)}")
+            if table not in ("datasets", "objects", "revisions", "runs"):
+                connection.execute(f"insert into {table} by name from trial.{table} where {_among(self.rebased)}")
+        if self.rebased:
+            new = _among(dataset for dataset, state in self.before.items() if state is None)
+            connection.execute(_insert("datasets", _among(self.rebased), new, next_dataset))
+        new = _among(self.runs, "run")
+        connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
+        connection.execute(f"insert into objects by name from trial.objects where {_among(self.rebased)} or {new}")
+        others = {*self.before} - self.rebased
+        added = connection.execute(f"select run from runs where {new} and {_among(others)}").fetchall()
+        difficulty.add_accuracies(connection, self.objects, [run for (run,) in added])
+        for dataset in others:
+            difficulty.derive(connection, dataset)
+        renew(connection, datasets=self.before, bases=self.rebased)
+
+    def _check_unchanged(self, connection: duckdb.DuckDBPyConnection) -> None:
+        current = states(connection)
+        for dataset, before in self.before.items():
+            state = current.get(dataset)
+            if state != before and (dataset in self.rebased or state is None or before is None or state.base != before.base):
+                raise StoreMoved
+        if connection.execute(f"select 1 from runs where {_among(self.runs, 'run')} limit 1").fetchone():
+            raise StoreMoved  # another process has just stored one of the runs
+
+
+def _among(names: Iterable[str], column: str = "dataset") -> str:
+    """SQL condition that a column is one of some names."""
+    return f"list_contains([{', '.join(map(literal, sorted(names)))}]::varchar[], {column})"
+
+
+def _next_position(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    return int(connection.execute(f"select coalesce(max(position), -1) + 1 from {table}").fetchall()[0][0])
+
+
+def _insert(table: str, chosen: str, new: str, position: int) -> str:
+    """SQL to copy rows from the trial. The new ones among them are given positions from ``position`` on."""
+    numbered = f"{position} + (row_number() over (partition by {new} order by position))::integer - 1"
+    return f"""insert into {table} by name
+        select * replace (if({new}, {numbered}, position) as position) from trial.{table} where {chosen}"""
+
+
+@contextmanager
+def open_trial(staging: Staging, objects: ObjectFolder, by: str | None, shown: str | None = None) -> Iterator[Trial]:
+    """Make a trial of what was read and checked. If the body of the ``with`` fails, the objects that were written are removed.
+
+    Args:
+        staging: what is new.
+        objects: where the responses and statistics of new runs go.
+        by: name of the token of an upload.
+        shown: the dataset that somebody is to look at in the trial; None if it is only published.
+    """
+    written = ObjectFolder(objects.root, objects.others)
+    try:
+        yield _make_trial(staging, written, by, shown)
+    except BaseException:
+        for name in written.added:
+            written.remove(name)
+        raise
+
+
+def _make_trial(staging: Staging, objects: ObjectFolder, by: str | None, shown: str | None) -> Trial:
+    connection, path = staging.connection, staging.path.with_name("trial.duckdb")
+    run = connection.execute
+    rebased = _rebased(connection)
+    datasets = sorted(_datasets(connection, *STORED) | rebased | ({shown} if shown else set()))
+    run("use store")
+    before = states(connection)
+    run(f"attach {literal(path)} as trial (recovery_mode no_wal_writes)")
+    for table in tables_of_datasets(connection, "store"):
+        # What new runs do not change need not be copied to be published.
+        kind = "table" if rebased or shown or table in ("objects", "runs") else "view"
+        run(f"create {kind} trial.{table} as from store.{table} where {_among(datasets)}")
+    run("use trial")
+    _add_rows(connection, by)
+    _add_responses(connection, objects)
+    replaced = sorted(_datasets(connection, "datasets") & {*before})
+    for dataset in replaced:
+        _fit_to_replaced(connection, objects, dataset)
+    with_people = _datasets(connection, "buzzes", "exposures") | {*replaced}
+    for dataset in sorted(with_people):
+        human_curves.derive(connection, dataset)
+        run_statistics.derive(connection, objects, dataset)
+    new_runs: dict[str, list[str]] = dict(
+        run("select dataset, list(run order by position) from scratch.new_runs group by 1").fetchall()
+    )
+    for dataset, names in new_runs.items():
+        if dataset not in with_people:
+            run_statistics.derive(connection, objects, dataset, names)
+    for dataset in sorted(rebased):
+        difficulty.derive_accuracies(connection, objects, dataset)
+        difficulty.derive(connection, dataset)
+    if shown and shown not in rebased:
+        difficulty.add_accuracies(connection, objects, new_runs.get(shown, []))
+        difficulty.derive(connection, shown)
+    runs = [row[0] for row in run("select run from scratch.new_runs order by position").fetchall()]
+    return Trial(connection, path, objects, {dataset: before.get(dataset) for dataset in datasets}, rebased, runs)
+
+
+def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The datasets whose questions or people are new or others."""
+    replaced = connection.execute("select dataset from scratch.replaced_people").fetchall()
+    return _datasets(connection, "datasets", "buzzes", "exposures", "votes", "answers") | {dataset for (dataset,) in replaced}
+
+
+def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
+    """Add the new rows of every table but those of responses."""
+    run = connection.execute
+    if run("select 1 from scratch.new_datasets limit 1").fetchone():
+        for table in ("questions", "clues", "datasets"):
+            run(f"delete from {table} where dataset in (select dataset from scratch.new_datasets)")
+    for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
+        if run("select 1 from scratch.replaced_people where what = $what", {"what": what}).fetchone():
+            for table in tables:
+                run(
+                    f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = $what)",
+                    {"what": what},
+                )
+    for table in STORED:
+        if table != "runs" and run(f"select 1 from scratch.new_{table} limit 1").fetchone():
+            run(f"insert into {table} by name from scratch.new_{table}")
+    run("insert into runs by name select * replace ($by as imported_by) from scratch.new_runs", {"by": by})
+    if run("select 1 from scratch.new_answers limit 1").fetchone():
+        run("""update questions q set answer = v.answer from scratch.new_answers v
+            where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
+
+
+def _add_responses(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder) -> None:
+    """Write the responses of new runs to objects, in the order of question ids and clues."""
+    if not connection.execute("select 1 from scratch.new_runs limit 1").fetchone():
+        return
+    runs = connection.execute("""
+        select r.dataset, r.run, min(s.row), max(s.row)
+        from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number
+        group by all order by 3""").fetchall()
+    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES["responses"].items())
+    connection.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")  # keeps the order of the responses
+
+    def write(first: int, last: int, path: Path) -> int:
+        sql = f"""select {columns} from scratch.responses_graded s
+            join scratch.numbered_questions q on q.n = s.question_number where s.row between {first} and {last}"""
+        return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])
+
+    parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
+    connection.execute("reset disabled_optimizers")
+    name_objects(connection, parts)
+
+
+def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
+    """Datasets with new rows in any of these tables."""
+    return {
+        row[0] for table in tables for row in connection.execute(f"select distinct dataset from scratch.new_{table}").fetchall()
+    }
+
+
+def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> None:
+    """Fit people's rows and runs to replaced questions; runs that answered questions that are gone are withdrawn."""
+    run = connection.execute
+    for table in ("exposures", "buzzes", "votes"):
+        run(
+            f"""delete from {table} t where t.dataset = $d and not exists (
+                select 1 from questions q where q.dataset = t.dataset and q.question_id = t.question_id)""",
+            {"d": dataset},
+        )
+    run(
+        """update buzzes b set clue = f.clue from (
+            select b.question_id, b.match_id, b.team, coalesce(min(c.clue) filter (c.word_end > b.word), max(c.clue)) as clue
+            from buzzes b join clues c using (dataset, question_id) where b.dataset = $d group by all
+        ) f where b.dataset = $d and b.question_id = f.question_id and b.match_id = f.match_id and b.team = f.team""",
+        {"d": dataset},
+    )
+    ungraded = _grade_again(connection, objects, dataset)
+    responses = objects.relation("responses", stored_objects(connection, "responses", dataset=dataset))
+    run(
+        f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
+            list_contains($ungraded::varchar[], run)
+            or run in (select run from {responses} anti join clues using (dataset, question_id, clue)))""",
+        {"ungraded": ungraded},
+    )
+    run(
+        """update runs r set missing_questions = greatest(f.total - r.questions, 0)
+        from (select count(*)::integer as total from questions where dataset = $d) f where r.dataset = $d""",
+        {"d": dataset},
+    )
+
+
+def _grade_again(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> list[str]:
+    """Grade guesses again by replaced questions. Runs whose grades change get new objects.
+
+    Returns:
+        The runs with guesses that nothing grades now.
+    """
+    run = connection.execute
+    parts = stored_objects(connection, "responses", dataset=dataset)
+    responses = objects.relation("responses", parts)
+    guesses = run(
+        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius from {responses} r
+        join datasets d using (dataset) join questions q using (dataset, question_id) where {GRADED_BY_QUESTION}"""
+    ).fetchall()
+    grades = ArrowStream(grade_guesses(guesses))
+    run("create temp table regraded as select * from grades")
+    del grades
+    matching = f"{GRADED_BY_QUESTION} and g.question_id = r.question_id and g.guess is not distinct from r.guess"
+    ungraded = run(f"select distinct r.run from {responses} r join regraded g on {matching} and g.correct is null").fetchall()
+    changed = run(f"""select distinct r.run from {responses} r join regraded g on {matching}
+        and g.correct is not null and (g.correct <> r.correct or g.graded <> r.graded)""").fetchall()
+    columns = ", ".join(f"r.{name}" for name in TYPES["responses"])
+
+    def write(relation: str, path: Path) -> int:
+        sql = f"""select {
+            columns.replace("r.correct", "coalesce(g.correct, r.correct) as correct").replace(
+                "r.graded", "if(g.correct is null, r.graded, g.graded) as graded"
+            )
+        }
+            from {relation} r left join regraded g on {matching} order by r.question_id, r.clue"""
+        return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])
+
+    regraded = {name for (name,) in changed}
+    name_objects(
+        connection,
+        [
+            objects.add("responses", dataset, part.run, partial(write, objects.relation("responses", [part])))
+            for part in parts
+            if part.run in regraded
+        ],
+    )
+    run("drop table regraded")
+    return [name for (name,) in ungraded]

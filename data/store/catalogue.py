@@ -1,0 +1,52 @@
+"""Catalogues: small DuckDB files with every table of the store, and the names of the objects that hold the runs."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from data.store.errors import OlderStore, StoreError
+from data.store.migrations import current_schema, migrate, schema_of
+
+SCHEMA = Path(__file__).parent / "schema.sql"
+STORAGE = "storage_version 'v1.4.0'"  # of new files: compresses texts faster and better than DuckDB's default
+
+
+def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the empty tables of a new store: those of ``schema.sql``, brought to the current schema."""
+    connection.execute(SCHEMA.read_text(encoding="utf-8"))
+    migrate(connection, None)
+
+
+def check_schema(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Raise ``StoreError`` for a store whose tables are not those of this version."""
+    if schema_of(connection) < current_schema():
+        raise OlderStore(f"the store in {folder} was made by an earlier version of Clueline.")
+    if schema_of(connection) > current_schema() or _columns(connection) != _columns_of_schema(current_schema()):
+        raise StoreError(
+            f"the store in {folder} was made by another version of Clueline; use that version, "
+            "or give another folder and import the data again"
+        )
+
+
+def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
+    """The tables of a catalogue, all of which have a column ``dataset``."""
+    sql = "select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version' order by 1"
+    return [table for (table,) in connection.execute(sql, {"d": database}).fetchall()]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    return connection.execute("""
+        select table_name, column_name, data_type from duckdb_columns()
+        where database_name = current_database() and not internal and table_name <> 'schema_version'
+        order by table_name, column_name""").fetchall()
+
+
+@cache
+def _columns_of_schema(schema: int) -> list[tuple[Any, ...]]:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        create_schema(connection)
+        return _columns(connection)

@@ -1,0 +1,18 @@
+"""Everything in the store that follows from other tables, computed again."""
+
+from __future__ import annotations
+
+import duckdb
+
+from data import human_curves
+from data.store import difficulty, run_statistics
+from data.store.objects import ObjectFolder
+
+
+def derive_all(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder) -> None:
+    """Compute the human curves, statistics and difficulties of every dataset."""
+    for (dataset,) in connection.execute("select dataset from datasets order by position").fetchall():
+        human_curves.derive(connection, dataset)
+        run_statistics.derive(connection, objects, dataset)
+        difficulty.derive_accuracies(connection, objects, dataset)
+        difficulty.derive(connection, dataset)

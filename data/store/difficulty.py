@@ -1,0 +1,89 @@
+"""Difficulties of questions: as given, else by the people of the dataset, else by its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import duckdb
+
+from data.human_curves import ROOMS
+from data.store.objects import ObjectFolder, stored_objects
+
+UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers
+
+
+def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
+    """Set each question's difficulty in [0, 1]: as given; else by the people of the dataset; else by its runs.
+
+    Where teams played head to head, it is 1 - the share of rooms in which the question was answered correctly: the share of teams
+    would stop at 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly. Without
+    any, it is 1 - the mean accuracy over the runs that are not withdrawn.
+    """
+    people, rooms = connection.execute(
+        """select (select count(*) from curves where dataset = $d),
+            (select coalesce(bool_or(head_to_head), false) from datasets where dataset = $d)""",
+        {"d": dataset},
+    ).fetchall()[0]
+    if people and rooms:
+        source, ease = (
+            "rooms",
+            f"select question_id, avg(teams_right) as ease from ({ROOMS.replace('$dataset', '$d')}) group by 1",
+        )
+    elif people:
+        source, ease = (
+            "human",
+            "select question_id, last(team_share order by clue) as ease from curves where dataset = $d group by 1",
+        )
+    else:
+        source, ease = (
+            "runs",
+            f"select question_id, correct::double / {UNITS} / runs as ease from accuracies where dataset = $d",
+        )
+    connection.execute(
+        f"""update questions set difficulty = coalesce(given_difficulty, 1 - ease),
+            difficulty_source = case when given_difficulty is not null then 'given' when ease is not null then '{source}' end
+        from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) eased
+        where questions.dataset = $d and questions.question_id = eased.question_id""",
+        {"d": dataset},
+    )
+
+
+def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> None:
+    """Compute the table ``accuracies`` of a dataset again, from its runs that are not withdrawn."""
+    connection.execute("delete from accuracies where dataset = $d", {"d": dataset})
+    runs = connection.execute("select run from runs where dataset = $d and withdrawn_at is null", {"d": dataset}).fetchall()
+    add_accuracies(connection, objects, [run for (run,) in runs])
+
+
+def add_accuracies(
+    connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, runs: Sequence[str], sign: Literal[1, -1] = 1
+) -> None:
+    """Add what some runs contribute to ``accuracies``, or take it away. Where people give the difficulty, nothing is kept.
+
+    Args:
+        connection: to a catalogue.
+        objects: where the statistics are.
+        runs: which are no longer, or from now on, withdrawn; or new.
+        sign: -1 takes it away.
+    """
+    parts = stored_objects(connection, "statistics", runs=runs)
+    with_people = {row[0] for row in connection.execute("select distinct dataset from curves").fetchall()}
+    parts = [part for part in parts if part.dataset not in with_people]
+    if not parts:
+        return
+    connection.execute(f"""
+        create or replace temp table added as
+        select s.dataset, q.question_id, count(*)::integer as runs,
+            sum((s.correct / s.items * {UNITS})::bigint)::hugeint as correct
+        from {objects.relation("statistics", parts)} s
+        join questions q on q.dataset = s.dataset and q.position = s.position group by all""")
+    connection.execute(f"""
+        update accuracies a set runs = a.runs + {sign} * n.runs, correct = a.correct + {sign} * n.correct
+        from added n where n.dataset = a.dataset and n.question_id = a.question_id""")
+    connection.execute(f"""
+        insert into accuracies by name
+        select dataset, question_id, {sign} * runs as runs, {sign} * correct as correct
+        from added anti join accuracies using (dataset, question_id)""")
+    connection.execute("delete from accuracies where runs = 0")
+    connection.execute("drop table added")

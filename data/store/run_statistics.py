@@ -1,0 +1,207 @@
+"""Computes the statistics of whole runs from their responses, and stores them. Failed calls are in none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.human_curves import CURVES
+from data.polars_frames import ArrowStream, frame, literal
+from data.ragged_arrays import Floats, Ints
+from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
+from data.store.objects import PARQUET, TYPES, ObjectFolder, StoredObject, name_objects, stored_objects
+
+BATCH = 400_000  # items in memory at a time, about
+MOST_RUNS = 200  # read together
+
+
+class _Batch(NamedTuple):
+    """Items of whole questions, and for each question its run, as a number, and its position."""
+
+    items: Items
+    run: Ints
+    position: Ints
+
+
+class _Clues(NamedTuple):
+    """The questions of a dataset, and the human curves at their clues.
+
+    Attributes:
+        positions: position of each question, by id.
+        first: index of the first clue of the question at each position, among all clues; last, how many there are.
+        curves: for each of ``CURVES`` and each clue, NaN where there is none, shape (curves, clues); None where there are none.
+    """
+
+    positions: pl.DataFrame
+    first: Ints
+    curves: Floats | None
+
+
+def derive(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str, runs: Sequence[str] | None = None) -> None:
+    """Compute the statistics of runs, store them, and name them in the catalogue.
+
+    Args:
+        connection: to a catalogue.
+        objects: where the responses are, and the statistics go.
+        dataset: of the runs.
+        runs: which ones; all by default.
+    """
+    parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
+    clues = _read_clues(connection, dataset)
+    written: list[StoredObject] = []
+    computing: list[Future[list[StoredObject]]] = []
+    # One group of runs is computed and written while the next one is read.
+    with ThreadPoolExecutor(1) as thread, connection.cursor() as writing:
+        for group in _groups(parts):
+            batches = list(_batches(connection, objects, group, clues))
+            computing.append(thread.submit(_write, writing, objects, dataset, group, batches))
+            if len(computing) > 1:
+                written += computing.pop(0).result()
+        for future in computing:
+            written += future.result()
+    name_objects(connection, written)
+
+
+def _read_clues(connection: duckdb.DuckDBPyConnection, dataset: str) -> _Clues:
+    positions = frame(
+        connection, "select question_id, position, clues from questions where dataset = $d order by position", {"d": dataset}
+    )
+    first = np.append(0, np.cumsum(positions["clues"].to_numpy().astype(np.int64)))
+    # Positions have no gaps: they count the rows of the file that the questions came from.
+    curves = frame(
+        connection,
+        f"""select q.position, h.clue, {", ".join(f"h.{name}" for name in CURVES)} from curves h
+        join questions q using (dataset, question_id) where dataset = $d and h.clue < q.clues""",
+        {"d": dataset},
+    )
+    if curves.is_empty():
+        return _Clues(positions, first, None)
+    values = np.full((len(CURVES), int(first[-1])), np.nan)
+    at = first[curves["position"].to_numpy()] + curves["clue"].to_numpy()
+    values[:, at] = curves.select(pl.col(CURVES).fill_null(np.nan)).to_numpy().T
+    return _Clues(positions, first, values)
+
+
+def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
+    """Divide runs into groups of about a batch; a longer run is a group of its own."""
+    group: list[StoredObject] = []
+    for part in parts:
+        if group and (sum(other.rows for other in group) + part.rows > BATCH or len(group) == MOST_RUNS):
+            yield group
+            group = []
+        group.append(part)
+    if group:
+        yield group
+
+
+def _batches(
+    connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, group: Sequence[StoredObject], clues: _Clues
+) -> Iterator[_Batch]:
+    """The items of a group of runs, about a batch at a time."""
+    columns = "question_id, clue, confidence, correct"
+    if len(group) > 1 or group[0].rows <= BATCH:
+        rows = frame(connection, f"select run, {columns} from {objects.relation('responses', group)} where not failed")
+        numbers = {part.run: number for number, part in enumerate(group)}
+        run = rows["run"].rle().struct.unnest()
+        number = np.repeat([numbers[name] for name in run["value"]], run["len"].to_numpy())
+        yield _batch(rows, number.astype(np.int64), clues)
+        return
+    numbered = objects.relation("responses", group, numbered=True)
+    rest = pl.DataFrame()
+    for start in range(0, group[0].rows, BATCH):
+        rows = frame(
+            connection,
+            f"""select {columns} from {numbered} where not failed
+            and file_row_number between {start} and {start + BATCH - 1} order by file_row_number""",
+        )
+        rows = pl.concat([rest, rows]) if len(rest) else rows
+        if start + BATCH < group[0].rows and len(rows):  # the last question may go on in the next batch
+            last = rows["question_id"].rle().struct.field("len")[-1]
+            rest, rows = rows[len(rows) - last :], rows[: len(rows) - last]
+        if len(rows):
+            yield _batch(rows, np.zeros(len(rows), np.int64), clues)
+
+
+def _batch(rows: pl.DataFrame, run: Ints, clues: _Clues) -> _Batch:
+    """A batch from the items of whole questions, in the order of runs, questions and clues.
+
+    Items of questions and clues that the dataset no longer has are left out: the runs that answered them are withdrawn.
+    """
+    question = rows["question_id"].rle_id().to_numpy().astype(np.int64)
+    starts = _changes(run, question)
+    ids = rows.select("question_id")[starts]
+    known = ids.join(clues.positions, on="question_id", how="left", maintain_order="left")
+    sizes = np.diff(np.append(starts, len(rows)))
+    position = np.repeat(known["position"].fill_null(-1).to_numpy().astype(np.int64), sizes)
+    clue = rows["clue"].to_numpy()
+    whole = (position >= 0) & (clue < np.repeat(known["clues"].fill_null(0).to_numpy(), sizes))
+    confidence, correct = rows["confidence"].to_numpy(), rows["correct"].to_numpy()
+    if not whole.all():
+        run, position, clue, confidence, correct = (values[whole] for values in (run, position, clue, confidence, correct))
+        starts = _changes(run, position)
+    curves = None
+    if clues.curves is not None:
+        curves = dict(zip(CURVES, clues.curves[:, clues.first[position] + clue], strict=True))
+    return _Batch(Items(confidence, correct, np.append(starts, len(position)), curves), run[starts], position[starts])
+
+
+def _changes(*columns: NDArray[np.integer]) -> Ints:
+    """Indices of the first row and of the rows that differ from the one before in any column."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(new).astype(np.int64)
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    objects: ObjectFolder,
+    dataset: str,
+    group: Sequence[StoredObject],
+    batches: list[_Batch],
+) -> list[StoredObject]:
+    """Compute the statistics of a group of runs and write those of each run."""
+    tables = [_statistics(batch) for batch in batches if len(batch.run)]
+    table = pl.concat(tables).sort("run", "position") if tables else None
+    written = []
+    for number, part in enumerate(group):
+        rows = EMPTY if table is None else table.slice(*_span(table["run"].to_numpy(), number)).drop("run")
+        written.append(objects.add("statistics", dataset, part.run, partial(_write_rows, connection, rows)))
+    return written
+
+
+def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
+    """Where the rows of one run begin, and how many there are; ``run`` is ascending."""
+    first, end = np.searchsorted(run, [number, number + 1])
+    return int(first), int(end - first)
+
+
+def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, path: Path) -> int:
+    """Write statistics to a file. DuckDB reads its own files faster than those that polars writes."""
+    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES["statistics"].items())
+    computed = ArrowStream(rows)
+    connection.execute(f"copy (select {columns} from computed) to {literal(path)} ({PARQUET})")
+    del computed  # DuckDB finds it by its name
+    return len(rows)
+
+
+def _statistics(batch: _Batch) -> pl.DataFrame:
+    """The statistics of a batch, a row for each question."""
+    items = batch.items
+    columns = sums(items, COLUMNS if items.curves else ITEM_SUMS)
+    return pl.DataFrame({
+        "run": batch.run,
+        "position": batch.position.astype(np.int32),
+        **{name: pl.Series(values).fill_nan(None) for name, values in columns.items()},
+        **bin_sums(items).to_columns(),
+    }).with_columns(**{name: pl.lit(None, pl.Float64) for name in COLUMNS if name not in columns})  # fmt: skip
+
+
+EMPTY = pl.DataFrame(schema=dict.fromkeys(TYPES["statistics"], pl.Null))

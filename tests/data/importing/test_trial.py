@@ -1,0 +1,104 @@
+"""Imports at once: those that do not touch the same rows go on, the others begin again."""
+
+import pytest
+
+from data.importing.ingest import import_paths, read_and_check
+from data.importing.staging import ImportOptions, open_staging
+from data.importing.trial import open_trial
+from data.store import StoreMoved
+from data.store.withdrawal import withdraw
+from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
+
+PEOPLE = {
+    "exposures": "question_id,match_id,team\nq1,m,Ash\nq1,m,Birch\nq2,m,Ash\n",
+    "buzzes": "question_id,match_id,team,word,correct\nq1,m,Ash,7,true\nq1,m,Birch,3,false\n",
+}
+RUN = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
+
+
+@pytest.fixture
+def toy(store, tmp_path):
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="first")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(RUN)
+    return store
+
+
+def between(store, path, options, meanwhile):
+    """Import a file; ``meanwhile`` is called once after it was read and before it is published."""
+    with open_staging(store) as staging:
+        read_and_check(staging, [path], options, None, None, lambda *step: None)
+        with open_trial(staging, store.objects, by=None) as trial:
+            trial.close()
+            meanwhile()
+            store.write(trial.publish)
+
+
+def test_runs_of_one_dataset_do_not_disturb_each_other(toy, tmp_path):
+    one, two = (ImportOptions(dataset="toy", model=name) for name in ("one", "two"))
+    between(toy, tmp_path / "a.csv", one, lambda: import_paths(toy, [tmp_path / "b.csv"], two))
+    snapshot = toy.snapshot()
+    assert snapshot.rows("select model, position from runs order by position") == [("first", 0), ("two", 1), ("one", 2)]
+    # By hand: the first run is right at 2 of 3 and 1 of 2 clues; each of the others at 1 of 2 and 1 of 1.
+    shares = snapshot.rows("select question_id, 1 - difficulty from questions order by 1")
+    assert shares == [("q1", pytest.approx((2 / 3 + 1 / 2 + 1 / 2) / 3)), ("q2", pytest.approx((1 / 2 + 1 + 1) / 3))]
+
+
+def test_withdrawals_meanwhile_count(toy, tmp_path):
+    """Difficulty is that of the runs that are left, as if the withdrawal had come first."""
+    run = toy.snapshot().rows("select run from runs")[0][0]
+    between(toy, tmp_path / "a.csv", ImportOptions(dataset="toy", model="one"), lambda: withdraw(toy, run, None))
+    shares = toy.snapshot().rows("select question_id, 1 - difficulty from questions order by 1")
+    assert shares == [("q1", 0.5), ("q2", 1.0)]
+
+
+def test_another_dataset_meanwhile_is_no_matter(toy, tmp_path):
+    other = write(tmp_path / "other", facts=FACTS | {"dataset": "other"}, responses=RESPONSES)
+    third = write(tmp_path / "third", facts=FACTS | {"dataset": "third"}, responses=RESPONSES)
+    between(toy, other, ImportOptions(model="o"), lambda: put(toy, third, model="t"))
+    rows = toy.snapshot().rows("select dataset, position from datasets order by 2")
+    assert rows == [("toy", 0), ("third", 1), ("other", 2)]
+    assert toy.snapshot().rows("select position from runs order by 1") == [(0,), (1,), (2,)]
+
+
+@pytest.mark.parametrize("change", ["the same run", "people", "replaced questions", "the same dataset"])
+def test_a_change_of_what_it_rests_on_is_noticed(toy, tmp_path, change):
+    people = write(tmp_path / "people", **PEOPLE)
+    other = write(tmp_path / "other", facts=FACTS | {"dataset": "other"})
+    path, options, meanwhile = {
+        "the same run": (
+            tmp_path / "a.csv",
+            ImportOptions(dataset="toy", model="m"),
+            lambda: put(toy, tmp_path / "b.csv", dataset="toy", model="m"),
+        ),
+        "people": (tmp_path / "a.csv", ImportOptions(dataset="toy", model="m"), lambda: put(toy, people, replace=True)),
+        "replaced questions": (
+            people,
+            ImportOptions(replace=True),
+            lambda: put(toy, tmp_path / "b.csv", dataset="toy", model="m"),
+        ),
+        "the same dataset": (other, ImportOptions(), lambda: put(toy, other)),
+    }[change]
+    with pytest.raises(StoreMoved):
+        between(toy, path, options, meanwhile)
+    before = content(toy)
+    import_paths(toy, [path], options)  # begins again by itself
+    assert before.keys() == content(toy).keys()
+
+
+def test_an_import_that_begins_again_says_what_is_there(toy, tmp_path, monkeypatch):
+    """The same run by two people at once: the second one is told that it is there already."""
+    from data.importing import ingest
+
+    write_once, calls = ingest.open_trial, []
+
+    def overtaken(*args, **options):
+        calls.append(args)
+        if len(calls) == 1:
+            monkeypatch.setattr(ingest, "open_trial", write_once)
+            put(toy, tmp_path / "b.csv", dataset="toy", model="m")
+        return write_once(*args, **options)
+
+    monkeypatch.setattr(ingest, "open_trial", overtaken)
+    report = put(toy, tmp_path / "a.csv", dataset="toy", model="m")
+    assert report.stored == report.runs and "already there" in report.lines[-1]

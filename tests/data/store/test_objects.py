@@ -1,0 +1,181 @@
+"""The files of runs: written once, compared with their checksums, readable by other tools, removed when nothing names them."""
+
+import os
+import time
+
+import polars as pl
+import pytest
+
+from data.importing.report import Refused
+from data.store import DamagedStore, open_store
+from data.store.objects import KINDS, ObjectFolder, all_objects, stored_objects
+from data.store.repair import damage_of
+from data.store.withdrawal import withdraw
+from queries.leaderboard import leaderboard
+from queries.metrics import METRICS
+from queries.selection import Selection
+from tests.helpers.bundle_factory import QUESTIONS, RESPONSES, put, write
+
+OTHER = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
+
+
+@pytest.fixture
+def toy(store, tmp_path):
+    """A store with two runs."""
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+    (tmp_path / "run.csv").write_text(OTHER)
+    put(store, tmp_path / "run.csv", dataset="toy", model="beta")
+    return store
+
+
+def files(store):
+    root = store.objects.root
+    return {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file() and path.name != "UNNAMED"}
+
+
+def named(store):
+    return {part.name for part in all_objects(store.snapshot().connection)}
+
+
+def test_each_run_has_one_file_of_each_kind(toy):
+    parts = all_objects(toy.snapshot().connection)
+    assert len(parts) == 4 and {part.kind for part in parts} == {*KINDS}
+    assert {part.name for part in parts} == {*files(toy)}
+    for part in parts:
+        assert part.bytes == files(toy)[part.name].stat().st_size
+        assert len(pl.read_parquet(files(toy)[part.name])) == part.rows
+
+
+def test_other_tools_read_them_as_a_partitioned_table(toy):
+    """As pandas, Spark and Arrow do: run and dataset come from the path."""
+    root = toy.objects.root / "responses"
+    table = pl.scan_parquet(root / "**/*.parquet", hive_partitioning=True).collect()
+    runs = toy.snapshot().rows("select run, dataset, items from runs order by run")
+    counts = table.group_by("run", "dataset").len().sort("run")
+    assert [(str(run), dataset, count) for run, dataset, count in counts.iter_rows()] == runs
+
+
+def test_an_upload_leaves_earlier_files_alone(toy, tmp_path):
+    before = {name: path.stat().st_mtime_ns for name, path in files(toy).items()}
+    put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
+    withdraw(toy, toy.snapshot().rows("select run from runs")[0][0], None)
+    after = {name: path.stat().st_mtime_ns for name, path in files(toy).items()}
+    assert before.items() <= after.items() and len(after) == len(before) + 2
+
+
+def spoiled(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoiled, "is not what was written"),
+        (os.unlink, "is gone"),
+        (lambda path: path.write_bytes(b""), "is not what was written"),
+    ],
+    ids=["a bit", "gone", "empty"],
+)
+def test_a_damaged_file_is_named_and_never_served(toy, kind, spoil, message):
+    part = stored_objects(toy.snapshot().connection, kind, dataset="toy")[1]
+    spoil(toy.objects.path(part.name))
+    opened = open_store(toy.folder, threads=1)
+    with pytest.raises(DamagedStore, match=f"{part.name} {message}"):
+        getattr(opened.snapshot(), kind)([part.run])
+    if kind == "statistics":
+        with pytest.raises(DamagedStore, match=part.name):
+            leaderboard(opened.snapshot(), Selection("toy"), METRICS)
+    assert part.name in str(damage_of(opened))
+    whole = stored_objects(toy.snapshot().connection, kind, dataset="toy")[0]
+    snapshot = opened.snapshot()
+    assert snapshot.rows(f"select count(*) from {getattr(snapshot, kind)([whole.run])}") == [(whole.rows,)]
+
+
+def test_damage_after_the_first_reading_is_found_by_a_repair(toy):
+    part = all_objects(toy.snapshot().connection)[0]
+    assert damage_of(toy) is None
+    spoiled(toy.objects.path(part.name))
+    assert part.name in str(damage_of(toy))
+
+
+def test_runs_come_in_the_order_asked_for(toy):
+    snapshot = toy.snapshot()
+    runs = [run for (run,) in snapshot.rows("select run from runs order by run desc")]
+    for order in (runs, runs[::-1]):
+        assert [part.run for part in stored_objects(snapshot.connection, "responses", runs=order)] == order
+        rows = snapshot.rows(f"select run from {snapshot.responses(order)}")
+        assert list(dict.fromkeys(run for (run,) in rows)) == order
+    assert snapshot.rows(f"select * from {snapshot.responses([])}") == []
+    assert snapshot.rows(f"select * from {snapshot.statistics(['no such run'])}") == []
+
+
+def test_what_is_not_published_is_removed(toy, tmp_path, monkeypatch):
+    before = files(toy)
+
+    def fail(*args):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(toy.register, "point", fail)
+        with pytest.raises(Exception, match="the disk is full"):
+            put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
+    assert files(toy) == before
+    (tmp_path / "bad.csv").write_text("question_id,clue,confidence\nq9,0,7\n")
+    with pytest.raises(Refused):
+        put(toy, tmp_path / "bad.csv", dataset="toy", model="gamma")
+    assert files(toy) == before
+
+
+def test_a_writer_that_fails_leaves_no_file(tmp_path):
+    objects = ObjectFolder(tmp_path)
+
+    def write(path):
+        path.write_bytes(b"half")
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        objects.add("responses", "d", "r", write)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_what_no_catalogue_names_goes_at_the_second_sweep(toy):
+    """So an import that is under way keeps its files."""
+    left = toy.objects.root / "responses/dataset=toy/run=00/half.part"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"left by a killed import")
+    for remains in (True, False):
+        toy.objects.sweep(lambda: named(toy), pause=0)
+        assert left.exists() == remains
+        assert named(toy) <= {*files(toy)}
+    assert not left.parent.exists()
+
+
+def test_between_sweeps_nothing_is_searched(toy):
+    toy.objects.sweep(lambda: named(toy), pause=0)
+
+    def searched():
+        raise AssertionError("searched again")
+
+    toy.objects.sweep(searched)
+    notes = toy.objects.root / "UNNAMED"
+    os.utime(notes, (time.time() - 7200,) * 2)
+    with pytest.raises(AssertionError):
+        toy.objects.sweep(searched)
+
+
+def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
+    (tmp_path / "stated.csv").write_text("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,1\nq2,1,Nile,1,0\n")
+    put(toy, tmp_path / "stated.csv", dataset="toy", model="stated")
+    before = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}
+    put(toy, write(tmp_path / "again", questions=QUESTIONS.replace("Paris", "Rome")), replace=True)
+    after = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}
+    model = dict(toy.snapshot().rows("select run, model from runs"))
+    changed = {(kind, model[run]) for kind, run in before if before[kind, run] != after[kind, run]}
+    models = ("alpha", "beta", "stated")
+    assert changed == {("statistics", name) for name in models} | {("responses", name) for name in models[:2]}
+    snapshot = toy.snapshot()
+    assert snapshot.rows(f"select guess, correct from {snapshot.responses([*model])} where question_id = 'q1' and clue < 2") == [
+        ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0)]  # fmt: skip

@@ -1,0 +1,71 @@
+"""The responses and statistics of all runs as tables, for tests that look at what is stored."""
+
+from dataclasses import replace
+
+from data.polars_frames import literal
+from data.store import Store
+from data.store.objects import KINDS, PARQUET, TYPES, name_objects, stored_objects
+
+
+def with_runs(source):
+    """A snapshot with the views ``responses`` and ``statistics`` of all runs beside the tables of the store.
+
+    Args:
+        source: a store, or a snapshot of it.
+    """
+    snapshot = source.snapshot() if isinstance(source, Store) else source
+    connection = snapshot.connection.cursor()
+    for kind in KINDS:
+        relation = snapshot.objects.relation(kind, stored_objects(connection, kind))
+        join = "join questions q using (dataset, position)" if kind == "statistics" else ""
+        columns = "s.*, q.question_id" if kind == "statistics" else "*"
+        connection.execute(f"create or replace temp view {kind} as select {columns} from {relation} s {join}")
+    return replace(snapshot, connection=connection)
+
+
+def stored_rows(source, sql, parameters=None):
+    """The rows of a query to the tables of the store and to those of ``with_runs``."""
+    return with_runs(source).rows(sql, parameters)
+
+
+def add_responses(connection, objects, sql):
+    """Store the responses of runs that a query gives, in the order of question ids and clues.
+
+    Args:
+        connection: to a catalogue. Runs that it has no row for get one.
+        objects: where to write them.
+        sql: gives ``run``, ``dataset``, ``question_id``, ``clue``, ``confidence``, ``correct`` and, maybe, more of the columns.
+    """
+    connection.execute(f"create or replace temp table given as {sql}")
+    given = {name for name, *_ in connection.execute("describe given").fetchall()}
+    default = {"graded": "'file'", "failed": "false"}
+    columns = ", ".join(
+        f"{name if name in given else default.get(name, 'null')}::{type_} as {name}" for name, type_ in TYPES["responses"].items()
+    )
+    for run, dataset in connection.execute("select distinct run, dataset from given order by all").fetchall():
+
+        def write(path, run=run):
+            query = f"select {columns} from given where run = {literal(run)} order by question_id, clue"
+            return connection.execute(f"copy ({query}) to {literal(path)} ({PARQUET})").fetchall()[0][0]
+
+        name_objects(connection, [objects.add("responses", dataset, run, write)])
+        connection.execute(
+            """insert into runs by name
+            select $run as run, $dataset as dataset, coalesce(max(position), -1) + 1 as position, $run as model,
+                '' as elicitation, '' as sha256, now()::timestamp as imported_at, 1 as items, 1 as questions,
+                0 as missing_questions, 0 as failed
+            from runs having not coalesce(bool_or(run = $run), false)""",
+            {"run": run, "dataset": dataset},
+        )
+    connection.execute("drop table given")
+
+
+def add_questions(connection, sql):
+    """Store questions that a query gives, with as many clues as it says, in the order of their ids.
+
+    Args:
+        connection: to a catalogue.
+        sql: gives ``dataset``, ``question_id`` and ``clues``.
+    """
+    connection.execute(f"""insert into questions by name
+        select *, (row_number() over (partition by dataset order by question_id) - 1)::integer as position from ({sql})""")

@@ -24,6 +24,7 @@ class DamagedStore(StoreError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The store is damaged: {reason}. Nothing was changed.")
+        self.reason = reason
 
 
 class UnreadableStore(StoreError):

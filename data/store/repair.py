@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from data.store.errors import StoreError
+from data.store.errors import DamagedStore, StoreError
 from data.store.objects import all_objects
 from data.store.store import Store
 
@@ -70,5 +70,6 @@ def inspect_version(store: Store, path: Path) -> VersionOnDisk:
             store.objects.check(all_objects(connection), again=True)
             datasets, runs = connection.execute(counts).fetchall()[0]
     except (duckdb.Error, StoreError, OSError) as error:
-        return VersionOnDisk(path.name, stat.st_size, written_at, damage=str(error).splitlines()[0])
+        reason = error.reason if isinstance(error, DamagedStore) else str(error).splitlines()[0]
+        return VersionOnDisk(path.name, stat.st_size, written_at, damage=reason)
     return VersionOnDisk(path.name, stat.st_size, written_at, datasets, runs)

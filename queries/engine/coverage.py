@@ -169,14 +169,14 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
         first = run_columns.clues(snapshot, dataset).first
         question, _ = run_columns.clues(snapshot, dataset).numbered()
         sizes = np.bincount(question, minlength=len(first))
-        orders = run_columns.row_orders(snapshot, dataset, missing)
-        counts = run_columns.statistic_columns(snapshot, dataset, missing, "items")
+        positions = run_columns.row_positions(snapshot, dataset, missing)
+        counts = run_columns.statistic_columns(snapshot, dataset, missing, ["items"])["items"]
         masks, partial = {}, []
-        for run, order, count in zip(missing, orders, counts, strict=True):
+        for run, places, count in zip(missing, positions, counts, strict=True):
             answered = np.zeros(len(first), dtype=bool)
-            answered[order.positions] = True
+            answered[places] = True
             masks[run] = answered[question]
-            if (count < sizes[order.positions]).any() or (failed and not masks[run].all()):
+            if (count < sizes[places]).any() or (failed and not masks[run].all()):
                 partial.append(run)
         for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, failed=failed), strict=True):
             masks[run] = np.zeros(len(question), dtype=bool)

@@ -28,6 +28,8 @@ SHOWN = r"""() => {
     };
     const labels = plots.map(texts);
     plots.forEach((plot) => { plot.hidden = true; });
+    // What the grid shows where the mouse has rested for a while says nothing of the page's state.
+    document.querySelectorAll("#content .ag-tooltip").forEach((tip) => { tip.style.display = "none"; });
     const text = document.getElementById("content") ? words(document.getElementById("content")) : null;
     plots.forEach((plot) => { plot.hidden = false; });
     const list = (values) => (values && values.length !== undefined && typeof values !== "string" ? [...values] : values);

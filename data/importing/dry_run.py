@@ -16,7 +16,7 @@ from data.importing.ingest import Progress, answered_dataset, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import LARGEST
-from data.importing.trial import open_trial
+from data.importing.trial import make_trial
 from data.store import Snapshot, Store, StoreError
 from data.store.objects import ObjectFolder
 
@@ -82,7 +82,7 @@ def _open(
             dataset = answered_dataset(staging, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
             objects = ObjectFolder(staging.path.with_name("objects"), others=store.objects)
-            trial = resources.enter_context(open_trial(staging, objects, by=None, shown=dataset))
+            trial = make_trial(staging, objects, shown=dataset)
             trial.close()
             connection = resources.enter_context(duckdb.connect(str(trial.path), config=store.options))
             progress("done", len(paths) + 2, len(paths) + 2)

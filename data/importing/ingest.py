@@ -12,9 +12,10 @@ from data.importing.incoming_file import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
-from data.importing.trial import open_trial
+from data.importing.trial import make_trial
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
+from data.store.objects import ObjectFolder
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
 Progress = Callable[[str, int, int], None]  # called with the current step in words, steps done, steps in all
@@ -62,9 +63,7 @@ def import_paths(
                     answered_dataset(staging, paths, names)
                 if staging.changes():
                     progress("storing", steps - 1, steps)
-                    with open_trial(staging, store.objects, by) as trial:
-                        trial.close()
-                        store.write(trial.publish)
+                    _publish(store, staging, by)
                 progress("done", steps, steps)
                 return staging.report
         except StoreMoved:
@@ -77,6 +76,17 @@ def import_paths(
             if store.version() != version:
                 continue  # other processes wrote so often that this version was removed
             raise StoreError(f"the import cannot work with its files: {error}") from error
+
+
+def _publish(store: Store, staging: Staging, by: str | None) -> None:
+    objects = ObjectFolder(store.objects.root)
+    try:
+        trial = make_trial(staging, objects, by)
+        trial.close()
+        store.write(trial.publish)
+    except BaseException:
+        store.discard(objects.added)
+        raise
 
 
 def read_and_check(

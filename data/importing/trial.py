@@ -7,8 +7,7 @@ it copies rows from the trial to the next catalogue of the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from data.importing.staging import STORED, Staging
 from data.polars_frames import ArrowStream, literal
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
-from data.store.objects import PARQUET, TYPES, ObjectFolder, name_objects, stored_objects
+from data.store.objects import ObjectFolder, copy_rows, name_objects, stored_objects
 from data.store.revisions import State, renew, states
 
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
@@ -104,9 +103,8 @@ def _insert(table: str, chosen: str, new: str, position: int) -> str:
         select * replace (if({new}, {numbered}, position) as position) from trial.{table} where {chosen}"""
 
 
-@contextmanager
-def open_trial(staging: Staging, objects: ObjectFolder, by: str | None, shown: str | None = None) -> Iterator[Trial]:
-    """Make a trial of what was read and checked. If the body of the ``with`` fails, the objects that were written are removed.
+def make_trial(staging: Staging, objects: ObjectFolder, by: str | None = None, shown: str | None = None) -> Trial:
+    """Make a trial of what was read and checked.
 
     Args:
         staging: what is new.
@@ -114,16 +112,6 @@ def open_trial(staging: Staging, objects: ObjectFolder, by: str | None, shown: s
         by: name of the token of an upload.
         shown: the dataset that somebody is to look at in the trial; None if it is only published.
     """
-    written = ObjectFolder(objects.root, objects.others)
-    try:
-        yield _make_trial(staging, written, by, shown)
-    except BaseException:
-        for name in written.added:
-            written.remove(name)
-        raise
-
-
-def _make_trial(staging: Staging, objects: ObjectFolder, by: str | None, shown: str | None) -> Trial:
     connection, path = staging.connection, staging.path.with_name("trial.duckdb")
     run = connection.execute
     rebased = _rebased(connection)
@@ -197,13 +185,12 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder)
         select r.dataset, r.run, min(s.row), max(s.row)
         from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number
         group by all order by 3""").fetchall()
-    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES["responses"].items())
     connection.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")  # keeps the order of the responses
 
     def write(first: int, last: int, path: Path) -> int:
-        sql = f"""select {columns} from scratch.responses_graded s
+        sql = f"""select s.*, q.question_id from scratch.responses_graded s
             join scratch.numbered_questions q on q.n = s.question_number where s.row between {first} and {last}"""
-        return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])
+        return copy_rows(connection, "responses", sql, path)
 
     parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
     connection.execute("reset disabled_optimizers")
@@ -268,16 +255,12 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, d
     ungraded = run(f"select distinct r.run from {responses} r join regraded g on {matching} and g.correct is null").fetchall()
     changed = run(f"""select distinct r.run from {responses} r join regraded g on {matching}
         and g.correct is not null and (g.correct <> r.correct or g.graded <> r.graded)""").fetchall()
-    columns = ", ".join(f"r.{name}" for name in TYPES["responses"])
 
     def write(relation: str, path: Path) -> int:
-        sql = f"""select {
-            columns.replace("r.correct", "coalesce(g.correct, r.correct) as correct").replace(
-                "r.graded", "if(g.correct is null, r.graded, g.graded) as graded"
-            )
-        }
+        sql = f"""select r.* replace (coalesce(g.correct, r.correct) as correct,
+                if(g.correct is null, r.graded, g.graded) as graded)
             from {relation} r left join regraded g on {matching} order by r.question_id, r.clue"""
-        return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])
+        return copy_rows(connection, "responses", sql, path)
 
     regraded = {name for (name,) in changed}
     name_objects(

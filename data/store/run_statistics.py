@@ -14,10 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES
-from data.polars_frames import ArrowStream, frame, literal
+from data.polars_frames import ArrowStream, frame
 from data.ragged_arrays import Floats, Ints
 from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
-from data.store.objects import PARQUET, TYPES, ObjectFolder, StoredObject, name_objects, stored_objects
+from data.store.objects import TYPES, ObjectFolder, StoredObject, copy_rows, name_objects, stored_objects
 
 BATCH = 400_000  # items in memory at a time, about
 MOST_RUNS = 200  # read together
@@ -184,12 +184,8 @@ def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
 
 
 def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, path: Path) -> int:
-    """Write statistics to a file. DuckDB reads its own files faster than those that polars writes."""
-    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES["statistics"].items())
-    computed = ArrowStream(rows)
-    connection.execute(f"copy (select {columns} from computed) to {literal(path)} ({PARQUET})")
-    del computed  # DuckDB finds it by its name
-    return len(rows)
+    connection.register("computed", ArrowStream(rows))
+    return copy_rows(connection, "statistics", "from computed", path)
 
 
 def _statistics(batch: _Batch) -> pl.DataFrame:

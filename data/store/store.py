@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -234,10 +235,26 @@ class Store:
             sync(new)
             self.register.point(new.name)
         except BaseException:
-            remove_catalogue(new)
+            if self.register.read().name != new.name:  # the pointer may have moved before something else failed
+                remove_catalogue(new)
             raise
-        sweep(self.register, self.objects, number + 1)
+        with suppress(OSError):  # what was published is published, even if nothing can be cleaned
+            sweep(self.register, self.objects, number + 1)
         return result
+
+    def discard(self, names: Sequence[str]) -> None:
+        """Remove objects that a failed import added, but not those that the version in force names.
+
+        The import may have failed after it was published. What cannot be decided now is left to the sweep.
+        """
+        try:
+            with self.snapshot().connection as connection:
+                named = {part.name for part in all_objects(connection)}
+        except (StoreError, duckdb.Error):
+            return
+        for name in names:
+            if name not in named:
+                self.objects.remove(name)
 
     def restore(self, name: str) -> None:
         """Make a catalogue current again, in the place of a lost or damaged one. No file is deleted.

@@ -8,7 +8,9 @@ from pathlib import Path
 import duckdb
 
 from data.polars_frames import literal
-from data.store.objects import PARQUET, TYPES, ObjectFolder, name_objects
+from data.store.objects import PARQUET, ObjectFolder, name_objects
+
+COLUMNS = "question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names, failed"
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
@@ -37,6 +39,5 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None)
 
 def _write(connection: duckdb.DuckDBPyConnection, name: str, path: Path) -> int:
     """Write the responses of a run to a file. Returns their number."""
-    columns = ", ".join(f"{column}::{type_} as {column}" for column, type_ in TYPES["responses"].items())
-    sql = f"select {columns} from responses where run = {literal(name)} order by question_id, clue"
+    sql = f"select {COLUMNS} from responses where run = {literal(name)} order by question_id, clue"
     return int(connection.execute(f"copy ({sql}) to {literal(path)} ({PARQUET})").fetchall()[0][0])

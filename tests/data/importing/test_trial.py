@@ -4,7 +4,7 @@ import pytest
 
 from data.importing.ingest import import_paths, read_and_check
 from data.importing.staging import ImportOptions, open_staging
-from data.importing.trial import open_trial
+from data.importing.trial import make_trial
 from data.store import StoreMoved
 from data.store.withdrawal import withdraw
 from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
@@ -28,10 +28,10 @@ def between(store, path, options, meanwhile):
     """Import a file; ``meanwhile`` is called once after it was read and before it is published."""
     with open_staging(store) as staging:
         read_and_check(staging, [path], options, None, None, lambda *step: None)
-        with open_trial(staging, store.objects, by=None) as trial:
-            trial.close()
-            meanwhile()
-            store.write(trial.publish)
+        trial = make_trial(staging, store.objects)
+        trial.close()
+        meanwhile()
+        store.write(trial.publish)
 
 
 def test_runs_of_one_dataset_do_not_disturb_each_other(toy, tmp_path):
@@ -90,15 +90,15 @@ def test_an_import_that_begins_again_says_what_is_there(toy, tmp_path, monkeypat
     """The same run by two people at once: the second one is told that it is there already."""
     from data.importing import ingest
 
-    write_once, calls = ingest.open_trial, []
+    write_once, calls = ingest.make_trial, []
 
     def overtaken(*args, **options):
         calls.append(args)
         if len(calls) == 1:
-            monkeypatch.setattr(ingest, "open_trial", write_once)
+            monkeypatch.setattr(ingest, "make_trial", write_once)
             put(toy, tmp_path / "b.csv", dataset="toy", model="m")
         return write_once(*args, **options)
 
-    monkeypatch.setattr(ingest, "open_trial", overtaken)
+    monkeypatch.setattr(ingest, "make_trial", overtaken)
     report = put(toy, tmp_path / "a.csv", dataset="toy", model="m")
     assert report.stored == report.runs and "already there" in report.lines[-1]

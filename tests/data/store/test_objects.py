@@ -7,14 +7,15 @@ import polars as pl
 import pytest
 
 from data.importing.report import Refused
-from data.store import DamagedStore, open_store
+from data.store import DamagedStore, StoreError, open_store
+from data.store.backup import back_up, restore_backup
 from data.store.objects import KINDS, ObjectFolder, all_objects, stored_objects
 from data.store.repair import damage_of
 from data.store.withdrawal import withdraw
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
-from tests.helpers.bundle_factory import QUESTIONS, RESPONSES, put, write
+from tests.helpers.bundle_factory import QUESTIONS, RESPONSES, content, put, write
 
 OTHER = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
 
@@ -47,7 +48,7 @@ def test_each_run_has_one_file_of_each_kind(toy):
 
 
 def test_other_tools_read_them_as_a_partitioned_table(toy):
-    """As pandas, Spark and Arrow do: run and dataset come from the path."""
+    """Polars here: run and dataset come from the path."""
     root = toy.objects.root / "responses"
     table = pl.scan_parquet(root / "**/*.parquet", hive_partitioning=True).collect()
     runs = toy.snapshot().rows("select run, dataset, items from runs order by run")
@@ -179,3 +180,46 @@ def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
     snapshot = toy.snapshot()
     assert snapshot.rows(f"select guess, correct from {snapshot.responses([*model])} where question_id = 'q1' and clue < 2") == [
         ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0)]  # fmt: skip
+
+
+def test_what_was_published_stays_whatever_fails_after_it(toy, tmp_path, monkeypatch):
+    """The pointer has moved, and its folder cannot be synced: the import is refused, and what it published is whole."""
+    point = toy.register.point
+
+    def move_and_fail(name):
+        point(name)
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(toy.register, "point", move_and_fail)
+        with pytest.raises(StoreError, match="the disk is gone"):
+            put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
+    opened = open_store(toy.folder, threads=1)
+    assert damage_of(opened) is None
+    assert [model for (model,) in opened.snapshot().rows("select model from runs order by 1")] == ["alpha", "beta", "gamma"]
+
+
+def test_an_import_stands_even_if_nothing_can_be_cleaned(toy, tmp_path, monkeypatch):
+    sweeps = []
+
+    def fail_afterwards(*args):
+        sweeps.append(args)
+        if len(sweeps) == 2:
+            raise OSError("read-only")
+
+    monkeypatch.setattr("data.store.store.sweep", fail_afterwards)
+    run = put(toy, tmp_path / "run.csv", dataset="toy", model="gamma").runs[0]
+    assert len(sweeps) == 2 and damage_of(open_store(toy.folder, threads=1)) is None
+    assert toy.snapshot().rows("select model from runs where run = $r", {"r": run}) == [("gamma",)]
+
+
+def test_a_backup_replaces_damaged_files(toy, tmp_path):
+    back_up(toy, tmp_path / "saved")
+    before = content(toy)
+    part = all_objects(toy.snapshot().connection)[0]
+    spoiled(toy.objects.path(part.name))
+    damaged = open_store(toy.folder, threads=1)
+    assert damage_of(damaged) is not None
+    restore_backup(damaged, tmp_path / "saved")
+    assert damage_of(open_store(toy.folder, threads=1)) is None
+    assert content(open_store(toy.folder, threads=1)) == before

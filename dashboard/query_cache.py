@@ -19,24 +19,18 @@ from threading import Lock
 from typing import IO, Protocol, TypeVar
 
 import msgspec
-import redis
 from cachelib.serializers import BaseSerializer
-from flask_caching.backends import FileSystemCache, RedisCache
+from flask_caching.backends import FileSystemCache
+
+from dashboard.redis_cache import CacheFailure, RedisCache
 
 T = TypeVar("T")
 LOCKS = 64  # shared by all keys
 MAX_FILES = 2000  # results kept on disk
 TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
-REDIS_TIMEOUT = 1.0  # seconds to connect, and to wait for a reply
-RETRY_AFTER = 10.0  # seconds without Redis after it has failed
 LOG_INTERVAL = 60.0  # seconds between two log lines about failures
-KEY_PREFIX = "clueline:"  # in Redis
 
 log = logging.getLogger(__name__)
-
-
-class CacheFailure(Exception):
-    """The cache cannot be read or written just now."""
 
 
 class Backend(Protocol):
@@ -66,37 +60,6 @@ class FileBackend:
             raise CacheFailure("the file cannot be written")
 
 
-class RedisBackend:
-    """flask-caching's Redis, without pickle. The server forgets values by age, and by its own ``maxmemory-policy``."""
-
-    def __init__(self, url: str) -> None:
-        client = redis.Redis.from_url(url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
-        self._cache = _Redis(client, default_timeout=TIME_TO_LIVE, key_prefix=KEY_PREFIX)
-        self._retry_at = 0.0  # nobody waits for a server that has just failed to reply
-
-    def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
-        if time.monotonic() < self._retry_at:
-            return None
-        with self._translated():
-            value = self._cache.get(name)
-            return value if isinstance(value, bytes) else None
-
-    def set(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name."""
-        if time.monotonic() >= self._retry_at:
-            with self._translated():
-                self._cache.set(name, value)
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except redis.RedisError as error:
-            self._retry_at = time.monotonic() + RETRY_AFTER
-            raise CacheFailure(str(error)) from error
-
-
 class QueryCache:
     """A cache of bytes in which each key is computed once.
 
@@ -112,7 +75,7 @@ class QueryCache:
             folder: for the locks between processes and, with ``filesystem``, for the results.
         """
         self.failures = 0
-        self._backend: Backend = FileBackend(folder / "results") if url == "filesystem" else RedisBackend(url)
+        self._backend: Backend = FileBackend(folder / "results") if url == "filesystem" else RedisCache(url)
         self._log_at = 0.0
         self._thread_locks = [Lock() for _ in range(LOCKS)]
         self._lock_folder = folder / "locks"
@@ -202,8 +165,4 @@ class _Bytes(BaseSerializer):
 
 
 class _Files(FileSystemCache):
-    serializer = _Bytes()  # type: ignore[assignment]
-
-
-class _Redis(RedisCache):
     serializer = _Bytes()  # type: ignore[assignment]

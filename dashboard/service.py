@@ -39,6 +39,7 @@ class Service:
     Attributes:
         settings: of the server.
         store: the store.
+        cache: results of queries.
         access: decides who may write.
         upload_slots: one for each upload that a worker takes at once.
         import_file: reads an uploaded file; tests may replace it to stay in their process.
@@ -49,7 +50,7 @@ class Service:
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
             self.store.version()  # from now on, a folder that disappears is not taken for a new store
-        self._cache = QueryCache(settings.cache, _cache_folder(self.store.folder))
+        self.cache = QueryCache(settings.cache, _cache_folder(self.store.folder))
         self.access = Access(settings, Tokens(self.store.folder))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.import_file: Callable[[ImportJob, Path], ImportOutcome] = run_in_subprocess
@@ -75,7 +76,7 @@ class Service:
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
         key = msgspec.json.encode([_code(), revision, f"{query.__module__}.{query.__qualname__}", _key_of(arguments)])
-        result = self._cache.get(
+        result = self.cache.get(
             key.decode(),
             lambda: msgspec.msgpack.encode(query(snapshot, *arguments)),
             lambda value: cast("T", msgspec.msgpack.decode(value, type=result_type)),

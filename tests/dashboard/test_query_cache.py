@@ -1,6 +1,5 @@
 """The cache: computed once, never stale, never code."""
 
-import hashlib
 import os
 import pickle
 import shutil
@@ -10,22 +9,15 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgspec
 import pytest
-import redis
 
-from dashboard import query_cache
-from dashboard.app import create_app
 from dashboard.query_cache import QueryCache
-from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
 from tests.helpers.paths import ROOT
-from tests.helpers.serving import free_port
 
 COMPUTED: Counter = Counter()
 
@@ -212,96 +204,6 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
             if version == after:
                 assert listed and status == 200
         assert mine[-1] == (after, True, 200)
-
-
-@pytest.fixture
-def redis_server(tmp_path):
-    """A Redis server of this test; ``stop`` ends it."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("there is no redis-server here (Debian: apt-get install redis-server)")
-    port = free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    server = SimpleNamespace(url=f"redis://127.0.0.1:{port}/0", client=redis.Redis(port=port))
-
-    def stop():
-        process.terminate()
-        process.wait(20)
-
-    server.stop = stop
-    until = time.monotonic() + 30
-    while True:
-        try:
-            server.client.ping()
-            break
-        except redis.RedisError:
-            assert process.poll() is None and time.monotonic() < until, "the Redis server did not start"
-            time.sleep(0.05)
-    yield server
-    stop()
-
-
-def test_redis_keeps_results_for_other_processes(redis_server, tmp_path):
-    first = QueryCache(redis_server.url, tmp_path / "first")
-    assert first.get("key", lambda: b"computed", bytes) == b"computed"
-    second = QueryCache(redis_server.url, tmp_path / "second")
-    assert second.get("key", lambda: b"again", bytes) == b"computed"
-    (name,) = redis_server.client.keys()
-    assert name.startswith(b"clueline:") and 0 < redis_server.client.ttl(name) <= query_cache.TIME_TO_LIVE
-    assert (first.failures, second.failures) == (0, 0)
-
-
-def test_a_server_with_redis_answers_and_caches(redis_server, copied):
-    """Every miss used to be an error 500."""
-    app = create_app(Settings(store=str(copied), workers=1, cache=redis_server.url))
-    client, service = app.test_client(), app.extensions["clueline"]
-    for path in ("/api/v1/datasets", "/api/v1/leaderboard?dataset=tone", "/"):
-        assert client.get(path).status_code == 200
-    COMPUTED.clear()
-    assert [service.ask(slowly, 5).number for _ in range(3)] == [5, 5, 5]
-    assert COMPUTED == {5: 1}
-    assert redis_server.client.dbsize() > 1
-
-
-def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
-    cache = QueryCache(redis_server.url, tmp_path)
-    decode = partial(msgspec.msgpack.decode, type=Counted)
-    good = msgspec.msgpack.encode(Counted(1, "v"))
-    assert cache.get("key", lambda: good, decode).number == 1
-    (name,) = redis_server.client.keys()
-    for planted in (pickle.dumps(Trap(tmp_path / "sprung")), b"!" + pickle.dumps(Trap(tmp_path / "sprung")), b"", b"\xff" * 40):
-        redis_server.client.set(name, planted)
-        assert cache.get("key", lambda: good, decode).number == 1
-        assert redis_server.client.get(name) == b"b" + good
-    assert not (tmp_path / "sprung").exists()
-
-
-def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
-    """Results are computed, failures are counted and logged once, and nobody waits for the connection again and again."""
-    app = create_app(Settings(store=str(copied), workers=1, cache=redis_server.url))
-    client = app.test_client()
-    before = client.get("/api/v1/leaderboard?dataset=tone").json
-    redis_server.stop()
-    began = time.monotonic()
-    for _ in range(3):
-        assert client.get("/api/v1/leaderboard?dataset=tone").json == before
-    assert client.get("/?dataset=tone").status_code == 200
-    assert time.monotonic() - began < 120
-    records = [record.getMessage() for record in caplog.records if record.name == "dashboard.query_cache"]
-    assert len(records) == 1 and "the cache failed" in records[0]
-
-
-def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeypatch):
-    cache = QueryCache(redis_server.url, tmp_path)
-    redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"bkept")  # b: bytes
-    monkeypatch.setattr(query_cache, "RETRY_AFTER", 0.0)
-    redis_server.client.config_set("requirepass", "secret")  # from now on, every command of ours is refused
-    fresh = QueryCache(redis_server.url, tmp_path)
-    assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
-    assert fresh.failures == 3  # two reads and a write
-    redis.Redis.from_url(redis_server.url, password="secret").config_set("requirepass", "")
-    assert fresh.get("key", lambda: b"computed", bytes) == cache.get("key", lambda: b"", bytes) == b"kept"
 
 
 def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):

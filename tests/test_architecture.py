@@ -53,6 +53,14 @@ def test_no_page_writes_sql():
         assert "duckdb" not in names, path
 
 
+def test_pages_leave_figures_and_tables_to_components():
+    for path in modules():
+        if path.startswith("dashboard/pages/"):
+            tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+            assert not [name for name in imports(tree) if name.startswith("dashboard.figures")], path
+            assert not {"Table", "Tr", "Td"} & {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}, path
+
+
 def texts(tree):
     """Text constants of a module, but for docstrings."""
     docstrings = {

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
+from dashboard.components.controls import menu
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import named
 from dashboard.figures.style import OTHERS
 from queries.buzzing import Buzzpoint
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.question import ClueResponse, Question, RunResponses
+from queries.question_order import QUESTION_METRICS
 
+SHOWN = ("calscore", "brier", "dist_ce")  # metrics of the single question that have a column wherever a run has a value
 ABOUT = {
     "Buzzes": "The first clue at which its score is above its threshold",
     "Correct": "Graded against the answer line, or as the file states; for LifeEval the probability of being right",
     "CalScore share": "(1 − h) g c / T at this clue: what it adds to the mean inside CalScore; above 0 is good",
 }
+
+
+def answers_section(
+    question: Question, names: Mapping[str, str], colours: Mapping[str, str], metric: Metric | None, cursor: int
+) -> html.Section:
+    """The table below its title and a menu for the order of the runs.
+
+    Args:
+        question: with the answers of its runs.
+        names: run id to what it is called.
+        colours: run id to colour.
+        metric: by which the runs are sorted, the best first, and which has a column; by default they stand in order of import.
+        cursor: the clue whose rows are shown.
+    """
+    metrics = [CATALOGUE[key] for key in SHOWN if any(run.metrics[key] is not None for run in question.runs)]
+    runs = list(question.runs)
+    if metric:
+        metrics = list(dict.fromkeys([metric, *metrics]))
+        runs.sort(key=partial(_best_first, metric))
+    title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
+    orders = {"": "Import of the runs", **{known.key: known.name for known in QUESTION_METRICS}}
+    order = menu("metric", "Order by", orders, metric.key if metric else "")
+    return html.Section(
+        [html.Div([title, order], className="heading"), answers_table(question, runs, names, colours, metrics, cursor)],
+        className="answers-section",
+    )
 
 
 def answers_table(
@@ -72,6 +102,14 @@ def answers_title(question: Question, clue: int) -> str:
     if not question.human:
         return title
     return f"{title}; people: h = {short(getattr(question.human, question.human_curve)[clue])}"
+
+
+def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
+    """Sort key of a run. Runs without a value come last."""
+    value = run.metrics[metric.key]
+    if value is None:
+        return True, 0.0
+    return False, {"lower": value, "zero": abs(value)}.get(metric.direction, -value)
 
 
 def _row(

@@ -5,11 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dash import html
+from dash.development.base_component import Component
 
+from dashboard.components.controls import between
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, short
+from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import table
-from queries.items import Item
+from queries.items import Item, Items
+from queries.parameters import Range
+
+
+def items_section(
+    result: Items, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str]
+) -> html.Section:
+    """The table below controls for the run and the range of confidence.
+
+    Args:
+        result: the items to list, and how many there are.
+        name: what their run is called.
+        run_menu: control for the run.
+        confidence: the range; None for all of 0 to 1.
+        link: address of the question of an item.
+    """
+    low, high = confidence or (0.0, 1.0)
+    return html.Section(
+        [
+            html.Div(
+                [html.H2("Items, furthest off first"), run_menu, between("confidence", "Confidence", confidence)],
+                className="heading",
+            ),
+            html.P(
+                f"{count(result.total, 'item')} of {name} with a confidence from {low:g} to {high:g}"
+                + (f", the first {len(result.items)} of them" if result.total > len(result.items) else ""),
+                className="note",
+            ),
+            items_table(result.items, link),
+        ],
+        className="items",
+    )
 
 
 def items_table(items: Sequence[Item], link: Callable[[Item], str]) -> html.Div:

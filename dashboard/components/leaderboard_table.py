@@ -12,16 +12,14 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.coverage import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
-from dashboard.components.run_names import named, swatch
-from dashboard.components.table import row, table
+from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
-from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
-ALWAYS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])  # which the figure of gaps draws
 FAILED = {
     False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
     True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
@@ -198,12 +196,3 @@ def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:
         return None
     reasons = [f"{metric.name}: {board.rows[0].metrics[metric.key].missing}" for metric in missing]
     return html.P(f"Not shown, because missing for every run: {'; '.join(reasons)}.", className="note")
-
-
-def gap_table(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:
-    """Confidence and accuracy of each run; ``names`` and ``colours``: run id to what it is called, and to colour."""
-    rows = [
-        row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].value) for metric in ALWAYS))
-        for run in board.rows
-    ]
-    return table(["Run", *(metric.name for metric in ALWAYS)], rows, "Confidence and accuracy")

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.figure import figure
 from dashboard.components.links import page_link
-from dashboard.components.numbers import DASH, p_value_text, short
+from dashboard.components.numbers import DASH, count, p_value_text, short
 from dashboard.components.run_names import named
 from dashboard.components.table import row, table
+from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
 from queries.compare import Comparison, Difference
 from queries.engine.bootstrap import SIGNIFICANCE
@@ -19,6 +21,68 @@ from queries.question_differences import CategoryWins, QuestionDifferences
 
 MOST_QUESTIONS = 200  # rows of the table of questions
 Pair = tuple[str, str]  # of the first run and the second one
+
+
+def questions_section(
+    result: QuestionDifferences, metric: Metric, names: Pair, tones: Pair, link: Callable[[str], str]
+) -> html.Div | html.P:
+    """Every question as a dot, beside a histogram of the differences; where there is no question, a sentence.
+
+    Args:
+        result: by question.
+        metric: by which questions are compared.
+        names, tones: what the runs are called, and their colours.
+        link: question id to address.
+    """
+    if not result.questions:
+        return html.P(f"No question has {metric.name} in both runs.", className="note")
+    return html.Div(
+        [
+            figure(
+                "scatter", scatter_figure(result.dots, metric, link("ID"), names, tones), _scatter_title(metric, result),
+                questions_table(result, names, link),
+            ),
+            figure(
+                "differences", differences_figure(result, metric, tones),
+                f"Differences of {metric.name} over {count(result.questions, 'question')}",
+            ),
+        ],
+        className="side-by-side",
+    )  # fmt: skip
+
+
+def furthest_apart(metric: Metric, names: Pair, first_above: str, second_above: str) -> html.P:
+    """Links to the list of questions by the difference of both runs, from either end.
+
+    Args:
+        metric: of the difference.
+        names: what the runs are called.
+        first_above, second_above: addresses of the list with the questions first where the first run, or the second one, has the
+            higher value.
+    """
+    return html.P(
+        [
+            page_link("Questions where they differ most", href=first_above),
+            f" by {metric.name}: {names[0]} above {names[1]}, or ",
+            page_link("the other way round", href=second_above),
+        ],
+        className="note",
+    )
+
+
+def metric_differences(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Figure:
+    """The difference of each metric, with its interval.
+
+    Args:
+        result: of the metrics ``shown``.
+        shown: the rows.
+        names, tones: what the runs are called, and their colours.
+    """
+    return figure(
+        "forest",
+        forest_figure(result, shown, names, tones),
+        "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
+    )
 
 
 def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, tones: Pair) -> html.Div:
@@ -106,3 +170,9 @@ def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones:
         rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
     head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", "Shares"]
     return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
+
+
+def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
+    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
+    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
+    return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")

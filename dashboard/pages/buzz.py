@@ -11,21 +11,19 @@ from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order, selected_runs
 from dashboard.components.buzz_curves import buzz_curves
-from dashboard.components.buzz_outcomes import curve_table, outcomes_table
 from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
-from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.human_team_outcomes import against_teams
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.components.thresholds import KEY, MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
-from dashboard.figures.thresholds import wins_figure
+from dashboard.components.threshold_explorer import threshold_explorer_section
+from dashboard.components.thresholds import KEY
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz
+from queries.buzzing import Buzz, Rules, buzz
 from queries.buzzing.rules import CURVES, RULES, SCALES
 from queries.datasets import Dataset
 
@@ -49,10 +47,12 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         return [_not_read(request)]
     colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(result.explorer.runs)
-    runs = bool(result.explorer.runs)
+    runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
     return [
         _heading(request, result, rules),
-        _explorer(request, result.explorer, names, colours) if runs else nothing_selected(PATH, request.selection, "answers"),
+        threshold_explorer_section(result.explorer, names, colours, given, request.written("scale"), _first_question(request))
+        if runs
+        else nothing_selected(PATH, request.selection, "answers"),
         against_teams(result.explorer, names, colours) if runs else None,
         buzz_curves(result.curves, names, colours),
         buzz_rates(result.habits, names, colours),
@@ -97,47 +97,11 @@ def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html
     return html.Div(parts, className="heading")
 
 
-def _explorer(
-    request: PageRequest[BuzzPage], explorer: ThresholdExplorer, names: dict[str, str], colours: dict[str, str]
-) -> html.Section:
-    """Expected wins over the threshold, a slider per run, and what comes of the thresholds."""
-    drawable = [run for run in explorer.runs if run.curve is not None]
-    valued = [run for run in drawable if run.curve and run.curve.expected_wins is not None]
-    few = len(explorer.runs) <= MOST_SLIDERS
-    ends = span(explorer, drawable)
-    given = request.texts.get(KEY, [])
-    parts: list[Component | None] = [html.H2("Thresholds"), html.P(threshold_rule(explorer, names), className="note")]
-    if valued:
-        parts.append(
-            figure(
-                "wins",
-                wins_figure(valued, names, colours, explorer.scale, ends, few),
-                "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
-                curve_table(valued, names),
-            )
-        )
-    else:
-        why = [run.missing.get("optimum", run.missing.get("threshold", "")) for run in explorer.runs]
-        reason = "; ".join(dict.fromkeys(filter(None, why)))
-        parts.append(html.P(f"There are no expected wins to draw: {reason}.", className="note"))
-    if few:
-        written = request.written("scale")
-        parts.append(threshold_rows(explorer, drawable, names, colours, given, written) if drawable else None)
-    else:
-        parts.append(html.Div(no_sliders(len(explorer.runs), bool(given)), className="note"))
-    parts.append(outcomes_table(explorer, names, colours))
-    parts.append(_to_questions(request))
-    return html.Section(parts, className="explorer")
-
-
-def _to_questions(request: PageRequest[BuzzPage]) -> html.P:
-    """The way to the first question of the selection, at these thresholds; from there one walks on to the next."""
+def _first_question(request: PageRequest[BuzzPage]) -> str:
+    """Address of the first question of the selection, at the same thresholds."""
     first = question_order(request.selection, "").questions[0]
     keys: dict[str, str | Sequence[str] | None] = {key: request.texts.get(key) for key in RULES.keys}
-    path = question_path(request.selection.dataset, first)
-    return html.P(
-        page_link("Where each run buzzes, question by question", href=request.link(path, dataset=None, **keys)), className="note"
-    )
+    return request.link(question_path(request.selection.dataset, first), dataset=None, **keys)
 
 
 PAGE = register(

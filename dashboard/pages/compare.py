@@ -11,14 +11,18 @@ from dash.development.base_component import Component
 from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu, several
 from dashboard.components.coverage import pair_notice
-from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import address, page_link, question_path
+from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_comparison import differences_table, questions_table, wins_table
+from dashboard.components.run_comparison import (
+    differences_table,
+    furthest_apart,
+    metric_differences,
+    questions_section,
+    wins_table,
+)
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
@@ -27,7 +31,7 @@ from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
-from queries.question_differences import QuestionDifferences, question_differences
+from queries.question_differences import question_differences
 
 PATH = "/compare"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none")
@@ -94,29 +98,12 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
             ],
             className="controls",
         ),
-        html.Div(
-            [
-                figure(
-                    "scatter", scatter_figure(questions.dots, metric, link("ID"), names, tones),
-                    _scatter_title(metric, questions),
-                    questions_table(questions, names, link),
-                ),
-                figure(
-                    "differences", differences_figure(questions, metric, tones),
-                    f"Differences of {metric.name} over {count(questions.questions, 'question')}",
-                ),
-            ],
-            className="side-by-side",
-        ) if questions.questions else html.P(f"No question has {metric.name} in both runs.", className="note"),
-        _furthest_apart(request, a, b, metric, names) if questions.questions else None,
-        figure(
-            "forest",
-            forest_figure(result, shown, names, tones),
-            "The difference of each metric with its 95 % interval, in units of half of it, towards the run that it favours",
-        ) if result.questions > 1 else None,
+        questions_section(questions, metric, names, tones, link),
+        furthest_apart(metric, names, *_by_difference(request, a, b, metric)) if questions.questions else None,
+        metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
-    ]  # fmt: skip
+    ]
 
 
 def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
@@ -127,22 +114,12 @@ def _other_questions(request: PageRequest[ComparePage]) -> Component | None:
     return pair_notice(service().ask(coverage, request.selection), PATH, pairs)
 
 
-def _furthest_apart(request: PageRequest[ComparePage], a: str, b: str, metric: Metric, names: tuple[str, str]) -> Component:
-    """Links to the list of questions by the difference of both runs, from either end."""
+def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Metric) -> tuple[str, str]:
+    """Addresses of the list of questions by the difference of both runs: the first run's highest first, and the second one's."""
     pairs = request.selection.on_runs((a, b)).pairs()
     key = [("metric", metric.key)] if metric.key != usual_metric(request.facets) else []
-
-    def link(title: str, sign: str) -> Component:
-        return page_link(title, href=address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]))
-
-    return html.P(
-        [
-            link("Questions where they differ most", "-"),
-            f" by {metric.name}: {names[0]} above {names[1]}, or ",
-            link("the other way round", ""),
-        ],
-        className="note",
-    )
+    descending, ascending = (address("/questions", [*pairs, *key, ("sort", f"{sign}{metric.key}:{a}-{b}")]) for sign in ("-", ""))
+    return descending, ascending
 
 
 def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
@@ -184,12 +161,6 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     """
     choices = {run: name for run, name in runs.items() if run != other}
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
-
-
-def _scatter_title(metric: Metric, result: QuestionDifferences) -> str:
-    best = {"lower": "below it the second run", "higher": "above it the second run"}.get(metric.direction)
-    part = f" (one in {-(-result.questions // len(result.dots))})" if len(result.dots) < result.questions else ""
-    return f"{metric.name}, question by question{part}; on the diagonal both are alike" + (f", {best} is better" if best else "")
 
 
 PAGE = register(

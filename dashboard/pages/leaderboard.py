@@ -10,17 +10,16 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
+from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
 from dashboard.components.controls import several
-from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
-from dashboard.components.leaderboard_table import ALWAYS, NAMES, board_table, gap_table, not_shown, sorted_rows
+from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.components.links import address
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.published_values import published_body, published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.figures.confidence_gap import gap_figure
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.leaderboard import leaderboard, leading_metric
@@ -83,7 +82,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     """The table, what is missing from it and why, ranks across metrics, their agreement, confidence against accuracy."""
     chosen, sort = request.parameters.metrics, request.parameters.sort
     lead = leading_metric(request.facets.human_teams > 0)
-    metrics = tuple(dict.fromkeys((*chosen, *ALWAYS, lead)))
+    metrics = tuple(dict.fromkeys((*chosen, *GAP_METRICS, lead)))
     sort = sort or lead.key
     board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
@@ -128,12 +127,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         published_note(reference, shown),
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
-        figure(
-            "gap",
-            gap_figure(board, names, colours),
-            "Confidence against accuracy: a ring right of its dot is overconfident, left of it underconfident",
-            gap_table(board, names, colours),
-        ) if board.rows else None,
+        confidence_gap(board, names, colours) if board.rows else None,
     ]  # fmt: skip
 
 

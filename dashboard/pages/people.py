@@ -9,15 +9,15 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
+from dashboard.components.class_reliability import class_reliability
 from dashboard.components.controls import menu
-from dashboard.components.figure import figure
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import legend, run_colours, run_names
-from dashboard.components.vote_tables import class_table, histogram_table, vote_metrics_table
-from dashboard.figures.human_votes import classes_figure, distance_figure, entropy_figure, ranking_figure
+from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.vote_histograms import distance_histograms, entropy_histograms, ranking_histograms
+from dashboard.components.vote_metrics_table import vote_metrics_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.human_votes import People, people
@@ -56,43 +56,16 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
-    ranked = any(run.histograms and run.histograms.ranking for run in result.rows)
-    reference = f"the outline is a human reference: the shares of {result.reference_votes} of its votes, drawn at random"
-    signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return [
         heading,
         vote_metrics_table(board, names, colours),
-        figure(
-            "distance",
-            distance_figure(result, names, colours),
-            f"Items by their distance from people (DistCE, total variation): 0 is agreement; {reference}",
-            histogram_table(result, names, result.distance_edges, lambda histograms: histograms.distance, "Items by DistCE"),
-        ),
+        distance_histograms(result, names, colours),
         html.Div(menu("entropy", "Entropy", VIEWS_OF_ENTROPY, "absolute" if absolute else ""), className="controls section"),
-        figure(
-            "entropy",
-            entropy_figure(result, names, colours, absolute),
-            f"Items by entropy, run minus people (EntCE, nats): {signed}; outline: the human reference",
-            histogram_table(result, names, result.entropy_edges, lambda histograms: histograms.entropy, "Items by EntCE"),
-        ),
-        figure(
-            "ranking",
-            ranking_figure(result, names, colours),
-            "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
-            histogram_table(
-                result, names, [*range(1 + max(len(run.histograms.ranking) for run in result.rows if run.histograms))],
-                lambda histograms: histograms.ranking, "Items by pairs ranked otherwise",
-            ),
-        ) if ranked else None,
-        figure(
-            "classes",
-            classes_figure(result, names, colours),
-            "Class by class: how often most people chose it, against the share that the run gives it; a line per run",
-            class_table(result, names),
-            legend(names, names, colours),
-        ) if any(run.classes for run in result.rows) else None,
+        entropy_histograms(result, names, colours, absolute),
+        ranking_histograms(result, names, colours),
+        class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
         _left_out(result, names),
-    ]  # fmt: skip
+    ]
 
 
 def _without(result: People) -> html.Section:

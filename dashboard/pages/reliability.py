@@ -9,17 +9,15 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
-from dashboard.components.controls import between, menu
-from dashboard.components.figure import figure
+from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.items_table import items_table
+from dashboard.components.items_table import items_section
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
-from dashboard.components.reliability_tables import SPLIT, bins_table, split_table
+from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.figures.reliability import reliability_figure
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
@@ -34,10 +32,6 @@ from queries.reliability import reliability
 PATH = "/reliability"
 ITEMS_SHOWN = 40
 BAND_NAMES = {"": "Pointwise", "simultaneous": "Simultaneous"}
-BAND_WORDS: dict[BandKind, str] = {
-    "pointwise": "pointwise: 90 % of simulated curves at each confidence by itself",
-    "simultaneous": "simultaneous: 90 % of simulated curves throughout",
-}
 
 
 class ReliabilityPage(PageParameters, frozen=True):
@@ -82,14 +76,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
-        figure(
-            "reliability",
-            reliability_figure(result.runs, names, colours, after, request.parameters.confidence),
-            "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-            f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker. "
-            "Drag sideways over a diagram to list the items of a range of confidence",
-            bins_table(result.runs, names),
-        ),
+        reliability_diagrams(result.runs, names, colours, after, request.parameters.confidence, band),
         split_table(service().ask(leaderboard, request.selection, SPLIT, False), names, colours),
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
@@ -114,30 +101,12 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     focus = _focus(request, [run.run for run in runs])
     chosen = request.parameters.confidence
     result: Items = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
-    low, high = chosen or (0.0, 1.0)
 
     def link(item: Item) -> str:
         return request.link(question_path(request.selection.dataset, item.question_id), clue=str(item.clue), dataset=None)
 
-    return html.Section(
-        [
-            html.Div(
-                [
-                    html.H2("Items, furthest off first"),
-                    menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus),
-                    between("confidence", "Confidence", chosen),
-                ],
-                className="heading",
-            ),
-            html.P(
-                f"{count(result.total, 'item')} of {names[focus]} with a confidence from {low:g} to {high:g}"
-                + (f", the first {len(result.items)} of them" if result.total > len(result.items) else ""),
-                className="note",
-            ),
-            items_table(result.items, link),
-        ],
-        className="items",
-    )
+    run_menu = menu("focus", "Run", _choices(runs, names), "" if focus == runs[0].run else focus)
+    return items_section(result, names[focus], run_menu, chosen, link)
 
 
 PAGE = register(

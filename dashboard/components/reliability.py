@@ -1,4 +1,4 @@
-"""Reliability in numbers: the bins of each run, and how far it is off on either side."""
+"""Reliability diagrams, their bins, and how far each run is off on either side."""
 
 from __future__ import annotations
 
@@ -6,14 +6,49 @@ from collections.abc import Mapping, Sequence
 
 from dash import html
 
+from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names import named
 from dashboard.components.table import table
-from queries.engine.reliability_diagrams import ReliabilityDiagram
+from dashboard.figures.reliability import reliability_figure
+from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE
+from queries.parameters import Range
 
 SPLIT = tuple(CATALOGUE[key] for key in ("ece", "overconfidence", "r_over", "r_under", "hmr", "pct_rounded"))
+BAND_WORDS: dict[BandKind, str] = {
+    "pointwise": "pointwise: 90 % of simulated curves at each confidence by itself",
+    "simultaneous": "simultaneous: 90 % of simulated curves throughout",
+}
+
+
+def reliability_diagrams(
+    runs: Sequence[ReliabilityDiagram],
+    names: Mapping[str, str],
+    colours: Mapping[str, str],
+    recalibrated: Mapping[str, ReliabilityDiagram],
+    marked: Range | None,
+    band: BandKind,
+) -> html.Figure:
+    """A diagram per run, and their bins as a table.
+
+    Args:
+        runs: their diagrams.
+        names: run id to what it is called.
+        colours: run id to colour.
+        recalibrated: run id to its diagram after recalibration.
+        marked: the range of confidence whose items are listed.
+        band: of the consistency band.
+    """
+    return figure(
+        "reliability",
+        reliability_figure(runs, names, colours, recalibrated, marked),
+        "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
+        f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker. "
+        "Drag sideways over a diagram to list the items of a range of confidence",
+        bins_table(runs, names),
+    )
 
 
 def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> html.Div:

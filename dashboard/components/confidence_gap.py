@@ -1,0 +1,37 @@
+"""Mean confidence beside accuracy, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import short
+from dashboard.components.run_names import named
+from dashboard.components.table import row, table
+from dashboard.figures.confidence_gap import gap_figure
+from queries.leaderboard import Leaderboard
+from queries.metrics import CATALOGUE
+
+GAP_METRICS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
+
+
+def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+    """The figure and its table.
+
+    Args:
+        board: with ``GAP_METRICS``.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    rows = [
+        row(named(colours.get(run.run), names[run.run]), *(short(run.metrics[metric.key].value) for metric in GAP_METRICS))
+        for run in board.rows
+    ]
+    return figure(
+        "gap",
+        gap_figure(board, names, colours),
+        "Confidence against accuracy: a ring right of its dot is overconfident, left of it underconfident",
+        table(["Run", *(metric.name for metric in GAP_METRICS)], rows, "Confidence and accuracy"),
+    )

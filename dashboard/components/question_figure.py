@@ -1,0 +1,42 @@
+"""The figure of a question's page: confidence clue by clue or, for a question about a lifespan, ages at death."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.confidence_table import confidence_table
+from dashboard.components.figure import figure
+from dashboard.components.numbers import CURVE_NAMES
+from dashboard.components.run_names import legend
+from dashboard.figures.clues import clues_figure
+from dashboard.figures.lifespan import lifespan_figure
+from queries.question import Question
+
+
+def question_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> html.Figure | None:
+    """The figure; None for a single clue without people, of which the table of answers says everything.
+
+    Args:
+        question: with its clues, what people did, and the answers of runs.
+        names: run id to what it is called.
+        colours: run id to colour.
+        cursor: the clue that is marked.
+    """
+    if not (question.runs or question.human) or (len(question.clues) == 1 and not question.human and not question.lifespan):
+        return None
+    if question.lifespan:
+        return figure(
+            "lifespan",
+            lifespan_figure(question, names, colours),
+            "When such a person dies, and the span that each run bets on",
+        )
+    buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
+    buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
+    curve = f"; heavy steps: {CURVE_NAMES[question.human_curve]}" if question.human else ""
+    return figure(
+        "clues", clues_figure(question, names, colours, cursor),
+        f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),
+        legend([run.run for run in question.runs], names, colours, "People" if question.human else ""),
+    )  # fmt: skip

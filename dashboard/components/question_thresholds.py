@@ -1,0 +1,35 @@
+"""At which thresholds the runs of a question's page buzz, with a box for one that is common to all of them."""
+
+from __future__ import annotations
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.controls import threshold_box
+from dashboard.components.links import page_link
+from dashboard.components.numbers import count
+from dashboard.components.thresholds import PATTERNS
+from queries.buzzing import Rules
+
+
+def question_thresholds(rules: Rules, scale: str, buzz_page: str) -> html.Div:
+    """The box and a sentence.
+
+    Args:
+        rules: how runs buzz.
+        scale: of the thresholds, as the address writes it.
+        buzz_page: address of the Buzz page under the same rules.
+    """
+    score = "confidence" if rules.scale == "confidence" else "sum of token log-probabilities"
+    own = count(len(rules.thresholds), "run") if rules.thresholds else ""
+    threshold = "its best threshold" if rules.threshold is None else f"{rules.threshold:g}"
+    box = threshold_box(rules.threshold, "best", PATTERNS[rules.scale], "", scale)
+    note: list[str | Component] = [
+        f"◇ A run buzzes at the first clue at which its {score} is above {threshold}"
+        + (f" ({own} with {'one' if len(rules.thresholds) == 1 else 'thresholds'} of its own)" if own else "")
+        + ". ",
+        page_link("Thresholds on Buzz", href=buzz_page),
+    ]
+    return html.Div(
+        [html.Label(["Threshold", box], className="boxed"), html.P(note, className="note")], className="question-thresholds"
+    )

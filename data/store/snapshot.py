@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from data.polars_frames import frame
-from data.store.memory import Memory, Sized
 from data.store.objects import Kind, ObjectFolder, stored_objects
 from data.store.revisions import State
+from data.store.run_cache import RunCache, Sized
 
 T = TypeVar("T", bound=Sized)
 
@@ -28,14 +28,14 @@ class Snapshot:
         connection: a cursor, for one thread.
         states: the state of each dataset, in the order of datasets. What was computed from a dataset holds for every version
             in which the revision of the dataset is the same.
-        memory: values of single runs, kept for as long as the base of their dataset is the same.
+        run_cache: values of single runs, kept for as long as the base of their dataset is the same.
         objects: the responses and statistics of runs.
     """
 
     version: str
     connection: duckdb.DuckDBPyConnection
     states: Mapping[str, State] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)
+    run_cache: RunCache = field(default_factory=RunCache)
     objects: ObjectFolder = field(default_factory=lambda: ObjectFolder(Path("objects")))
 
     def responses(self, runs: Sequence[str]) -> str:
@@ -83,7 +83,7 @@ class Snapshot:
             read: gives the values of those runs that are not in memory.
         """
         state = self.states.get(dataset)
-        values = self.memory.get((dataset, state.base if state else "", name), runs, read)
+        values = self.run_cache.get((dataset, state.base if state else "", name), runs, read)
         return [values[run] for run in runs]
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:

@@ -23,11 +23,11 @@ from data.polars_frames import literal
 from data.store.catalogue import STORAGE, check_schema, create_schema
 from data.store.durable import sync
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
-from data.store.memory import CAPACITY, Memory
 from data.store.migrations import current_schema, migrate, schema_of
 from data.store.objects import ObjectFolder, all_objects
 from data.store.register import NO_CATALOGUE, FolderRegister, number_of
 from data.store.revisions import renew, states
+from data.store.run_cache import CAPACITY, RunCache
 from data.store.snapshot import Snapshot
 from data.store.sweep import remove_catalogue, sweep
 
@@ -44,7 +44,7 @@ def open_store(
         url: path of a folder.
         threads: DuckDB threads of this process; all cores by default.
         memory_limit: DuckDB's memory in this process, such as ``1GB``; 80 % of the machine by default.
-        capacity: bytes that snapshots may keep in memory (``data.store.memory``).
+        capacity: bytes that snapshots may keep in memory (``data.store.run_cache``).
 
     Raises:
         StoreError: ``url`` is an address and not a path.
@@ -76,7 +76,7 @@ class Store:
         self.objects = ObjectFolder(self.folder / "objects")
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
-        self._memory = Memory(capacity)
+        self._run_cache = RunCache(capacity)
 
     def catalogues(self) -> list[Path]:
         """The catalogues in the folder, oldest first."""
@@ -105,8 +105,8 @@ class Store:
                             continue
                         raise _cannot_open(name, error) from error
                     # The old connection is not closed: it lives as long as the cursors of other threads on it.
-                    self._opened = Snapshot(version, connection, states(connection), self._memory, self.objects)
-                    self._memory.retain((dataset, state.base) for dataset, state in self._opened.states.items())
+                    self._opened = Snapshot(version, connection, states(connection), self._run_cache, self.objects)
+                    self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
                 return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.folder} changes faster than it can be opened")
 

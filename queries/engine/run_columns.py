@@ -17,7 +17,7 @@ from data.polars_frames import SqlParameters
 from data.ragged_arrays import entries_of
 from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
 from data.store import Snapshot
-from data.store.memory import Sized
+from data.store.run_cache import Sized
 from queries.metrics.kernels.arrays import Floats, Ints
 
 V = TypeVar("V", bound=Sized)

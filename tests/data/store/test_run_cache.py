@@ -1,0 +1,102 @@
+"""The cache of values of runs: what it holds, what it drops, and who reads."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import duckdb
+import numpy as np
+import pytest
+
+from data.store import Snapshot, open_store
+from data.store.revisions import State
+from data.store.run_cache import RunCache
+
+
+def array(size):
+    return np.zeros(size, dtype=np.uint8)
+
+
+def fail(missing):
+    pytest.fail(f"read again: {missing}")
+
+
+KEY = ("toy", "base", "a")
+
+
+@pytest.fixture
+def run_cache():
+    return RunCache(capacity=100)
+
+
+def reading(size, read):
+    """Reads arrays of a size, and notes of which runs."""
+
+    def column(missing):
+        read.append(missing)
+        return {run: array(size) for run in missing}
+
+    return column
+
+
+def test_cached_values_are_not_read_again(run_cache):
+    first = run_cache.get(KEY, ["r1", "r2"], reading(10, read := []))
+    assert read == [["r1", "r2"]]
+    assert run_cache.get(KEY, ["r2"], fail)["r2"] is first["r2"]
+    more = run_cache.get(KEY, ["r2", "r3", "r1"], reading(10, read))
+    assert read[1:] == [["r3"]] and more["r1"] is first["r1"]
+    for other in (("toy", "later", "a"), ("relay", "base", "a"), ("toy", "base", "b")):
+        run_cache.get(other, ["r1"], reading(10, read))
+    assert read[2:] == [["r1"]] * 3
+
+
+def test_least_recently_used_values_are_dropped_first(run_cache):
+    for run in "abc":
+        run_cache.get(KEY, [run], reading(40, []))
+        run_cache.get(KEY, ["a"], fail)
+    run_cache.get(KEY, ["b"], reading(40, read := []))
+    assert read == [["b"]]
+
+
+def test_a_value_above_the_capacity_is_not_cached(run_cache):
+    run_cache.get(KEY, ["small"], reading(10, []))
+    assert [len(run_cache.get(KEY, ["large"], reading(101, []))["large"]) for _ in range(2)] == [101, 101]
+    run_cache.get(KEY, ["small"], fail)
+
+
+def test_values_of_former_bases_are_dropped(run_cache):
+    run_cache.get(("toy", "old", "a"), ["r"], reading(1, []))
+    run_cache.get(("relay", "base", "a"), ["r"], reading(1, []))
+    run_cache.retain([("toy", "new"), ("relay", "base")])
+    run_cache.get(("relay", "base", "a"), ["r"], fail)
+    assert len(run_cache.get(("toy", "old", "a"), ["r"], reading(2, []))["r"]) == 2
+
+
+def test_two_threads_do_not_read_the_same_value(run_cache):
+    read = []
+
+    def slowly(missing):
+        time.sleep(0.2)
+        return reading(10, read)(missing)
+
+    with ThreadPoolExecutor(4) as threads:
+        columns = list(threads.map(lambda _: run_cache.get(KEY, ["r"], slowly)["r"], range(4)))
+    assert read == [["r"]] and all(column is columns[0] for column in columns)
+
+
+def test_a_snapshot_caches_by_the_base_of_the_dataset(run_cache):
+    columns = []
+    for base, size in (("one", 1), ("one", 2), ("two", 3)):
+        snapshot = Snapshot("1", duckdb.connect(), {"toy": State(f"revision {size}", base)}, run_cache)
+        columns.append(len(snapshot.cached("toy", "a", ["r"], reading(size, []))[0]))
+    assert columns == [1, 1, 3]
+
+
+def test_a_store_drops_values_of_datasets_that_are_gone(tmp_path):
+    store = open_store(tmp_path)
+    store.write(lambda connection: None)
+    before = store.snapshot()
+    before.cached("gone", "a", ["r"], reading(1, []))
+    store.write(lambda connection: None)
+    after = store.snapshot()
+    assert after.run_cache is before.run_cache
+    assert len(after.cached("gone", "a", ["r"], reading(2, []))[0]) == 2

@@ -16,18 +16,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import IO, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
-from cachelib.serializers import BaseSerializer
-from flask_caching.backends import FileSystemCache
 
-from dashboard.redis_cache import CacheFailure, RedisCache
+from dashboard.cache_failure import CacheFailure
+from dashboard.disk_cache import DiskCache
+from dashboard.redis_cache import RedisCache
 
 T = TypeVar("T")
 LOCKS = 64  # shared by all keys
-MAX_FILES = 2000  # results kept on disk
-TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
 LOG_INTERVAL = 60.0  # seconds between two log lines about failures
 
 log = logging.getLogger(__name__)
@@ -43,23 +41,6 @@ class Backend(Protocol):
         """Keep bytes under a name. Raises ``CacheFailure``."""
 
 
-class FileBackend:
-    """flask-caching's folder of files, without pickle."""
-
-    def __init__(self, folder: Path) -> None:
-        self._cache = _Files(str(folder), threshold=MAX_FILES, default_timeout=TIME_TO_LIVE)
-
-    def get(self, name: str) -> bytes | None:
-        """The bytes under a name; None also where the file is damaged, which is logged."""
-        value = self._cache.get(name)
-        return value if isinstance(value, bytes) else None
-
-    def set(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name."""
-        if not self._cache.set(name, value):
-            raise CacheFailure("the file cannot be written")
-
-
 class QueryCache:
     """A cache of bytes in which each key is computed once.
 
@@ -67,20 +48,21 @@ class QueryCache:
         failures: how often the cache could not be read or written, in this process.
     """
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, max_bytes: int) -> None:
         """Open the cache.
 
         Args:
             url: ``filesystem`` or a ``redis://`` address.
             folder: for the locks between processes and, with ``filesystem``, for the results.
+            max_bytes: of the results in the folder.
         """
         self.failures = 0
-        self._backend: Backend = FileBackend(folder / "results") if url == "filesystem" else RedisCache(url)
         self._log_at = 0.0
         self._thread_locks = [Lock() for _ in range(LOCKS)]
         self._lock_folder = folder / "locks"
         with suppress(OSError):  # without the folder, each lock fails and is counted
             self._lock_folder.mkdir(parents=True, exist_ok=True)
+        self._backend: Backend = DiskCache(folder / "results", max_bytes) if url == "filesystem" else RedisCache(url)
 
     def get(self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T]) -> T:
         """The decoded value of a key, computed if there is none or if it cannot be decoded.
@@ -141,28 +123,3 @@ class QueryCache:
             with handle:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 yield
-
-
-class _Bytes(BaseSerializer):
-    """Writes bytes as they are, and likewise the number of files that the folder counts."""
-
-    def dumps(self, value: int | bytes, protocol: int = 0) -> bytes:
-        return b"b" + value if isinstance(value, bytes) else b"i" + str(int(value)).encode()
-
-    def loads(self, bvalue: bytes | None) -> bytes | int | None:
-        """What ``dumps`` made; None for anything else, and where there is nothing."""
-        if bvalue is None:
-            return None
-        if bvalue[:1] == b"b":
-            return bvalue[1:]
-        return int(bvalue[1:]) if bvalue[:1] == b"i" and bvalue[1:].isdigit() else None
-
-    def dump(self, value: int | bytes, f: IO[bytes], protocol: int = 0) -> None:
-        f.write(self.dumps(value))
-
-    def load(self, f: IO[bytes]) -> bytes | int | None:
-        return self.loads(f.read())
-
-
-class _Files(FileSystemCache):
-    serializer = _Bytes()  # type: ignore[assignment]

@@ -11,15 +11,13 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from dashboard.cache_failure import CacheFailure
+
 T = TypeVar("T")
 TIMEOUT = 1.0  # seconds to connect, and to wait for a reply
 RETRY_AFTER = 10.0  # seconds without Redis after it has failed
 TIME_TO_LIVE = 7 * 24 * 3600  # seconds; results of old versions are never asked for again
 KEY_PREFIX = "clueline:"
-
-
-class CacheFailure(Exception):
-    """The cache cannot be read or written just now."""
 
 
 class RedisCache:

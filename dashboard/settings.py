@@ -72,6 +72,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"expected": "filesystem or a redis:// address"},
         ),
     ] = "filesystem"
+    cache_mb: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Results that are cached on disk, in MiB. Those that were used least recently make room for new ones. A "
+            "twentieth of the disk, but at most 1 GiB, stays free. Redis has its own limit, `maxmemory`.",
+        ),
+    ] = 1024
     uploads: Annotated[
         Literal["token", "open", "off"],
         Meta(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dashboard.disk_cache import DiskCache
 from dashboard.query_cache import QueryCache
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
@@ -57,7 +59,7 @@ def compute():
     with (folder / "computed").open("a") as out: out.write("x")
     time.sleep(0.5)
     return b"answer"
-answers = QueryCache("filesystem", folder)
+answers = QueryCache("filesystem", folder, 2**20)
 (folder / f"ready-{sys.argv[2]}").touch()
 while not (folder / "go").exists(): time.sleep(0.01)
 assert answers.get("key", compute, bytes) == b"answer"
@@ -80,7 +82,7 @@ def test_three_processes_share_one_computation(tmp_path):
 
 
 def test_a_computation_that_fails_is_not_kept(tmp_path):
-    answers = QueryCache("filesystem", tmp_path)
+    answers = QueryCache("filesystem", tmp_path, 2**20)
     with pytest.raises(ZeroDivisionError):
         answers.get("key", lambda: bytes(1 // 0), bytes)
     assert answers.get("key", lambda: b"later", bytes) == b"later"
@@ -94,26 +96,31 @@ class Trap:
         return Path.touch, (self.path,)
 
 
+def no_pickle(value):
+    if value.startswith(b"\x80"):
+        raise msgspec.ValidationError
+    return value
+
+
 @pytest.mark.parametrize("planted", ["pickle", "nothing", "nonsense"])
 def test_what_somebody_else_put_into_the_cache_is_not_run(tmp_path, planted):
-    answers = QueryCache("filesystem", tmp_path)
+    answers = QueryCache("filesystem", tmp_path, 2**20)
     assert answers.get("key", lambda: b"mine", bytes) == b"mine"
-    files = [path for path in (tmp_path / "results").iterdir() if path.is_file()]
-    assert files
-    for path in files:
-        head = path.read_bytes()[:4]  # when it ends
-        content = {"pickle": head + pickle.dumps(Trap(tmp_path / "sprung")), "nothing": b"", "nonsense": b"\xff" * 40}[planted]
-        path.write_bytes(content)
-    assert answers.get("key", lambda: b"again", bytes) == b"again"
+    (path,) = (tmp_path / "results").glob("?" * 64)
+    pickled = pickle.dumps(Trap(tmp_path / "sprung"))
+    path.write_bytes({"pickle": zlib.crc32(pickled).to_bytes(4) + pickled, "nothing": b"", "nonsense": b"\xff" * 40}[planted])
+    assert answers.get("key", lambda: b"again", no_pickle) == b"again"
     assert not (tmp_path / "sprung").exists()
 
 
 def test_an_answer_that_cannot_be_read_is_computed_again(fresh):
     """Such as one that another version of the code has left."""
     good = fresh.client.get("/api/v1/datasets").json
-    answers = [path for path in (fresh.store / "cache" / "results").iterdir() if path.is_file()]
-    for path in answers:
-        path.write_bytes(path.read_bytes()[:5] + msgspec.msgpack.encode({"datasets": [{"dataset": "old"}]}))
+    cache = DiskCache(fresh.store / "cache" / "results", 2**20)
+    names = [path.name for path in (fresh.store / "cache" / "results").glob("?" * 64)]
+    assert names
+    for name in names:
+        cache.set(name, msgspec.msgpack.encode({"datasets": [{"dataset": "old"}]}))
     answer = fresh.client.get("/api/v1/datasets")
     assert answer.status_code == 200
     assert answer.json == good
@@ -207,7 +214,7 @@ def test_an_import_by_another_process_is_seen_at_once(fresh, cli_process, tmp_pa
 
 
 def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
-    cache = QueryCache("filesystem", tmp_path / "cache")
+    cache = QueryCache("filesystem", tmp_path / "cache", 2**20)
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").write_text("not a folder")
     for _ in range(2):

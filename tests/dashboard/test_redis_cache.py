@@ -60,9 +60,9 @@ def computed(cache, key):
 
 
 def test_redis_keeps_results_for_other_processes(redis_server, tmp_path):
-    first = QueryCache(redis_server.url, tmp_path / "first")
+    first = QueryCache(redis_server.url, tmp_path / "first", 2**20)
     assert first.get("key", lambda: b"computed", bytes) == b"computed"
-    second = QueryCache(redis_server.url, tmp_path / "second")
+    second = QueryCache(redis_server.url, tmp_path / "second", 2**20)
     assert second.get("key", lambda: b"again", bytes) == b"computed"
     (name,) = redis_server.client.keys()
     assert name.startswith(b"clueline:") and 0 < redis_server.client.ttl(name) <= redis_cache.TIME_TO_LIVE
@@ -90,7 +90,7 @@ def test_a_server_with_redis_answers_and_caches(redis_server, copied):
 
 
 def test_what_somebody_else_put_into_redis_is_not_run(redis_server, tmp_path):
-    cache = QueryCache(redis_server.url, tmp_path)
+    cache = QueryCache(redis_server.url, tmp_path, 2**20)
     decode = partial(msgspec.msgpack.decode, type=Counted)
     good = msgspec.msgpack.encode(Counted(1, "v"))
     assert cache.get("key", lambda: good, decode).number == 1
@@ -115,11 +115,11 @@ def test_a_redis_that_goes_away_is_never_an_error(redis_server, copied, caplog):
 
 
 def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeypatch):
-    cache = QueryCache(redis_server.url, tmp_path)
+    cache = QueryCache(redis_server.url, tmp_path, 2**20)
     redis_server.client.set("clueline:" + hashlib.sha256(b"key").hexdigest(), b"kept")
     monkeypatch.setattr(redis_cache, "RETRY_AFTER", 0.0)
     redis_server.client.config_set("requirepass", "secret")  # from now on, every command of ours is refused
-    fresh = QueryCache(redis_server.url, tmp_path)
+    fresh = QueryCache(redis_server.url, tmp_path, 2**20)
     assert fresh.get("key", lambda: b"computed", bytes) == b"computed"
     assert fresh.failures == 3  # two reads and a write
     redis.Redis.from_url(redis_server.url, password="secret").config_set("requirepass", "")
@@ -128,7 +128,7 @@ def test_redis_failures_are_counted_then_retried(redis_server, tmp_path, monkeyp
 
 def test_a_full_redis_is_never_an_error(redis_server, tmp_path):
     """One that may forget nothing refuses what is new, and still gives what it has."""
-    cache = QueryCache(redis_server.url, tmp_path)
+    cache = QueryCache(redis_server.url, tmp_path, 2**20)
     assert computed(cache, "kept")
     redis_server.client.config_set("maxmemory-policy", "noeviction")
     redis_server.client.config_set("maxmemory", 1)
@@ -189,7 +189,7 @@ def wait_until(condition):
 
 def test_a_hanging_redis_costs_a_time_out_now_and_then(redis_server, tmp_path):
     """Not one per request: 8 threads that ask 50 times each would wait for 800 time-outs."""
-    cache = QueryCache(redis_server.url, tmp_path)
+    cache = QueryCache(redis_server.url, tmp_path, 2**20)
     computed(cache, "before")
     redis_server.pause()
     began = time.monotonic()

@@ -1,0 +1,185 @@
+"""Results on disk: within a limit in bytes whoever writes, whole or absent, and never the last room of a disk."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+
+import pytest
+
+from dashboard import disk_cache
+from dashboard.disk_cache import DiskCache
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment
+
+MIB = 2**20
+PROCESS = """
+import os, sys
+from hashlib import sha256
+from pathlib import Path
+from dashboard.disk_cache import DiskCache
+cache = DiskCache(Path(sys.argv[1]), 2**20)
+for number in range(200):
+    cache.set(sha256(f"{sys.argv[2]} {number}".encode()).hexdigest(), os.urandom(10_000 + 100 * number))
+"""
+
+
+def name(key):
+    return sha256(str(key).encode()).hexdigest()
+
+
+def used(folder):
+    """Bytes that the files of a cache take on disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.iterdir())
+
+
+def test_what_was_set_is_found_by_every_process(tmp_path):
+    cache = DiskCache(tmp_path / "results", MIB)
+    assert cache.get(name(1)) is None
+    for value in (b"", b"one", os.urandom(100_000)):
+        cache.set(name(1), value)
+        assert cache.get(name(1)) == DiskCache(tmp_path / "results", MIB).get(name(1)) == value
+
+
+def test_the_folder_never_holds_more_than_the_limit(tmp_path):
+    cache = DiskCache(tmp_path / "results", MIB)
+    for number in range(300):
+        cache.set(name(number), os.urandom(100 * number))
+        assert used(tmp_path / "results") <= MIB
+    assert cache.get(name(299)) is not None and cache.get(name(0)) is None
+    assert used(tmp_path / "results") > MIB / 2  # and it is not empty for that
+
+
+def test_many_small_results_stay_within_the_limit(tmp_path):
+    """A file takes at least a block, however small its value is."""
+    cache = DiskCache(tmp_path / "results", MIB)
+    for number in range(1000):
+        cache.set(name(number), b"x")
+    assert used(tmp_path / "results") <= MIB
+
+
+def test_threads_and_processes_together_keep_the_limit(tmp_path):
+    folder = tmp_path / "results"
+    caches = [DiskCache(folder, MIB) for _ in range(2)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PROCESS, folder, str(index)], cwd=ROOT, env=environment()) for index in range(2)
+    ]
+    most = []
+
+    def write(thread):
+        for number in range(100):
+            caches[thread % 2].set(name((thread, number)), os.urandom(20_000))
+            with (folder / "size").open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # nobody writes
+                most.append(used(folder))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert [process.wait(120) for process in processes] == [0, 0]
+    assert MIB / 2 < max(most) <= MIB
+    assert used(folder) <= MIB
+
+
+def test_what_was_used_last_stays(tmp_path):
+    cache = DiskCache(tmp_path / "results", MIB)
+    cache.set(name("often"), b"x" * 10_000)
+    for number in range(300):
+        cache.set(name(number), b"x" * 10_000)
+        assert cache.get(name("often")) is not None, number
+
+
+def test_a_result_too_large_for_the_cache_is_not_kept(tmp_path):
+    cache = DiskCache(tmp_path / "results", MIB)
+    cache.set(name("small"), b"x")
+    cache.set(name("large"), b"x" * (MIB // 2))
+    assert cache.get(name("large")) is None and cache.get(name("small")) == b"x"
+
+
+def test_free_space_is_kept(tmp_path, monkeypatch):
+    """The store is on the same disk. The limit shrinks when the disk fills up, and what is cached makes room."""
+    cache = DiskCache(tmp_path / "results", MIB)
+    for number in range(20):
+        cache.set(name(number), b"x" * 10_000)
+    disk = namedtuple("disk", "total used free")
+    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 19 * MIB, MIB + 4096))
+    before = used(tmp_path / "results")
+    cache.set(name("new"), b"x" * 10_000)
+    assert cache.get(name("new")) is not None and used(tmp_path / "results") < before
+    monkeypatch.setattr(disk_cache.shutil, "disk_usage", lambda _: disk(20 * MIB, 20 * MIB, 0))
+    cache.set(name("newer"), b"x" * 10_000)
+    assert cache.get(name("newer")) is None
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "zero", "empty"])
+def test_a_damaged_file_is_never_served(tmp_path, damage):
+    """Such as after a power failure; bytes may still decode, to wrong figures."""
+    cache = DiskCache(tmp_path / "results", MIB)
+    value = os.urandom(10_000)
+    cache.set(name(1), value)
+    path = tmp_path / "results" / name(1)
+    content = bytearray(path.read_bytes())
+    if damage == "flip":
+        content[5000] ^= 1
+    elif damage == "zero":
+        content[4096:8192] = bytes(4096)
+    path.write_bytes(content[:5000] if damage == "cut" else b"" if damage == "empty" else content)
+    assert cache.get(name(1)) is None
+    cache.set(name(1), value)
+    assert cache.get(name(1)) == value
+
+
+def test_half_written_files_are_swept(tmp_path):
+    """A process that is killed while it writes leaves one at most, until a server starts or the cache is full."""
+    folder = tmp_path / "results"
+    code = PROCESS.replace("range(200)", "iter(int, 1)").replace("10_000 + 100 * number", "200_000")
+    for attempt in range(5):
+        process = subprocess.Popen([sys.executable, "-c", code, folder, str(attempt)], cwd=ROOT, env=environment())
+        wait_until(lambda: folder.exists() and any(folder.glob("?" * 64)))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert len(list(folder.glob("*.tmp"))) <= 1
+        (folder / f"{name('torn')}.tmp").write_bytes(b"x" * 5000)
+        DiskCache(folder, MIB)
+        assert not list(folder.glob("*.tmp"))
+        assert used(folder) <= MIB
+
+
+def test_expired_results_make_room_first(tmp_path):
+    folder = tmp_path / "results"
+    cache = DiskCache(folder, MIB)
+    cache.set(name("old"), b"x")
+    long_ago = time.time() - disk_cache.TIME_TO_LIVE - 10
+    os.utime(folder / name("old"), (long_ago, long_ago))
+    cache.set(name("new"), b"x")
+    DiskCache(folder, MIB)
+    assert not (folder / name("old")).exists() and (folder / name("new")).exists()
+
+
+def test_a_folder_that_vanished_with_its_store_is_not_made(tmp_path):
+    (tmp_path / "cache").mkdir()
+    cache = DiskCache(tmp_path / "cache" / "results", MIB)
+    (tmp_path / "cache" / "results" / "size").unlink()
+    (tmp_path / "cache" / "results").rmdir()
+    (tmp_path / "cache").rmdir()
+    assert cache.get(name(1)) is None
+    with pytest.raises(disk_cache.CacheFailure):
+        cache.set(name(1), b"x")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_others_of_this_host_cannot_read_results(tmp_path):
+    cache = DiskCache(tmp_path / "results", MIB)
+    cache.set(name(1), b"x")
+    assert (tmp_path / "results").stat().st_mode & 0o777 == 0o700
+
+
+def wait_until(condition):
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)

@@ -12,6 +12,7 @@ from dashboard.components.attributes import aria, data
 from dashboard.components.coverage import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
+from dashboard.components.published_values import published_body
 from dashboard.components.run_names import swatch
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
@@ -33,7 +34,7 @@ def board_table(
     selection: Selection,
     sort: str,
     colours: Mapping[str, str],
-    below: html.Tbody | None,
+    published: str,
 ) -> html.Div:
     """The leaderboard as a table: a row per run, a column per metric that sorts.
 
@@ -44,7 +45,7 @@ def board_table(
         selection: of the page.
         sort: the key by which it is sorted.
         colours: run id to colour.
-        below: further rows, of what was not computed here.
+        published: key of a table of published values to show below; blank for none.
     """
     head = [
         _head("Model", "model", sort, "The model"),
@@ -95,6 +96,7 @@ def board_table(
 
     line = html.Th("Not ranked: answered less than half. Each on its own questions", colSpan=len(head), scope="rowgroup")
     apart = html.Tbody([html.Tr(line), *body(unranked)], className="unranked") if unranked else None
+    below = published_body(published, shown, len(head))
     return html.Div(
         html.Table([html.Thead(html.Tr(head)), html.Tbody(body(board.rows)), apart, below], className="board"),
         className="scroll",

@@ -17,7 +17,7 @@ from dashboard.components.leaderboard_table import NAMES, board_table, not_shown
 from dashboard.components.links import address
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.published_values import published_body, published_menu, published_note
+from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -90,7 +90,6 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
     colours = run_colours(request.facets, selected_runs(request.selection))
     names = run_names(board.rows)
-    any_failed = any(row.failed for row in board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
     reference = request.parameters.published
@@ -109,10 +108,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
-        board_table(
-            board, unranked, shown, request.selection, sort, colours,
-            published_body(reference, shown, len(NAMES) + 2 + any_failed + len(shown)),
-        ),
+        board_table(board, unranked, shown, request.selection, sort, colours, reference),
         html.Div(
             [
                 html.P(
@@ -128,7 +124,7 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         confidence_gap(board, names, colours) if board.rows else None,
-    ]  # fmt: skip
+    ]
 
 
 def _silence(shown: Sequence[Metric]) -> str:

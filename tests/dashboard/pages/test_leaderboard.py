@@ -9,9 +9,11 @@ import pytest
 
 import data.sample
 from dashboard.page_registry import PAGES, read_page
+from dashboard.router import draw
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.published_values import published
 
 SAMPLE = Path(data.sample.__file__).parent
 GAMED = {
@@ -100,3 +102,14 @@ def test_accuracy_stands_beside_calibration(client, app):
     columns = re.findall(r'"data-metric": "(\w+)"', text)
     first = columns[: columns.index(columns[0], 1)]
     assert first[0] == "calscore" and {"accuracy", "net_score", "ece", "brier"} <= set(first)
+
+
+@pytest.mark.parametrize("dataset", ["pyramid", "lifeeval"])
+@pytest.mark.parametrize("key", [table.key for table in published().tables])
+def test_published_rows_have_the_columns_of_the_table(app, dataset, key):
+    with app.test_request_context("/"):
+        page = draw({"path": "/", "query": f"dataset={dataset}&published={key}", "page": False})
+    (board,) = re.findall(r'<table class="board">.*?</table>', " ".join(json.loads(page)["fragments"].values()), re.DOTALL)
+    rows = [row for row in re.findall(r"<tr.*?</tr>", board, re.DOTALL)]
+    widths = {sum(int(span or 1) for span in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row)) for row in rows}
+    assert len(rows) > 3 and len(widths) == 1

@@ -2,13 +2,13 @@
 (function () {
     "use strict";
     const clueline = (window.clueline = window.clueline || {});
-    const DONE = "clueline-done"; // what was done, to be said once the page is drawn anew
+    const DONE = "clueline-done"; // what was done, to be shown once the page is drawn anew
 
     function say(text, bad) {
-        const place = document.getElementById("runs-said");
+        const place = document.getElementById("runs-message");
         if (!place) return;
         place.textContent = text;
-        place.className = bad ? "said bad" : "said";
+        place.className = bad ? "status-message bad" : "status-message";
         place.scrollIntoView({ block: "nearest" });
     }
 
@@ -39,7 +39,7 @@
     });
 
     document.addEventListener("arrived", () => {
-        if (!document.getElementById("runs-said")) return;
+        if (!document.getElementById("runs-message")) return;
         try {
             const message = window.sessionStorage.getItem(DONE);
             window.sessionStorage.removeItem(DONE);

@@ -62,7 +62,7 @@
         const publish = make("button", { type: "button", class: "quiet primary", id: "upload-publish", disabled: true }, "Publish");
         const cancel = make("button", { type: "button", class: "quiet", id: "upload-cancel", hidden: true }, "Cancel");
         const bar = make("progress", { max: "1", hidden: true, "aria-label": "Sent" });
-        const notice = make("p", { class: "said", role: "status", id: "upload-said" });
+        const notice = make("p", { class: "status-message", role: "status", id: "upload-message" });
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), labelled("Model", model),
@@ -71,7 +71,7 @@
 
         function say(message, bad) {
             notice.textContent = message;
-            notice.className = bad ? "said bad" : "said";
+            notice.className = bad ? "status-message bad" : "status-message";
         }
         const settings = () => JSON.stringify(Object.values(fields).map((field) => field.value.trim()));
         function refresh() {
@@ -187,7 +187,7 @@
             parts.push(make("section", { class: "section" }, make("h2", {}, "First answers, as they are understood"),
                 table("First answers", ["Question", "Clue", "Guess", "Confidence", "Correct", "Graded by"], answer.first.map((row) => [
                     row.question_id, String(row.clue), row.failed ? "no answer: the call failed" : row.guess, short(row.confidence), short(row.correct), row.graded]), [1, 3, 4])));
-            parts.push(ranks(answer, name), doubts(answer));
+            parts.push(ranks(answer, name), gradeReview(answer));
             result.replaceChildren(...parts.filter(Boolean));
         }
 
@@ -231,14 +231,14 @@
         }
 
         // -- grades to decide about
-        function doubts(answer) {
+        function gradeReview(answer) {
             for (const doubt of answer.uncertain.guesses) {
                 const key = JSON.stringify([doubt.question_id, doubt.guess]);
                 if (!state.decided.has(key)) state.decided.set(key, { doubt: doubt, correct: null });
             }
             const all = [...state.decided.values()];
             if (!all.length) return null;
-            const list = make("ul", { class: "doubts", "aria-label": "Uncertain grades" });
+            const list = make("ul", { class: "grade-review", "aria-label": "Uncertain grades" });
             const left = make("span", { class: "lead" });
             const tell = () => { left.textContent = `${number(all.filter((grade) => grade.correct === null).length)} of ${number(all.length)} left`; };
             const rows = all.map((grade, place) => {

@@ -28,7 +28,7 @@ class Item(msgspec.Struct):
     failed: bool
 
 
-class Items(msgspec.Struct):
+class ItemList(msgspec.Struct):
     """Answer of ``/api/v1/items``: the ``total`` number there are, and the first of them, furthest off first."""
 
     total: int
@@ -37,7 +37,7 @@ class Items(msgspec.Struct):
 
 def items(
     snapshot: Snapshot, selection: Selection, confidence: Range | None = None, limit: int = 100, run: str | None = None
-) -> Items:
+) -> ItemList:
     """The items of a selection whose confidence lies in a range, both ends included, furthest off first.
 
     Args:
@@ -62,4 +62,4 @@ def items(
         parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS), "i_run": run},
     )
     total = int(rows["total"][0]) if len(rows) else 0
-    return Items(total, [Item(**row) for row in rows.drop("total").to_dicts()])
+    return ItemList(total, [Item(**row) for row in rows.drop("total").to_dicts()])

@@ -10,7 +10,7 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import Confidence
 from dashboard.service import service
-from queries.items import MOST_ITEMS, Item, Items, items
+from queries.items import MOST_ITEMS, Item, ItemList, items
 from queries.parameters import Parameters, Whole
 from queries.selection import Request
 
@@ -22,7 +22,7 @@ class ItemsParameters(Parameters, frozen=True):
     limit: Annotated[int, Whole(f"how many: 100; at most {MOST_ITEMS}", MOST_ITEMS)] = 100
 
 
-def _items(query: Request[ItemsParameters]) -> Items:
+def _items(query: Request[ItemsParameters]) -> ItemList:
     return service().ask(items, query.selection, query.parameters.confidence, query.parameters.limit)
 
 

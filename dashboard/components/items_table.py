@@ -11,12 +11,12 @@ from dashboard.components.controls import between
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import table
-from queries.items import Item, Items
+from queries.items import Item, ItemList
 from queries.parameters import Range
 
 
 def items_section(
-    result: Items, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str]
+    result: ItemList, name: str, run_menu: Component, confidence: Range | None, link: Callable[[Item], str]
 ) -> html.Section:
     """The table below controls for the run and the range of confidence.
 

@@ -22,7 +22,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
-from queries.items import Item, Items, items
+from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
 from queries.metrics.kernels.recalibration import METHODS
 from queries.parameters import BadRequest, Choice
@@ -100,7 +100,7 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     """The items of one run in a range of confidence, furthest off first."""
     focus = _focus(request, [run.run for run in runs])
     chosen = request.parameters.confidence
-    result: Items = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
+    result: ItemList = service().ask(items, request.selection.on_common_questions(), chosen, ITEMS_SHOWN, focus)
 
     def link(item: Item) -> str:
         return request.link(question_path(request.selection.dataset, item.question_id), clue=str(item.clue), dataset=None)

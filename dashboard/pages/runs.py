@@ -46,7 +46,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         html.Div([html.H1("Runs"), html.Span(f"{count(len(current), 'run')} of {where}", className="lead"), other,
                   page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
-        html.P(className="said", role="status", id="runs-said"),
+        html.P(className="status-message", role="status", id="runs-message"),
         runs_table(current, titles, every_dataset, mode)
         if current
         else html.Section([html.H2("No runs yet"), html.P("None was imported, or all were withdrawn.")], className="panel empty"),

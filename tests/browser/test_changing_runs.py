@@ -21,7 +21,7 @@ def runs_page(browser, served):
 
 def message_is(page, text):
     def shows():
-        assert text in page.locator("#runs-said").inner_text()
+        assert text in page.locator("#runs-message").inner_text()
 
     eventually(page, shows)
 

@@ -24,20 +24,20 @@ def test_new_data_is_offered_and_never_forced(page, served):
     look = """() => document.dispatchEvent(new Event("visibilitychange"))"""
     page.evaluate(look)
     page.wait_for_timeout(500)
-    assert not page.locator(".fresh").count()  # nothing is new
+    assert not page.locator(".new-data").count()  # nothing is new
     withdraw(open_store(served.store), before[0]["run"], None)
     page.clock.fast_forward("00:21")
-    page.locator(".fresh").wait_for()  # by itself, once its interval is over
+    page.locator(".new-data").wait_for()  # by itself, once its interval is over
     assert board(page) == before
     page.get_by_role("button", name="Not now").click()
     page.evaluate(look)
     page.wait_for_timeout(500)
-    assert not page.locator(".fresh").count() and board(page) == before
+    assert not page.locator(".new-data").count() and board(page) == before
     withdraw(open_store(served.store), before[1]["run"], None)
     page.evaluate(look)
     page.get_by_role("button", name="Refresh").click()
     eventually(page, lambda: _same({row["run"] for row in board(page)}, {row["run"] for row in before[2:]}))
-    assert not page.locator(".fresh").count()
+    assert not page.locator(".new-data").count()
 
 
 def test_a_page_that_is_drawn_since_takes_the_offer_away(page, served):
@@ -45,9 +45,9 @@ def test_a_page_that_is_drawn_since_takes_the_offer_away(page, served):
     page.locator("table.board").wait_for()
     withdraw(open_store(served.store), board(page)[0]["run"], None)
     page.evaluate("""() => document.dispatchEvent(new Event("visibilitychange"))""")
-    page.locator(".fresh").wait_for()
+    page.locator(".new-data").wait_for()
     page.get_by_role("link", name="Datasets", exact=True).click()
-    page.locator(".fresh").wait_for(state="detached")
+    page.locator(".new-data").wait_for(state="detached")
 
 
 def _same(value, other):

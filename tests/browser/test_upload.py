@@ -84,7 +84,7 @@ def drop(page, content, name="answers.csv"):
 
 def message_is(page, text):
     def shows():
-        assert text in page.locator("#upload-said").inner_text()
+        assert text in page.locator("#upload-message").inner_text()
 
     eventually(page, shows)
 
@@ -166,17 +166,17 @@ def test_grades_are_decided_by_keyboard_and_kept(upload_page):
     page.get_by_label("Model").fill("Speller")
     drop(page, written([{"question_id": "lit-01", "clue": clue, "guess": near, "confidence": 0.5} for clue in (0, 1)]))
     message_is(page, "Nothing is stored yet")
-    doubt = page.locator(".doubts li")
+    doubt = page.locator(".grade-review li")
     assert near in doubt.inner_text() and "as graded: wrong" in doubt.inner_text()
     for key, verdict in (("n", "− wrong"), ("u", "as graded: wrong"), ("y", "+ correct")):
         doubt.focus()
         page.keyboard.press(key)
         assert verdict in doubt.inner_text()
-    page.evaluate("document.querySelector('.doubts').id = 'before'")
+    page.evaluate("document.querySelector('.grade-review').id = 'before'")
     page.get_by_role("button", name="Check the file").click()  # what was decided is still there afterwards
     page.locator("#before").wait_for(state="detached")
     message_is(page, "Nothing is stored yet")
-    assert "+ correct" in page.locator(".doubts li").inner_text()
+    assert "+ correct" in page.locator(".grade-review li").inner_text()
     page.get_by_role("button", name="Publish").click()
     message_is(page, "Published.")
     (run,) = [run for run in api(page, "runs", dataset="pyramid")["runs"] if run["model"] == "Speller"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from queries.metrics.kernels.bins import FOLDS, question_folds
-from tests.helpers import plain_vote_metrics
+from tests.helpers import reference_vote_metrics
 from tests.helpers.run_tables import with_runs
 
 NAN = math.nan
@@ -20,7 +20,7 @@ class Answered:
 
     items: list[tuple[float, float, dict[str, float] | None]]
     difficulty: float | None = None
-    whole: list[plain_vote_metrics.Whole] = field(default_factory=list)  # its items that give a whole distribution
+    whole: list[reference_vote_metrics.Whole] = field(default_factory=list)  # its items that give a whole distribution
     fold: int = 0  # by a hash of the question's id
 
 
@@ -86,7 +86,9 @@ class Rows:
                     if answer["options"] is not None:
                         polled = {name for votes in self.votes.values() for name in votes}
                         whole.append(
-                            plain_vote_metrics.Whole.from_row(question, answer, self.votes.get(name, {}), self.classes, polled)
+                            reference_vote_metrics.Whole.from_row(
+                                question, answer, self.votes.get(name, {}), self.classes, polled
+                            )
                         )
             if items:
                 answered[name] = Answered(items, question["difficulty"], whole, fold)
@@ -428,13 +430,13 @@ METRICS = {
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
         net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
     )
-} | plain_vote_metrics.METRICS  # fmt: skip
+} | reference_vote_metrics.METRICS  # fmt: skip
 
 
 def used(key, questions, conventions):
     """Questions that a metric can use."""
-    if key in plain_vote_metrics.METRICS:
-        return plain_vote_metrics.used(key, questions)
+    if key in reference_vote_metrics.METRICS:
+        return reference_vote_metrics.used(key, questions)
     if key in ("calscore", "calscore2"):
         return len(heard(questions))
     if key == "calscore_weighted":

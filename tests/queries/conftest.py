@@ -6,7 +6,7 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.selection import facets
-from tests.helpers.plain_metrics import Rows
+from tests.helpers.reference_metrics import Rows
 from tests.helpers.small_polls import write_polls, write_quiz
 from tests.helpers.small_store import write_relay, write_spans
 

@@ -14,7 +14,7 @@ from queries.breakdown import BREAKDOWN_FIELDS, breakdown
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Conventions
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.small_store import write_steps
 from tests.helpers.strategies import selections
@@ -159,6 +159,6 @@ def test_difficulties_of_the_store_are_told_apart(snapshot, rows):
     assert {part.value: part.questions for part in result.parts} == {part: len(names) for part, names in expected.items()}
     run = result.parts[0].rows[0].run
     answered = rows["relay"].answered(RELAY.replace(questions=tuple(expected[result.parts[0].value])), run).values()
-    value = slow.brier(list(answered), None)
+    value = reference.brier(list(answered), None)
     assert not math.isnan(value)
     assert result.parts[0].rows[0].metrics["brier"].value == pytest.approx(value, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Pairs of runs against slow code over the questions and clues that both answered."""
+"""Pairs of runs against reference code over the questions and clues that both answered."""
 
 import math
 from itertools import combinations
@@ -16,7 +16,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.question_differences import question_differences
 from queries.selection import ClueMask, Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
@@ -57,7 +57,7 @@ def test_comparison_matches_reference_on_common_clues(snapshot, rows, offered, d
     assert (result.a.run, result.b.run, result.questions) == (a, b, len(common))
     assert [pair.question_id for pair in result.pairs] == common
     for metric in METRICS:
-        definition, difference = slow.METRICS[metric.key], result.metrics[metric.key]
+        definition, difference = reference.METRICS[metric.key], result.metrics[metric.key]
         values = [definition([answered[run][name] for name in common], selection.conventions) for run in (a, b)]
         if not common:
             assert (difference.a, difference.b, difference.difference, difference.better) == (None,) * 4

@@ -27,9 +27,9 @@ from queries.runs import run, runs, unanswered_questions
 from queries.selection import Selection, facets, read_selection
 from queries.slices import slices
 from queries.sparklines import sparklines
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
-from tests.helpers.plain_metrics import Rows
+from tests.helpers.reference_metrics import Rows
 from tests.helpers.run_tables import with_runs
 from tests.helpers.small_store import CONFIDENCES, write_relay
 from tests.helpers.strategies import selections
@@ -114,7 +114,7 @@ def test_every_metric_is_that_of_its_definition(crashed, crashed_rows, data):
         with_, without = (sum(len(q.items) for q in crashed_rows.answered(run, name).values()) for run in everything)
         assert counts[name] == with_ - without
     for metric in METRICS:
-        expected = [slow.METRICS[metric.key](answered[name], selection.conventions) for name in answered]
+        expected = [reference.METRICS[metric.key](answered[name], selection.conventions) for name in answered]
         values = [row.metrics[metric.key].value for row in board.rows if row.items]
         assert values == [None if value != value else pytest.approx(value, abs=1e-10) for value in expected], metric.key
 

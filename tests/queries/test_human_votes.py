@@ -1,4 +1,4 @@
-"""Histograms beside the votes of people: against slow code, item by item."""
+"""Histograms beside the votes of people: against reference code, item by item."""
 
 import math
 
@@ -10,7 +10,7 @@ from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection
-from tests.helpers import plain_vote_metrics
+from tests.helpers import reference_vote_metrics as votes
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
@@ -30,7 +30,7 @@ def histogram(values, edges):
 
 def pairs_turned(shares, other):
     """Pairs of classes that two distributions rank differently."""
-    a, b = plain_vote_metrics.ascending(shares), plain_vote_metrics.ascending(other)
+    a, b = votes.ascending(shares), votes.ascending(other)
     return sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(a) for y in a[:i])
 
 
@@ -38,9 +38,10 @@ def expected(shares_and_people, answer, most):
     turned = [pairs_turned(*pair) for pair in shares_and_people]
     return {
         "items": len(shares_and_people),
-        "distance": histogram([plain_vote_metrics.tvd(*pair) for pair in shares_and_people], answer.distance_edges),
+        "distance": histogram([votes.tvd(*pair) for pair in shares_and_people], answer.distance_edges),
         "entropy": histogram(
-            [plain_vote_metrics.entropy(f) - plain_vote_metrics.entropy(pi) for f, pi in shares_and_people], answer.entropy_edges
+            [votes.entropy(f) - votes.entropy(pi) for f, pi in shares_and_people],
+            answer.entropy_edges,
         ),
         "ranking": [turned.count(count) for count in range(most * (most - 1) // 2 + 1)],
     }
@@ -56,26 +57,26 @@ def test_histograms_match_reference(polled, polled_rows, polled_offered, data, d
     selection = data.draw(selections(polled_offered[dataset]))
     answer = people(polled, selection)
     answered = {row.run: list(polled_rows[dataset].answered(selection, row.run).values()) for row in answer.rows}
-    most = max([len(item.shares) for questions in answered.values() for item in plain_vote_metrics.whole(questions)], default=0)
+    most = max([len(item.shares) for questions in answered.values() for item in votes.whole(questions)], default=0)
     for row in answer.rows:
-        items = plain_vote_metrics.voted(answered[row.run])
+        items = votes.voted(answered[row.run])
         if not items:
             assert (row.histograms, row.reference, row.classes, row.questions) == (None, None, [], 0)
             assert row.missing
             continue
-        assert row.missing is None and row.questions == plain_vote_metrics.used("dist_ce", answered[row.run])
+        assert row.missing is None and row.questions == votes.used("dist_ce", answered[row.run])
         assert plain(row.histograms) == expected([(item.shares, item.people) for item in items], answer, most)
-        drawn = [(plain_vote_metrics.drawn(item), item.people) for item in items if plain_vote_metrics.drawn(item)]
-        reference = [({name: count / 20 for name, count in votes.items()}, pi) for votes, pi in drawn]
+        drawn = [(votes.drawn(item), item.people) for item in items if votes.drawn(item)]
+        reference = [({name: count / 20 for name, count in counts.items()}, pi) for counts, pi in drawn]
         assert (plain(row.reference) if row.reference else None) == (expected(reference, answer, most) if reference else None)
         assert [class_.name for class_ in row.classes] == list(items[0].classes)
         for class_ in row.classes:
             pairs = [(item.shares.get(class_.name, 0.0), float(item.majority == class_.name)) for item in items]
-            parts = plain_vote_metrics.binned(pairs, selection.conventions.binning)
+            parts = votes.binned(pairs, selection.conventions.binning)
             assert [part.items for part in class_.bins] == [len(pairs) for pairs in parts]
             for part, inside in zip(class_.bins, parts, strict=True):
-                assert part.mean_share == (pytest.approx(plain_vote_metrics.mean([p for p, _ in inside])) if inside else None)
-                assert part.chosen == (pytest.approx(plain_vote_metrics.mean([y for _, y in inside])) if inside else None)
+                assert part.mean_share == (pytest.approx(votes.mean([p for p, _ in inside])) if inside else None)
+                assert part.chosen == (pytest.approx(votes.mean([y for _, y in inside])) if inside else None)
                 assert all(part.lower <= p <= part.upper for p, _ in inside)
 
 

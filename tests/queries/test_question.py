@@ -13,7 +13,7 @@ from queries.metrics import HUMAN_CURVES, METRICS, Conventions
 from queries.parameters import BadRequest
 from queries.question import Question, question
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.small_polls import POLLS, YES_NO
 
 RELAY = Selection("relay")
@@ -30,7 +30,7 @@ def test_contributions_add_up_to_the_mean_in_calscore(snapshot, name, curve):
             assert set(contributions) == {None}
             assert run.metrics["calscore"] is None
         else:
-            assert 1 - slow.r(math.fsum(contributions)) == pytest.approx(run.metrics["calscore"], abs=1e-12)
+            assert 1 - reference.r(math.fsum(contributions)) == pytest.approx(run.metrics["calscore"], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", HEARD)

@@ -10,7 +10,7 @@ from queries.question_order import FACTS, ordered_questions
 from queries.questions import QuestionPage, question_table
 from queries.selection import Selection
 from queries.sparklines import sparklines
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.question_pages import questions
 from tests.helpers.small_store import ODD
 
@@ -66,7 +66,9 @@ def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign
     answered = rows["relay"].answered(RELAY, run)
     for question, value in zip(result, values, strict=True):
         if value is not None:
-            assert value == pytest.approx(slow.METRICS[metric.key]([answered[question.question_id]], Conventions()), abs=1e-12)
+            assert value == pytest.approx(
+                reference.METRICS[metric.key]([answered[question.question_id]], Conventions()), abs=1e-12
+            )
 
 
 @pytest.mark.parametrize("binning", ["width10", "width10r", "width10+1", "mass3", "mass15"])
@@ -195,7 +197,7 @@ def test_sorted_by_the_difference_of_two_runs(snapshot, rows, offered, metric, r
     selection = RELAY.replace(revealed=revealed)
     a, b = run_of(offered, "plain"), run_of(offered, "partial")
     first, other = (rows["relay"].answered(selection, run, others=(a, b)) for run in (a, b))
-    metric_of = slow.METRICS[metric]
+    metric_of = reference.METRICS[metric]
     values = {
         name: metric_of([first[name]], Conventions()) - metric_of([other[name]], Conventions()) for name in first if name in other
     }

@@ -11,7 +11,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.rank_agreement import agreement
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
@@ -43,8 +43,8 @@ def test_agreement_matches_counted_pairs(snapshot, rows, offered, data, dataset)
     answered = [list(questions.values()) for questions in answered if questions]
     ranks = {}
     for metric in RANKED:
-        values = [slow.METRICS[metric.key](questions, selection.conventions) for questions in answered]
-        ranks[metric.key] = slow.ranks([None if math.isnan(value) else _loss(metric, value) for value in values])
+        values = [reference.METRICS[metric.key](questions, selection.conventions) for questions in answered]
+        ranks[metric.key] = reference.ranks([None if math.isnan(value) else _loss(metric, value) for value in values])
     assert [(tau.a, tau.b) for tau in result.pairs] == [*combinations([metric.key for metric in RANKED], 2)]
     for tau in result.pairs:
         both = [(x, y) for x, y in zip(ranks[tau.a], ranks[tau.b], strict=True) if x is not None and y is not None]

@@ -1,4 +1,4 @@
-"""Recalibration: fits against other optimisers, no leaks, and metrics after it against slow code."""
+"""Recalibration: fits against other optimisers, no leaks, and metrics after it against reference code."""
 
 import math
 
@@ -18,7 +18,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels.recalibration import METHODS, cross_fitted, isotonic_map, log_odds, platt, temperature
 from queries.recalibration import folds_of_questions, recalibration, selected_items
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.strategies import selections
 
@@ -227,7 +227,7 @@ def slowly(method, answered, fold_of):
         others = [item for other, answers in answered.items() if folds[other] != folds[name] for item in answers.items]
         fitted = METHODS[method](*grouped(*(np.array([item[k] for item in others]) for k in (0, 1))))
         items = [(float(fitted(np.array([c]))[0]), y, h) for c, y, h in question.items]
-        recalibrated[name] = slow.Answered(items, question.difficulty, fold=question.fold)
+        recalibrated[name] = reference.Answered(items, question.difficulty, fold=question.fold)
     return recalibrated
 
 
@@ -257,7 +257,7 @@ def test_metrics_after_are_those_of_the_changed_confidences(snapshot, rows, offe
         after = slowly(method, before, fold_of) if len(before) > 1 else None
         assert run.missing == (None if after else "fitting and judging need two questions")
         for metric in METRICS:
-            change, definition = run.metrics[metric.key], slow.METRICS[metric.key]
+            change, definition = run.metrics[metric.key], reference.METRICS[metric.key]
             was = definition(list(before.values()), selection.conventions)
             assert change.before == near(was, 1e-10)
             if after is None:
@@ -308,7 +308,7 @@ def test_every_metric_after_on_confidences_without_near_ties(snapshot, rows, met
         method, rows["relay"].answered(selection, run.run), dict(zip(kept, folds_of_questions(len(kept)).tolist(), strict=True))
     )
     for metric in METRICS:
-        now = slow.METRICS[metric.key](list(after.values()), conventions)
+        now = reference.METRICS[metric.key](list(after.values()), conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
 
 
@@ -363,7 +363,7 @@ def test_two_questions_are_judged_by_each_other(snapshot, rows, method):
         seen = [np.array([item[k] for item in answered[other].items]) for k in (0, 1)]
         fitted = METHODS[method](*grouped(*seen))
         after += [(float(fitted(np.array(c))) - y) ** 2 for c, y, _ in answered[name].items]
-    assert run.metrics["brier"].after == pytest.approx(slow.mean(after), abs=1e-12)
+    assert run.metrics["brier"].after == pytest.approx(reference.mean(after), abs=1e-12)
 
 
 @ANY
@@ -373,7 +373,7 @@ def test_questions_in_one_fold_become_folds_of_their_own(snapshot, rows, method,
     (run,) = recalibration(snapshot, selection, method, METRICS).runs
     after = slowly(method, rows["relay"].answered(selection, run.run), dict.fromkeys(f"r{index:02}" for index in range(12)))
     for metric in METRICS:
-        now = slow.METRICS[metric.key](list(after.values()), selection.conventions)
+        now = reference.METRICS[metric.key](list(after.values()), selection.conventions)
         assert run.metrics[metric.key].after == near(now, 1e-9), metric.key
 
 

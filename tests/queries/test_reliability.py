@@ -14,7 +14,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.reliability import reliability
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.simulated_evidence import evidence_of, simulated
 from tests.helpers.strategies import selections
@@ -55,28 +55,28 @@ def test_bins_and_blocks_are_those_of_the_rows(snapshot, rows, offered, data, da
     assert result.binning == selection.conventions.binning
     assert [run.run for run in result.runs] == list(answered)
     for run in result.runs:
-        pairs = slow.pairs_of(answered[run.run])
+        pairs = reference.pairs_of(answered[run.run])
         assert (run.questions, run.items) == (len(answered[run.run]), len(pairs))
         expected = cut(pairs, result.binning)
         assert [(bin_.lower, bin_.upper, bin_.items) for bin_ in run.bins] == [(low, up, len(part)) for low, up, part in expected]
         for bin_, (_, _, part) in zip(run.bins, expected, strict=True):
             if part:
-                stated, right = (slow.mean(side) for side in zip(*part, strict=True))
+                stated, right = (reference.mean(side) for side in zip(*part, strict=True))
                 assert [bin_.mean_confidence, bin_.accuracy] == pytest.approx([stated, right], **EXACT)
             else:
                 assert (bin_.mean_confidence, bin_.accuracy, bin_.low, bin_.high) == (None,) * 4
         # The bins are those that ECE sums over.
         ece = sum(bin_.items * abs(bin_.mean_confidence - bin_.accuracy) for bin_ in run.bins if bin_.items) / run.items
-        assert ece == pytest.approx(slow.ece(answered[run.run], selection.conventions), **EXACT)
+        assert ece == pytest.approx(reference.ece(answered[run.run], selection.conventions), **EXACT)
         _check_blocks(run.corp, answered[run.run])
 
 
 def _check_blocks(blocks, answered):
-    pairs, fit = slow.pairs_of(answered), slow.recalibrated(answered)
+    pairs, fit = reference.pairs_of(answered), reference.recalibrated(answered)
     for block in blocks:
         stated = [c for c, _ in pairs if block.lower <= c <= block.upper]
         assert [fit[c] for c in stated] == pytest.approx([block.calibrated] * len(stated), **EXACT)
-        assert (block.items, block.mean_confidence) == (len(stated), pytest.approx(slow.mean(stated), **EXACT))
+        assert (block.items, block.mean_confidence) == (len(stated), pytest.approx(reference.mean(stated), **EXACT))
         assert {block.lower, block.upper} <= {*stated}
     assert sum(block.items for block in blocks) == len(pairs)
     assert [block.lower for block in blocks] == sorted(block.lower for block in blocks)
@@ -86,8 +86,8 @@ def _check_blocks(blocks, answered):
     def calibrated(c):
         return next(block.calibrated for block in blocks if block.lower <= c <= block.upper)
 
-    after = slow.mean([(calibrated(c) - y) ** 2 + y * (1 - y) for c, y in pairs])
-    assert slow.brier(answered, None) - after == pytest.approx(slow.corp_mcb(answered, None), **EXACT)
+    after = reference.mean([(calibrated(c) - y) ** 2 + y * (1 - y) for c, y in pairs])
+    assert reference.brier(answered, None) - after == pytest.approx(reference.corp_mcb(answered, None), **EXACT)
 
 
 def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
@@ -102,7 +102,7 @@ def test_blocks_give_the_miscalibration_of_the_leaderboard(snapshot):
 def test_confidences_at_edges(snapshot, rows, offered):
     """The small store states 0.3, 0.1 + 0.2, 0.7, 0 and 1: each begins a bin."""
     run = offered["relay"].runs[0][0]
-    pairs = slow.pairs_of(rows["relay"].answered(RELAY, run).values())
+    pairs = reference.pairs_of(rows["relay"].answered(RELAY, run).values())
     assert {0.0, 0.3, 0.7, 1.0} <= {c for c, _ in pairs}
     result = reliability(snapshot, RELAY.replace(run=(run,), conventions=Conventions("width10+1"))).runs[0].bins
     assert len(result) == 11

@@ -20,9 +20,9 @@ from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest
 from queries.selection import Selection, facets, read_address
-from tests.helpers import plain_buzzing as slow
+from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
-from tests.helpers.plain_metrics import Rows
+from tests.helpers.reference_metrics import Rows
 from tests.helpers.run_tables import with_runs
 from tests.helpers.strategies import selections
 
@@ -104,7 +104,7 @@ def offered(snapshot):
 
 
 class Tossups:
-    """The rows of the store as the slow definitions take them."""
+    """The rows of the store as the reference definitions take them."""
 
     def __init__(self, snapshot):
         self.rows = Rows.read(snapshot, "tossups")
@@ -150,7 +150,7 @@ class Tossups:
                 if row["team_kind"] == "human" and row["question_id"] == name
             ]
             if clues:
-                questions_by_name[name] = slow.Question(clues, self.words(name), teams, self.length(name))
+                questions_by_name[name] = reference.Question(clues, self.words(name), teams, self.length(name))
         return questions_by_name
 
 
@@ -188,19 +188,19 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
         scored = run.unscored < run.items
         if scored and (curve == "polynomial" or run.heard):
             assert run.curve.thresholds == sorted(set(run.curve.thresholds))
-            tried = slow.thresholds(questions, 0.0 if scale == "confidence" else None)
-            greatest = max(slow.expected_wins(questions, t, curve) for t in tried)
+            tried = reference.thresholds(questions, 0.0 if scale == "confidence" else None)
+            greatest = max(reference.expected_wins(questions, t, curve) for t in tried)
             same(run.optimum.expected_wins, greatest)
-            same(slow.expected_wins(questions, run.optimum.threshold, curve), greatest)
+            same(reference.expected_wins(questions, run.optimum.threshold, curve), greatest)
             if run.optimum.until is not None:
-                same(slow.expected_wins(questions, math.nextafter(run.optimum.until, -math.inf), curve), greatest)
-                assert slow.expected_wins(questions, run.optimum.until, curve) < greatest
+                same(reference.expected_wins(questions, math.nextafter(run.optimum.until, -math.inf), curve), greatest)
+                assert reference.expected_wins(questions, run.optimum.until, curve) < greatest
             if run.optimum.open_below:
-                same(slow.expected_wins(questions, min(tried) - 5, curve), greatest)
+                same(reference.expected_wins(questions, min(tried) - 5, curve), greatest)
             assert run.curve.steps == len(run.curve.thresholds)
             for at in {*tried[:: max(len(tried) // 5, 1)], tried[-1]}:  # every score, not only those where something changes
                 step = max(bisect.bisect_right(run.curve.thresholds, at) - 1, 0)  # without a floor, the first holds below, too
-                expected = slow.outcome(questions, at, curve)
+                expected = reference.outcome(questions, at, curve)
                 same(run.curve.expected_wins[step], expected["expected_wins"])
                 assert (run.curve.score is None) == (run.curve.win is None) == (run.heard == 0)
                 if run.heard:
@@ -215,9 +215,9 @@ def test_the_explorer_over_random_selections(snapshot, offered, tossups, data, s
         assert all((value is None) == (name in run.missing) for name, value in numbers.items())
         assert all((getattr(habit, name) is None) == (name in habit.missing) for name in type(habit).__struct_fields__[4:])
         if used is not None:
-            for name, value in slow.outcome(questions, used, curve).items():
+            for name, value in reference.outcome(questions, used, curve).items():
                 same(getattr(run.outcome, name), value)
-            for name, value in slow.habit(questions, used).items():
+            for name, value in reference.habit(questions, used).items():
                 same(getattr(habit, name), value)
 
 
@@ -235,7 +235,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
     for row in groups["people"]:
         totals[row["team"]] += bool(row["correct"])
     for number in (1, 2, 3, 4):
-        members = {team for team in totals if slow.quartile(totals, team) == number}
+        members = {team for team in totals if reference.quartile(totals, team) == number}
         groups[f"Q{number}"] = [row for row in groups["people"] if row["team"] in members]
 
     def heard_at(row):
@@ -245,7 +245,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
     for curve in result.curves.curves:
         if curve.kind == "run":
             questions = list(tossups.questions(selection, curve.name).values())
-            hits = [clue for clue in (slow.buzzed(question, 0.3) for question in questions) if clue]
+            hits = [clue for clue in (reference.buzzed(question, 0.3) for question in questions) if clue]
             heard, buzzes = len(questions), [(clue["revealed"], clue["correct"]) for clue in hits]
         else:
             rows = groups.pop(curve.name)
@@ -254,7 +254,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
         shown = heard > 0 and (teams_differ or curve.kind != "human" or curve.name == "people")
         assert curve.heard == heard and (curve.missing is None) == shown == (curve.correct is not None)
         for index in (0, 7, 25, 49, 50) if shown else ():
-            right, wrong = slow.cumulative(buzzes, heard, result.curves.revealed[index])
+            right, wrong = reference.cumulative(buzzes, heard, result.curves.revealed[index])
             assert curve.correct[index] == pytest.approx(right, abs=1e-12)
             assert curve.incorrect[index] == pytest.approx(wrong, abs=1e-12)
     assert set(groups) <= {"Robot"}  # a model team that heard nothing has no curve
@@ -262,7 +262,7 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
     for run in result.accuracy.runs:
         questions = list(tossups.questions(selection, run.run).values())
         for at in run.fractions:
-            accuracy, count = slow.by_fraction(questions, at.revealed)
+            accuracy, count = reference.by_fraction(questions, at.revealed)
             same(at.accuracy, accuracy)
             assert (at.questions, at.left_out) == (count, len(questions) - count)
             assert (at.missing is None) == (accuracy is not None)
@@ -272,9 +272,11 @@ def test_curves_and_accuracy_over_random_selections(snapshot, offered, tossups, 
         by_then = [row for row in people if row["word"] is not None and heard_at(row) <= at.revealed]
         same(
             at.right,
-            slow.mean(sum(row["correct"] for row in by_then if row in rows) / len(rows) for rows in by_question.values() if rows),
+            reference.mean(
+                sum(row["correct"] for row in by_then if row in rows) / len(rows) for rows in by_question.values() if rows
+            ),
         )
-        same(at.buzz_accuracy, slow.mean(float(row["correct"]) for row in by_then))
+        same(at.buzz_accuracy, reference.mean(float(row["correct"]) for row in by_then))
         assert (at.buzzes, at.left_out) == (len(by_then), sum(not rows for rows in by_question.values()))
 
 
@@ -292,11 +294,11 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
         seen = 1 + (row["clue"] if row["word"] is not None else next(t for t, end in enumerate(ends) if end >= upto))
         score = 0 if row["word"] is None else 20 - 20 * seen / length if row["correct"] else -5
         by_team.setdefault(row["team"], []).append((seen, row["word"] is not None, bool(row["correct"]), score))
-    scores = {team: slow.mean(score for *_, score in rows) for team, rows in by_team.items()}
+    scores = {team: reference.mean(score for *_, score in rows) for team, rows in by_team.items()}
     halves = {
         "people": list(by_team),
-        "upper half": [team for team in by_team if slow.upper(scores, team)],
-        "lower half": [team for team in by_team if not slow.upper(scores, team)],
+        "upper half": [team for team in by_team if reference.upper(scores, team)],
+        "lower half": [team for team in by_team if not reference.upper(scores, team)],
     }
     for name, teams in halves.items():
         group = groups.get(name)
@@ -307,10 +309,10 @@ def test_habits_of_people_over_random_selections(snapshot, offered, tossups, dat
         assert group.given_correct is group.given_incorrect is None
         assert {"given_correct", "given_incorrect"} <= set(group.missing)
         rates = {team: [sum(column) for column in zip(*by_team[team], strict=True)] for team in teams}
-        same(group.buzz_rate, slow.mean(buzzes / seen for seen, buzzes, _, _ in rates.values()))
-        same(group.correct_rate, slow.mean(right / seen for seen, _, right, _ in rates.values()))
-        same(group.incorrect_rate, slow.mean((buzzes - right) / seen for seen, buzzes, right, _ in rates.values()))
-        same(group.survey_score, slow.mean(scores[team] for team in teams))
+        same(group.buzz_rate, reference.mean(buzzes / seen for seen, buzzes, _, _ in rates.values()))
+        same(group.correct_rate, reference.mean(right / seen for seen, _, right, _ in rates.values()))
+        same(group.incorrect_rate, reference.mean((buzzes - right) / seen for seen, buzzes, right, _ in rates.values()))
+        same(group.survey_score, reference.mean(scores[team] for team in teams))
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from queries.engine.ranking import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection, number
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
 from tests.helpers.simulated_evidence import evidence_of, repeated, simulated
@@ -165,13 +165,13 @@ def test_replicate_matches_reference_on_resampled_rows(snapshot, rows, conventio
                 if metric.key == "ks_sequential":
                     # Copies of an item, not of a question, stand beside each other.
                     items = [
-                        slow.Answered([item] * copies[name])
+                        reference.Answered([item] * copies[name])
                         for name, question in answered[run.run].items()
                         for item in question.items
                     ]
                 else:
                     items = [question for name, question in answered[run.run].items() for _ in range(copies[name])]
-                expected = slow.METRICS[metric.key](items, conventions)
+                expected = reference.METRICS[metric.key](items, conventions)
                 if metric.binned and conventions.mass_bins:
                     continue  # where ties are cut depends on their order: see the test above
                 assert replicates[r, index] == pytest.approx(expected, abs=1e-10, nan_ok=True), (metric.key, r)
@@ -431,12 +431,12 @@ def test_grace_mce_of_questions_with_one_clue():
     confidence, correct = chance.random((2, 50, 1)), (chance.random((2, 50, 1)) < 0.6).astype(float)
     result = evidence_of((confidence, correct, np.zeros((2, 50, 1)))).values(CATALOGUE["grace_mce"])
     g_c = ((2 * correct - 1) * confidence)[..., 0]
-    assert result == pytest.approx([np.mean([1 - slow.r(x) for x in run]) for run in g_c], abs=1e-12)
+    assert result == pytest.approx([np.mean([1 - reference.r(x) for x in run]) for run in g_c], abs=1e-12)
 
     same = np.full((1, 50, 1), 0.4)
     (constant,) = evidence_of((same, np.ones_like(same), np.zeros_like(same))).values(CATALOGUE["grace_mce"])
-    assert constant == pytest.approx(1 - slow.r(0.4), abs=1e-12)
+    assert constant == pytest.approx(1 - reference.r(0.4), abs=1e-12)
     spread = np.tile([[0.0], [0.8]], (25, 1))[None]  # the same mean of g c
     (other,) = evidence_of((spread, np.ones_like(spread), np.zeros_like(spread))).values(CATALOGUE["grace_mce"])
-    assert other == pytest.approx(1 - (slow.r(0) + slow.r(0.8)) / 2, abs=1e-12)
+    assert other == pytest.approx(1 - (reference.r(0) + reference.r(0.8)) / 2, abs=1e-12)
     assert abs(other - constant) > 0.003

@@ -1,4 +1,4 @@
-"""Metrics of whole distributions: kernels, columns and leaderboard against slow code, libraries and figures by hand."""
+"""Metrics of whole distributions: kernels, columns and leaderboard against reference code, libraries and figures by hand."""
 
 import csv
 import json
@@ -18,8 +18,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
-from tests.helpers import plain_vote_metrics
+from tests.helpers import reference_metrics, reference_vote_metrics
 from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs
 from tests.helpers.small_polls import YES_NO
@@ -47,9 +46,9 @@ def test_leaderboard_matches_reference(polled, polled_rows, polled_offered, data
     for row in board.rows:
         answered = list(polled_rows[dataset].answered(selection, row.run).values())
         for metric in VOTES:
-            cell, expected = row.metrics[metric.key], plain_vote_metrics.METRICS[metric.key](answered, selection.conventions)
+            cell, expected = row.metrics[metric.key], reference_vote_metrics.METRICS[metric.key](answered, selection.conventions)
             assert (math.nan if cell.value is None else cell.value) == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
-            assert cell.questions == plain_vote_metrics.used(metric.key, answered)
+            assert cell.questions == reference_vote_metrics.used(metric.key, answered)
             assert cell.missing == (metric.undefined if math.isnan(expected) else None)
 
 
@@ -65,7 +64,9 @@ def test_metric_per_question_matches_reference(polled, polled_rows, polled_offer
         values = evidence.per_question(metric)
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
             answered = polled_rows[dataset].answered(selection, run.run)
-            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in answered.values()]
+            expected = [
+                reference_metrics.METRICS[metric.key]([question], selection.conventions) for question in answered.values()
+            ]
             assert values[start:end] == pytest.approx(expected, abs=1e-12, nan_ok=True), metric.key
 
 
@@ -73,13 +74,13 @@ def test_the_store_is_as_varied_as_these_tests_need(polled, polled_rows):
     answered = {
         run["model"]: list(polled_rows["polls"].answered(POLLS, run["run"]).values()) for run in polled_rows["polls"].runs
     }
-    items = plain_vote_metrics.whole(answered["list"])
-    assert len(items) == 14 and len(plain_vote_metrics.voted(answered["list"])) == 12
-    assert 0 < len(plain_vote_metrics.whole(answered["sparse"])) < 14 and not plain_vote_metrics.whole(answered["plain"])
-    assert sum(plain_vote_metrics.drawn(item) is not None for item in items) == 11
+    items = reference_vote_metrics.whole(answered["list"])
+    assert len(items) == 14 and len(reference_vote_metrics.voted(answered["list"])) == 12
+    assert 0 < len(reference_vote_metrics.whole(answered["sparse"])) < 14 and not reference_vote_metrics.whole(answered["plain"])
+    assert sum(reference_vote_metrics.drawn(item) is not None for item in items) == 11
     assert any(len({*item.votes.values()}) < 3 and len({*item.shares.values()}) < 3 for item in items)  # ties on both sides
     every = [question for questions in answered.values() for question in questions]
-    assert 0 < plain_vote_metrics.rank_cs(every, None) < plain_vote_metrics.rank_cs_tied(every, None) < 1
+    assert 0 < reference_vote_metrics.rank_cs(every, None) < reference_vote_metrics.rank_cs_tied(every, None) < 1
     sizes = with_runs(polled).rows("select distinct len(option_names) from responses where dataset = 'quiz' order by 1")
     assert sizes == [(2,), (3,), (4,)]
 
@@ -187,24 +188,24 @@ def test_kernels_are_what_their_definitions_say(table):
     shares, votes = table
     names = [f"c{k}" for k in range(shares.shape[1])]
     items = [
-        plain_vote_metrics.Whole(
+        reference_vote_metrics.Whole(
             "d", "q", dict(zip(names, f.tolist(), strict=True)), dict(zip(names, v.tolist(), strict=True)), None, ()
         )
         for f, v in zip(*table, strict=True)
     ]
-    answered = [[slow.Answered([], None, [item])] for item in items]
+    answered = [[reference_metrics.Answered([], None, [item])] for item in items]
     pi = kernels.vote_shares(votes)
 
     def value(definition):
         return pytest.approx([definition(first, None) for first in answered], abs=1e-14)
 
-    assert kernels.total_variation(shares, pi) == value(plain_vote_metrics.dist_ce)
-    assert kernels.entropy(shares) - kernels.entropy(pi) == value(plain_vote_metrics.ent_ce)
-    assert kernels.same_ranking(shares, votes).astype(float) == value(plain_vote_metrics.rank_cs)
-    assert kernels.compatible_ranking(shares, votes).astype(float) == value(plain_vote_metrics.rank_cs_tied)
+    assert kernels.total_variation(shares, pi) == value(reference_vote_metrics.dist_ce)
+    assert kernels.entropy(shares) - kernels.entropy(pi) == value(reference_vote_metrics.ent_ce)
+    assert kernels.same_ranking(shares, votes).astype(float) == value(reference_vote_metrics.rank_cs)
+    assert kernels.compatible_ranking(shares, votes).astype(float) == value(reference_vote_metrics.rank_cs_tied)
     gold = np.array([names.index(item.gold) for item in items])
-    assert kernels.quadratic_score(shares, gold) == value(plain_vote_metrics.nbr)
-    orders = [(plain_vote_metrics.ascending(item.shares), plain_vote_metrics.ascending(item.votes)) for item in items]
+    assert kernels.quadratic_score(shares, gold) == value(reference_vote_metrics.nbr)
+    orders = [(reference_vote_metrics.ascending(item.shares), reference_vote_metrics.ascending(item.votes)) for item in items]
     assert kernels.pairs_in_another_order(shares, votes).tolist() == [
         sum((a.index(x) < a.index(y)) != (b.index(x) < b.index(y)) for i, x in enumerate(names) for y in names[:i])
         for a, b in orders
@@ -289,10 +290,10 @@ def test_drawn_votes_are_hypergeometric():
 
 
 def test_a_draw_is_the_same_on_every_machine():
-    # blake2b of "polls\np00", then twenty steps of splitmix64, worked out by the slow code of another file.
-    item = plain_vote_metrics.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
+    # blake2b of "polls\np00", then twenty steps of splitmix64, worked out by the reference code of another file.
+    item = reference_vote_metrics.Whole("polls", "p00", {}, {"yes": 60, "no": 30, "maybe": 10}, None, ())
     keys = np.array([kernels.draw_key("polls", "p00")], dtype=np.uint64)
     drawn = kernels.draw_votes(np.array([[60, 30, 10]]), keys)[0].tolist()
-    assert drawn == [*plain_vote_metrics.drawn(item).values()] == [13, 6, 1]
+    assert drawn == [*reference_vote_metrics.drawn(item).values()] == [13, 6, 1]
     # (|0.65 - 0.6| + |0.3 - 0.3| + |0.05 - 0.1|) / 2, exactly
     assert kernels.reference_distance(np.array(drawn), np.array([60, 30, 10])) == 0.05

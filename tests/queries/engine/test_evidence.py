@@ -1,4 +1,4 @@
-"""The leaderboard and the statistics behind it against slow code over the raw rows."""
+"""The leaderboard and the statistics behind it against reference code over the raw rows."""
 
 import math
 
@@ -14,7 +14,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs
 from tests.helpers.strategies import selections
@@ -49,15 +49,15 @@ def test_leaderboard_matches_reference(snapshot, rows, offered, data, dataset):
         assert row.items == sum(len(question.items) for question in answered[row.run])
     for metric in METRICS:
         cells = [row.metrics[metric.key] for row in board.rows]
-        expected = [known(slow.METRICS[metric.key](answered[run], selection.conventions)) for run in answered]
+        expected = [known(reference.METRICS[metric.key](answered[run], selection.conventions)) for run in answered]
         assert [cell.value for cell in cells] == [
             value if value is None else pytest.approx(value, abs=1e-10) for value in expected
         ]
         assert [cell.questions for cell in cells] == [
-            slow.used(metric.key, answered[run], selection.conventions) for run in answered
+            reference.used(metric.key, answered[run], selection.conventions) for run in answered
         ]
         assert [cell.missing for cell in cells] == [metric.undefined if value is None else None for value in expected]
-        assert [cell.rank for cell in cells] == slow.ranks([loss(metric, value) for value in expected])
+        assert [cell.rank for cell in cells] == reference.ranks([loss(metric, value) for value in expected])
 
 
 @examples(30)
@@ -71,7 +71,7 @@ def test_metric_per_question_matches_reference(snapshot, rows, offered, data, da
         for run, start, end in zip(evidence.runs, evidence.starts, ends, strict=True):
             answered = rows[dataset].answered(selection, run.run)
             assert evidence.questions[start:end].tolist() == list(answered)
-            expected = [slow.METRICS[metric.key]([question], selection.conventions) for question in answered.values()]
+            expected = [reference.METRICS[metric.key]([question], selection.conventions) for question in answered.values()]
             assert values[start:end] == pytest.approx(expected, abs=1e-10, nan_ok=True), metric.key
 
 

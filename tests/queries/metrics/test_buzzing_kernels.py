@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.metrics.kernels import buzzing, opponents
-from tests.helpers import plain_buzzing as slow
+from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples
 
 MANY = examples(150)
@@ -25,9 +25,9 @@ def arrays(questions):
 
 
 def plainly(questions):
-    """The same for the slow definitions: clue t of T ends at the fraction (t + 1) / T."""
+    """The same for the reference definitions: clue t of T ends at the fraction (t + 1) / T."""
     return [
-        slow.Question(
+        reference.Question(
             [
                 {"clue": t, "score": s, "correct": y, "revealed": (t + 1) / len(q), "word_end": t + 1, "h": None}
                 for t, (s, y) in enumerate(q)
@@ -42,7 +42,7 @@ def plainly(questions):
 def rows_of(questions, tau):
     """Rows of the buzzes, by definition."""
     starts = np.cumsum([0, *(len(q) for q in questions)])
-    hits = [slow.buzzed(q, tau) for q in plainly(questions)]
+    hits = [reference.buzzed(q, tau) for q in plainly(questions)]
     return [int(start) + clue["clue"] for start, clue in zip(starts[:-1], hits, strict=True) if clue]
 
 
@@ -94,7 +94,7 @@ def curve_of(questions):
 @MANY
 @given(QUESTIONS, TAU)
 def test_expected_wins_at_every_threshold(questions, tau):
-    expected = slow.expected_wins(plainly(questions), tau, "polynomial")
+    expected = reference.expected_wins(plainly(questions), tau, "polynomial")
     assert curve_of(questions).at(tau) == pytest.approx(expected, abs=1e-12)
 
 
@@ -105,13 +105,15 @@ def test_no_threshold_is_better_than_the_best(questions, tried):
     low, high = buzzing.best_thresholds(thresholds, wins)
     plain = plainly(questions)
     inside = [low, min(math.nextafter(high, -1), 1.0)] if math.isfinite(high) else [low, 1.0]
-    greatest = max(slow.expected_wins(plain, tau, "polynomial") for tau in slow.thresholds(plain, 0.0))
+    greatest = max(reference.expected_wins(plain, tau, "polynomial") for tau in reference.thresholds(plain, 0.0))
     for tau in inside:
-        assert slow.expected_wins(plain, tau, "polynomial") == pytest.approx(greatest, abs=1e-11)
-    assert all(slow.expected_wins(plain, tau, "polynomial") <= greatest + 1e-12 for tau in tried)
+        assert reference.expected_wins(plain, tau, "polynomial") == pytest.approx(greatest, abs=1e-11)
+    assert all(reference.expected_wins(plain, tau, "polynomial") <= greatest + 1e-12 for tau in tried)
     # It is the lowest of the best ones, and no longer than they are.
-    assert all(slow.expected_wins(plain, tau, "polynomial") < greatest for tau in slow.thresholds(plain, 0.0) if tau < low)
-    assert not math.isfinite(high) or slow.expected_wins(plain, high, "polynomial") < greatest
+    assert all(
+        reference.expected_wins(plain, tau, "polynomial") < greatest for tau in reference.thresholds(plain, 0.0) if tau < low
+    )
+    assert not math.isfinite(high) or reference.expected_wins(plain, high, "polynomial") < greatest
 
 
 def test_the_best_threshold_by_hand():
@@ -158,7 +160,7 @@ def test_habits_are_what_their_definition_says(questions, tau):
     counts = buzzing.conditional_buzzes(
         question, correct, buzzing.buzzpoints_at(buzzing.possible_buzzpoints(question, score), tau)
     )
-    expected = slow.habit(plainly(questions), tau)
+    expected = reference.habit(plainly(questions), tau)
     for name in ("given_correct", "given_incorrect"):
         value = getattr(counts, name)
         if expected[name] is None:
@@ -181,7 +183,7 @@ def test_the_answer_in_force(questions, mark):
     question, _, correct = arrays(questions)
     revealed = np.concatenate([(np.arange(len(q)) + 1) / len(q) for q in questions])
     rows = buzzing.latest_responses(question, revealed, mark)
-    accuracy, count = slow.by_fraction(plainly(questions), mark)
+    accuracy, count = reference.by_fraction(plainly(questions), mark)
     assert len(rows) == count
     assert accuracy is None or correct[rows].mean() == pytest.approx(accuracy)
 
@@ -224,12 +226,12 @@ def test_a_room_enumerates_its_teams(questions, y):
             if not teams:
                 assert all(math.isnan(part[row]) for part in met)
                 continue
-            question = slow.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
-            score, win, _, unsure = slow.against(question, 0.5)
+            question = reference.Question([{"score": 1.0, "correct": y, "word_end": end, "revealed": end / 30}], 30, teams)
+            score, win, _, unsure = reference.against(question, 0.5)
             assert opponents.expected_points(met, np.array([y]), np.array([row]))[0] == pytest.approx(score, abs=1e-12)
             assert y * met.first[row] == pytest.approx(win, abs=1e-12)
             assert y * met.unsure[row] == pytest.approx(unsure, abs=1e-12)
-            _, _, people, _ = slow.against(question, 1.0)  # nothing is above 1: no buzz
+            _, _, people, _ = reference.against(question, 1.0)  # nothing is above 1: no buzz
             assert met.people[row] == pytest.approx(people, abs=1e-12)
             assert all(0 <= part[row] <= 1 for part in met)
 
@@ -254,7 +256,7 @@ def test_buzzes_up_to_a_fraction(buzzes):
     at, weight = np.array([word / 30 for word, _ in buzzes]), np.array([y for _, y in buzzes])
     weights = opponents.cumulative_weight(at, weight, grid)
     for fraction, value in zip(grid.tolist(), weights.tolist(), strict=True):
-        assert value == pytest.approx(slow.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
+        assert value == pytest.approx(reference.cumulative([(word / 30, y) for word, y in buzzes], 1, fraction)[0], abs=1e-12)
     assert weights[-1] == pytest.approx(sum(weight)) and np.all(np.diff(weights) >= -1e-12)
 
 
@@ -262,8 +264,8 @@ def test_buzzes_up_to_a_fraction(buzzes):
 @given(st.lists(st.integers(0, 20), max_size=20))
 def test_quartiles_and_halves(totals):
     named = dict(enumerate(totals))
-    assert opponents.quartiles(totals).tolist() == [slow.quartile(named, team) for team in named]
-    assert opponents.upper_half(totals).tolist() == [slow.upper(named, team) for team in named]
+    assert opponents.quartiles(totals).tolist() == [reference.quartile(named, team) for team in named]
+    assert opponents.upper_half(totals).tolist() == [reference.upper(named, team) for team in named]
 
 
 def test_quartiles_by_hand():

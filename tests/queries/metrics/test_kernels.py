@@ -21,7 +21,7 @@ from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, items, questions
 from queries.metrics.kernels import pairs as of_pairs
 from queries.metrics.metric import NET_REWARD
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 
 MANY = examples(60)
@@ -58,7 +58,7 @@ def value(metric, pairs, conventions=STANDARD):
 
 
 def as_one_question(pairs):
-    return [slow.Answered([(c, y, None) for c, y in pairs])]
+    return [reference.Answered([(c, y, None) for c, y in pairs])]
 
 
 def cross_fitted(metric, confidence, correct, conventions):
@@ -76,12 +76,12 @@ def cross_fitted(metric, confidence, correct, conventions):
 
 def as_questions(pairs):
     """Every item as a question of its own."""
-    return [slow.Answered([(c, y, None)], fold=index % bins.FOLDS) for index, (c, y) in enumerate(pairs)]
+    return [reference.Answered([(c, y, None)], fold=index % bins.FOLDS) for index, (c, y) in enumerate(pairs)]
 
 
 def by_definition(metric, pairs, conventions=STANDARD):
     questions = as_questions(pairs) if metric.cross_fitted else as_one_question(pairs)
-    return slow.METRICS[metric.key](questions, conventions)
+    return reference.METRICS[metric.key](questions, conventions)
 
 
 # -- items and bins ----------------------------------------------------------------------------------------------------
@@ -296,13 +296,13 @@ def test_millions_of_items():
     for metric in ITEM_METRICS:
         if metric.cross_fitted:
             continue  # of questions: see below
-        expected = slow.METRICS[metric.key](as_one_question(pairs), STANDARD)
+        expected = reference.METRICS[metric.key](as_one_question(pairs), STANDARD)
         number = value(metric, many) if metric.pairs else float(metric.value(sums, STANDARD))
         assert number == pytest.approx(expected, abs=1e-9), metric.key
     by_mass = float(
         CATALOGUE["ece"].value(dict(zip(BIN_COLUMNS, bins.mass_bins(*many.T, 10), strict=True)), Conventions("mass10"))
     )
-    assert by_mass == pytest.approx(slow.ece(as_one_question(pairs), Conventions("mass10")), abs=1e-9)
+    assert by_mass == pytest.approx(reference.ece(as_one_question(pairs), Conventions("mass10")), abs=1e-9)
 
 
 @pytest.mark.parametrize("t, expected", [(0, 0.5), (0.25, (1 + 1 - 1 / 3) / 4), (0.5, 0), (0.6, (1 - 1.5) / 4), (0.9, 0)])
@@ -578,7 +578,9 @@ def test_correlation_needs_both_to_vary(pairs):
 def test_correlation_of_confidences_that_lie_close_together(step):
     confidence = 0.875 + step * np.array([0, 1, 2, 3] * 50)
     correct = np.array([0.0, 1, 0, 1] * 50)
-    exact = slow.correlation([slow.Answered([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD)
+    exact = reference.correlation(
+        [reference.Answered([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD
+    )
     assert plain(of_pairs.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
 
@@ -601,24 +603,24 @@ def test_r_maps_its_ends_exactly(x, expected):
 @MANY
 @given(x=st.floats(-1, 1))
 def test_r_is_the_logistic_function_stretched_to_its_ends(x):
-    assert questions.unit_logistic(x) == pytest.approx(slow.r(x), abs=1e-12)
+    assert questions.unit_logistic(x) == pytest.approx(reference.r(x), abs=1e-12)
 
 
 @MANY
 @given(clues=st.lists(st.tuples(CONFIDENCE, st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_calscore_and_its_relatives(clues):
-    answered = [slow.Answered([(c, y, {"buzz_share": h}) for c, y, h in clues])]
+    answered = [reference.Answered([(c, y, {"buzz_share": h}) for c, y, h in clues])]
     weighted = np.array(sum((1 - h) * (2 * y - 1) * c for c, y, h in clues))
     weight = np.array(sum(1 - h for _, _, h in clues))
     sign_confidence = np.array(sum((2 * y - 1) * c for c, y, _ in clues))
     items = np.array(float(len(clues)))
     scores = {
-        slow.calscore: questions.calscore(weighted, items),
-        slow.calscore_weighted: questions.calscore_weighted(weighted, weight),
-        slow.grace_mce: questions.grace_mce(sign_confidence, items),
+        reference.calscore: questions.calscore(weighted, items),
+        reference.calscore_weighted: questions.calscore_weighted(weighted, weight),
+        reference.grace_mce: questions.grace_mce(sign_confidence, items),
     }
     for definition, score in scores.items():
-        if definition == slow.calscore_weighted and weight < 1e-6:
+        if definition == reference.calscore_weighted and weight < 1e-6:
             continue  # people are nearly sure throughout: what 1 - h keeps of it is rounding
         assert score == pytest.approx(definition(answered, STANDARD), abs=1e-9, nan_ok=True), definition
         assert -1e-15 <= score <= 1 + 1e-15
@@ -681,8 +683,8 @@ def test_the_error_of_the_slope_is_that_of_scipy(points):
 
 
 def exact_slope_error(x, y):
-    answered = [slow.Answered([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    return slow.hard_easy_slope_se(answered, STANDARD)
+    answered = [reference.Answered([(b, 0.0, None)], a) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    return reference.hard_easy_slope_se(answered, STANDARD)
 
 
 @pytest.mark.parametrize("count", [3, 4, 10, 808, 20000])
@@ -710,7 +712,7 @@ def test_there_is_no_slope_where_difficulty_does_not_vary(x):
 
 
 HEARD, KNOWN = (0.25, 0.75), (1.0, 1.0)  # human curves of two clues
-r = slow.r
+r = reference.r
 # Questions as (difficulty, human curve or None, [(confidence, correctness) of each clue]), and what each metric is: m are the
 # increments of the human curve, b the buzz mass; reward = sum m_t * (sum b y up to t) + (1 - sum m) * (sum b y).
 OF_QUESTIONS = {

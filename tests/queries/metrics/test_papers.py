@@ -13,7 +13,7 @@ from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
 from queries.published_values import published_rows
-from tests.helpers import plain_metrics as slow
+from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
 
 # -- GRACE app. L, table 6 ---------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_printed_calscores_lie_above_printed_mces():
 def test_grace_table_7_by_definition():
     curve = np.cumsum(HUMAN_STEPS).tolist()
     items = [(c, y, {"team_share": h}) for c, y, h in zip(CONFIDENCE, CORRECT, curve, strict=True)]
-    assert slow.calscore2([slow.Answered(items)], Conventions()) == pytest.approx(0.2278, abs=1e-12)
+    assert reference.calscore2([reference.Answered(items)], Conventions()) == pytest.approx(0.2278, abs=1e-12)
 
 
 # -- our own: three bins of equal mass, and the rewards ----------------------------------------------------------------

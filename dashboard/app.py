@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +9,7 @@ from dash import Dash
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, pages, security
+from dashboard import api, logs, pages, security
 from dashboard.api.responses import error_response
 from dashboard.page_registry import check_page
 from dashboard.router import layout
@@ -41,8 +40,8 @@ INDEX = """<!DOCTYPE html>
 
 def create_app(settings: Settings) -> Flask:
     """A server for the store that the settings name. It opens the store at the first request, after any fork."""
-    logging.getLogger("dashboard").setLevel(settings.log_level.upper())
     server = Flask("clueline", static_folder=None)
+    logs.install(server)
     Service(server, settings)
     server.register_blueprint(api.register_all())
     app = Dash(

@@ -13,10 +13,22 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
 
+from dashboard import logs
 from dashboard.settings import Settings, read_settings
 
 MAX_FILES = 4096  # that a process may have open
+
+
+class ServerLog(Logger):
+    """gunicorn's log, written as our own lines are."""
+
+    def setup(self, cfg: Any) -> None:
+        """Leave the lines to the root logger's handler."""
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
 
 
 class Server(BaseApplication):
@@ -41,6 +53,7 @@ class Server(BaseApplication):
             "keepalive": 30,
             "graceful_timeout": 20,
             "loglevel": self.settings.log_level,
+            "logger_class": ServerLog,
             "worker_tmp_dir": "/dev/shm" if sys.platform == "linux" else None,  # heartbeats do not wait for a disk
             "when_ready": self._print_address,
             "post_worker_init": self._ignore_ctrl_c,
@@ -69,8 +82,11 @@ class Server(BaseApplication):
 
             self.app.extensions[EXTENSION].store.close()
 
-    def _print_address(self, server: object) -> None:
-        print(f"Clueline is at {address(self.settings)}  (Ctrl-C ends it)", flush=True)
+    def _print_address(self, server: Any) -> None:
+        if self.settings.log_format == "json":
+            server.log.info("Clueline is at %s", address(self.settings))
+        else:
+            print(f"Clueline is at {address(self.settings)}  (Ctrl-C ends it)", flush=True)
 
 
 def address(settings: Settings) -> str:
@@ -99,5 +115,6 @@ def limit_numpy_threads(workers: int) -> None:
 if __name__ == "__main__":
     raise_file_limit()
     settings = read_settings()
+    logs.configure(settings)
     limit_numpy_threads(settings.workers)
     Server(settings).run()

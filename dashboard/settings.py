@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, get_args
@@ -108,6 +109,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["debug", "info", "warning", "error"],
         Meta(description="What the server logs: messages of this level and above."),
     ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"],
+        Meta(description="How it logs, on standard error: lines of `text` for people, or `json` objects for programs."),
+    ] = "text"
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
@@ -156,7 +161,8 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             try:
                 values[name] = read_setting(name, text)
             except ValueError as expected:
-                raise BadSetting(f"{variable(name)} must be {expected}, not {text!r}") from None
+                given = re.sub("://[^/]*@", "://***@", text)  # without a password
+                raise BadSetting(f"{variable(name)} must be {expected}, not {given!r}") from None
     return Settings(**values)
 
 

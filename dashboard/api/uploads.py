@@ -15,6 +15,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import error_response, json_response
+from dashboard.logs import request_id
 from dashboard.service import service
 from dashboard.uploads.access import Denied
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
@@ -128,6 +129,7 @@ def post_runs() -> Response:
             store=str(service().store.folder), path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload", form=given.format, options=given.options(),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
+            request_id=request_id(),
         )  # fmt: skip
         service().store.version()  # sending may have taken long
         try:

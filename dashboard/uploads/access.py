@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from flask import request
+from flask import g, request
 
 from dashboard.settings import Settings
 from data.store import StoreError
@@ -66,10 +66,11 @@ class Access:
             StoreError: the tokens cannot be read.
         """
         try:
-            return self._writer()
+            g.writer = self._writer()
         except Denied as denied:
             log.warning("refused %s %r from %s: %s", request.method, request.path[:200], request.remote_addr, denied.code)
             raise
+        return str(g.writer)
 
     def _writer(self) -> str:
         if self.mode == "off":

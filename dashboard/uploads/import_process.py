@@ -7,15 +7,19 @@ after a time limit, as a thread cannot.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
 
+from dashboard import logs
 from dashboard.error_messages import error_message
+from dashboard.settings import read_settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import import_paths
@@ -35,6 +39,8 @@ MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
 
+log = logging.getLogger("dashboard.uploads.import_process")  # this module runs as __main__
+
 
 class ImportJob(msgspec.Struct):
     """An uploaded file and what to do with it.
@@ -50,6 +56,7 @@ class ImportJob(msgspec.Struct):
         largest: bytes that the file may unpack to.
         rows: bad rows to report at most.
         threads: of DuckDB.
+        request_id: of the upload, for the log.
     """
 
     store: str
@@ -62,6 +69,7 @@ class ImportJob(msgspec.Struct):
     largest: int
     rows: int
     threads: int = 2
+    request_id: str = ""
 
 
 REMEDIES: dict[Hint, str] = {
@@ -232,11 +240,13 @@ def run_in_subprocess(job: ImportJob, folder: Path) -> ImportOutcome:
             output, _ = process.communicate(msgspec.json.encode(job), timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired:
             process.kill()
+            log.warning("import of %r was ended after %d seconds", job.name, TIME_LIMIT)
             raise TimeoutError from None
         except BaseException:
             process.kill()
             raise
     if process.returncode != 0:
+        log.warning("import of %r ended with code %d", job.name, process.returncode)
         raise ChildProcessError(process.returncode)
     outcome: ImportOutcome = msgspec.json.decode(output, type=ImportOutcome)
     return outcome
@@ -258,10 +268,20 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the server; an import that has begun is completed
     _lower_priority()
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=ImportJob)
-    store = open_store(job.store, threads=job.threads, memory_limit=MEMORY_LIMIT)
-    with keep(Path(job.path).parent):  # even if the worker that received the file is killed
-        outcome = run_job(job, store)
-    store.close()
+    logs.configure(read_settings(), job.request_id)
+    facts = {"file": job.name, "bytes": Path(job.path).stat().st_size, "writer": job.by, "dry_run": job.dry_run}
+    log.info("import of %r began", job.name, extra=facts)
+    began = time.monotonic()
+    try:
+        store = open_store(job.store, threads=job.threads, memory_limit=MEMORY_LIMIT)
+        with keep(Path(job.path).parent):  # even if the worker that received the file is killed
+            outcome = run_job(job, store)
+        store.close()
+    except Exception:
+        log.exception("import of %r failed", job.name, extra=facts)
+        sys.exit(1)
+    result = type(outcome).__name__.lower()
+    log.info("import of %r: %s", job.name, result, extra=facts | {"outcome": result, "seconds": time.monotonic() - began})
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
 
 

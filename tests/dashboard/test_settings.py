@@ -26,6 +26,7 @@ GOOD = [
     ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", ("lab.example", "10.0.0.5", "[::1]")),
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
+    ("LOG_FORMAT", "JSON", "log_format", "json"),
 ]
 BAD = [
     ("STORE", "ducklake:postgres:dbname=x"),
@@ -91,6 +92,12 @@ def test_the_error_says_what_is_expected(name, text, message):
     with pytest.raises(BadSetting) as refused:
         read_settings({f"CLUELINE_{name}": text})
     assert str(refused.value) == message
+
+
+def test_the_error_does_not_tell_a_password():
+    with pytest.raises(BadSetting) as refused:
+        read_settings({"CLUELINE_CACHE": "valkey://user:secret@cache.example:6379"})
+    assert "secret" not in str(refused.value) and "cache.example" in str(refused.value)
 
 
 def test_an_unknown_variable_is_warned_of():

@@ -50,14 +50,15 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_server(store, log, workers=2, as_options=False):
+def start_server(store, log, workers=2, as_options=False, **settings):
     """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``."""
     port = free_port()
+    settings = {"log_level": "warning"} | ({} if as_options else {"port": port}) | settings
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "dashboard", "serve", *(["--port", str(port)] if as_options else [])],
             cwd=ROOT,
-            env=environment(store=store, workers=workers, log_level="warning", **({} if as_options else {"port": port})),
+            env=environment(store=store, workers=workers, **settings),
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,

@@ -1,0 +1,102 @@
+"""Logging: lines of text or JSON, each with the id of the request that it belongs to, none with a secret."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from urllib.parse import quote
+
+from flask import Flask, Response, g, has_request_context, request
+from pythonjsonlogger.orjson import OrjsonFormatter
+
+from dashboard.settings import Settings
+
+HEADER = "X-Request-ID"
+WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")  # an id that we take from a client or a proxy
+SECRETS = re.compile(
+    r"""(?P<token>clueline_)[A-Za-z0-9_-]{16,}     # a token, by its prefix (data.tokens)
+    | (?P<header>\b(?:bearer|basic)\s+)[^\s"'\\]+  # the value of an Authorization header
+    | (?P<url>://)[^\s/@"']*@                      # name and password in an address, such as that of Redis
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+TEXT = "[%(asctime)s] [%(process)d] [%(levelname)s] %(message)s%(suffix)s"
+JSON_FIELDS = ["levelname", "name", "message", "process", "request_id"]
+JSON_NAMES = {"levelname": "level", "name": "logger"}
+QUIET = ("/healthz", "/readyz", "/assets/", "/_dash-component-suites/")  # lines about these are of level debug
+
+log = logging.getLogger(__name__)
+
+
+class LineFormatter(logging.Formatter):
+    """Formats a record as a line of text or JSON, with the request id, without secrets."""
+
+    def __init__(self, log_format: str, request: str = "") -> None:
+        super().__init__(TEXT)
+        self._request = request  # the only one of this process
+        self._json = OrjsonFormatter(JSON_FIELDS, rename_fields=JSON_NAMES, timestamp="time") if log_format == "json" else None
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        request = request_id() or self._request
+        record.__dict__.update(request_id=request or None, suffix=f" (request {request})" if request else "")
+        line = self._json.format(record) if self._json else super().format(record)
+        return without_secrets(line)
+
+
+def without_secrets(line: str) -> str:
+    """A line with its tokens and passwords replaced.
+
+    >>> without_secrets("Authorization: Bearer abc, redis://user:secret@host:6379")
+    'Authorization: Bearer ***, redis://***@host:6379'
+    """
+    return SECRETS.sub(lambda m: f"{m['token'] or m['header'] or m['url']}***{'@' if m['url'] else ''}", line)
+
+
+def configure(settings: Settings, request: str = "") -> None:
+    """Log to standard error as the settings say, in a process that serves or, with an id, works for one request."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter(settings.log_format, request))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.captureWarnings(True)
+    logging.getLogger("dashboard").setLevel(settings.log_level.upper())
+
+
+def request_id() -> str:
+    """The id of the request that is being handled; blank if there is none."""
+    return str(g.get("request_id", "")) if has_request_context() else ""
+
+
+def install(server: Flask) -> None:
+    """Give each request an id, which goes with its answer, and log a line when it is answered."""
+    server.before_request(_begin)
+    server.after_request(_end)
+
+
+def _begin() -> None:
+    given = request.headers.get(HEADER, "")
+    g.request_id = given if WELL_FORMED.fullmatch(given) else secrets.token_hex(8)
+    g.began = time.monotonic()
+
+
+def _end(response: Response) -> Response:
+    response.headers[HEADER] = g.request_id
+    path = quote(request.path)[:200]  # without the query, into which somebody may write a token
+    log.log(
+        logging.DEBUG if path.startswith(QUIET) else logging.INFO,
+        "%s %s: %d",
+        request.method,
+        path,
+        response.status_code,
+        extra={
+            "method": request.method,
+            "path": path,
+            "status": response.status_code,
+            "seconds": round(time.monotonic() - g.began, 4),
+            "address": request.remote_addr,
+            "writer": g.get("writer"),
+        },
+    )
+    return response

@@ -9,7 +9,7 @@ from dash import Dash
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, logs, pages, security
+from dashboard import api, logs, pages, prometheus, security
 from dashboard.api.responses import error_response
 from dashboard.page_registry import check_page
 from dashboard.router import layout
@@ -42,7 +42,10 @@ def create_app(settings: Settings) -> Flask:
     """A server for the store that the settings name. It opens the store at the first request, after any fork."""
     server = Flask("clueline", static_folder=None)
     logs.install(server)
-    Service(server, settings)
+    prometheus.count_requests(server)
+    service = Service(server, settings)
+    if settings.prometheus == "on":
+        prometheus.install(server, service.store.version)
     server.register_blueprint(api.register_all())
     app = Dash(
         "dashboard",

@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from dashboard import prometheus
 from dashboard.cache_failure import CacheFailure
 from dashboard.disk_cache import DiskCache
 from dashboard.redis_cache import RedisCache
@@ -80,9 +81,12 @@ class QueryCache:
             with self._locked(int(name[:8], 16) % LOCKS):
                 result = self._read(name, decode)
                 if result is None:
-                    value = compute()
+                    prometheus.cache_reads.labels("miss").inc()
+                    with prometheus.computing.track_inprogress():
+                        value = compute()
                     self._write(name, value)
-                    result = decode(value)
+                    return decode(value)
+        prometheus.cache_reads.labels("hit").inc()
         return result
 
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
@@ -103,6 +107,7 @@ class QueryCache:
 
     def _count(self, failure: Exception) -> None:
         self.failures += 1
+        prometheus.cache_failures.inc()
         if time.monotonic() >= self._log_at:
             self._log_at = time.monotonic() + LOG_INTERVAL
             log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)

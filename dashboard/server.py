@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 from typing import Any
 
 from flask import Flask
@@ -37,6 +39,9 @@ class Server(BaseApplication):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.app: Flask | None = None  # of this worker; None in the first process
+        self.figures = ""  # the folder in which workers keep figures for Prometheus
+        if settings.prometheus == "on":
+            self.figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="clueline-figures-")
         super().__init__()
 
     def load_config(self) -> None:
@@ -58,6 +63,8 @@ class Server(BaseApplication):
             "when_ready": self._print_address,
             "post_worker_init": self._ignore_ctrl_c,
             "worker_exit": self._close,
+            "child_exit": self._forget_worker,
+            "on_exit": self._remove_folder,
         }
         for name, value in options.items():
             self.cfg.set(name, value)
@@ -81,6 +88,16 @@ class Server(BaseApplication):
             from dashboard.service import EXTENSION
 
             self.app.extensions[EXTENSION].store.close()
+
+    def _forget_worker(self, server: object, worker: Any) -> None:
+        if self.figures:
+            from prometheus_client.multiprocess import mark_process_dead
+
+            mark_process_dead(worker.pid)
+
+    def _remove_folder(self, server: object) -> None:
+        if self.figures:
+            shutil.rmtree(self.figures, ignore_errors=True)
 
     def _print_address(self, server: Any) -> None:
         if self.settings.log_format == "json":

@@ -113,6 +113,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["text", "json"],
         Meta(description="How it logs, on standard error: lines of `text` for people, or `json` objects for programs."),
     ] = "text"
+    prometheus: Annotated[
+        Literal["off", "on"],
+        Meta(description="Whether `/metrics-prometheus` has figures for Prometheus, for whoever reaches the server."),
+    ] = "off"
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}

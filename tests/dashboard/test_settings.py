@@ -27,6 +27,7 @@ GOOD = [
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
     ("LOG_FORMAT", "JSON", "log_format", "json"),
+    ("PROMETHEUS", "on", "prometheus", "on"),
 ]
 BAD = [
     ("STORE", "ducklake:postgres:dbname=x"),

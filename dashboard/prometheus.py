@@ -1,0 +1,85 @@
+"""Figures for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
+
+Workers write them to files in one folder (prometheus_client's multiprocess mode), so that whichever worker is asked answers
+for all. An environment variable names the folder; ``dashboard/server.py`` sets it before this module is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from flask import Flask, Response, g, request
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import InfoMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from dashboard.version import VERSION
+
+ADDRESS = "/metrics-prometheus"
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # prometheus_client's environment variable
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds
+UPLOADS_ENDPOINT = "api.post_runs"
+
+requests_answered = Counter("clueline_requests", "Requests answered.", ["method", "endpoint", "status"])
+request_seconds = Histogram("clueline_request_seconds", "Seconds to the begin of an answer.", ["endpoint"], buckets=BUCKETS)
+cache_reads = Counter("clueline_cache_reads", "Results looked for in the cache.", ["result"])
+cache_failures = Counter("clueline_cache_failures", "Times that the cache could not be read or written.")
+computing = Gauge("clueline_computing", "Results being computed now.", multiprocess_mode="livesum")
+uploads = Counter("clueline_uploads", "Files that were sent to be stored or checked.", ["outcome"])
+
+
+def count_requests(server: Flask) -> None:
+    """Count the requests to a server."""
+    server.after_request(_count)
+
+
+def install(server: Flask, data_version: Callable[[], str]) -> None:
+    """Answer at the address.
+
+    Args:
+        server: which counts its requests.
+        data_version: gives the version of the data in force, or raises.
+    """
+
+    def figures() -> Response:
+        registry = CollectorRegistry()
+        registry.register(_Versions(data_version))
+        text = generate_latest(registry)
+        if os.environ.get(FOLDER):
+            shared = CollectorRegistry()
+            MultiProcessCollector(shared)
+            text += generate_latest(shared)
+        else:
+            text += generate_latest(REGISTRY)
+        return Response(text, content_type=CONTENT_TYPE_LATEST)
+
+    server.add_url_rule(ADDRESS, view_func=figures)
+
+
+class _Versions(Collector):
+    """Which versions are in force. Multiprocess mode has no such figure, for texts cannot be added up."""
+
+    def __init__(self, data_version: Callable[[], str]) -> None:
+        self._data_version = data_version
+
+    def collect(self) -> Iterator[InfoMetricFamily]:
+        versions = {"version": VERSION, "data_version": self._data_version()}
+        yield InfoMetricFamily("clueline", "Versions of Clueline and of the data in force.", versions)
+
+
+def _count(response: Response) -> Response:
+    rule = request.url_rule.rule if request.url_rule else ""  # a path that nobody foresaw must not make a new figure
+    requests_answered.labels(request.method if rule else "", rule, response.status_code).inc()
+    request_seconds.labels(rule).observe(time.monotonic() - g.began)
+    if request.endpoint == UPLOADS_ENDPOINT:
+        uploads.labels(_outcome(response.status_code)).inc()
+    return response
+
+
+def _outcome(status: int) -> str:
+    if status >= 500:
+        return "failed"
+    return {200: "nothing new", 201: "stored", 422: "bad rows"}.get(status, "refused")

@@ -34,7 +34,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.statistics import BIN_COLUMNS, BINS, bin_of, pooled
 from data.store import Snapshot, open_store
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins
 from queries.metrics.kernels.items import net_reward

@@ -11,7 +11,7 @@ import polars as pl
 from data.statistics import bin_of
 from data.store import Snapshot
 from queries.engine.coverage import coverage, restrict
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.select import failed_calls
 from queries.metrics import Metric

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
 from queries.engine.coverage import restrict
-from queries.engine.evidence import Evidence, gather
+from queries.engine.evidence import Evidence
+from queries.engine.gather import gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.questions import slope

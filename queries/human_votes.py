@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.engine import distributions
 from queries.engine.coverage import restrict
 from queries.engine.distributions import DistributionItems, Distributions
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels

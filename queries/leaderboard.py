@@ -10,7 +10,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.coverage import Coverage, coverage, restrict
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.ranking import MetricCell, RunRow, run_rows
 from queries.engine.run_pairs import known_runs

@@ -11,7 +11,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict, shared_selections
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import BadRequest

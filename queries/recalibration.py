@@ -11,7 +11,8 @@ import polars as pl
 from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
 from queries.engine.coverage import restrict
-from queries.engine.evidence import Run, gather
+from queries.engine.evidence import Run
+from queries.engine.gather import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
 from queries.engine.select import Responses, selected_responses, selection_clauses
 from queries.metrics import Metric

@@ -15,7 +15,8 @@ from data.store import Snapshot
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
 from queries.engine.coverage import restrict
-from queries.engine.evidence import Evidence, gather
+from queries.engine.evidence import Evidence
+from queries.engine.gather import gather
 from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cityblock
 
 from queries.engine import distributions
-from queries.engine.evidence import gather
+from queries.engine.gather import gather
 from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions

@@ -67,7 +67,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
         result["filling"] = time.perf_counter() - began
         path.unlink()
         began = time.process_time()
-        gather(open_store(store.folder, threads=2).snapshot(), Selection("wide", common=False), METRICS)
+        gather(open_store(store.url, threads=2).snapshot(), Selection("wide", common=False), METRICS)
         result["first read, processor"] = time.process_time() - began
     uploads = [timed(store, partial(upload, store, folder, number)) for number in range(REPEATED)]
     runs = store.snapshot().rows("select run from runs where model like 'small%' order by position")
@@ -75,7 +75,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
     for name, measured in (("upload", uploads), ("withdrawal", withdrawals)):
         result[f"{name}, seconds"] = min(seconds for seconds, _ in measured)
         result[f"{name}, bytes"] = max(size for _, size in measured)
-    result["disk"] = sum(sizes(store.folder).values())
+    result["disk"] = sum(sizes(store.files.root).values())
     return result
 
 
@@ -90,11 +90,11 @@ def upload(store: Store, folder: Path, number: int) -> None:
 
 def timed(store: Store, change: Callable[[], object]) -> tuple[float, int]:
     """Seconds that a change takes, and bytes of the files that are new or other afterwards."""
-    before = sizes(store.folder)
+    before = sizes(store.files.root)
     began = time.perf_counter()
     change()
     seconds = time.perf_counter() - began
-    return seconds, sum(size for file, size in sizes(store.folder).items() if file not in before)
+    return seconds, sum(size for file, size in sizes(store.files.root).items() if file not in before)
 
 
 def sizes(folder: Path) -> dict[tuple[str, int], int]:

@@ -50,8 +50,8 @@ class Service:
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
             self.store.version()  # from now on, a folder that disappears is not taken for a new store
-        self.cache = QueryCache(settings.cache, _cache_folder(self.store.folder), settings.cache_mb * 2**20)
-        self.access = Access(settings, Tokens(self.store.folder))
+        self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
+        self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.import_file: Callable[[ImportJob, Path], ImportOutcome] = run_in_subprocess
         server.extensions[EXTENSION] = self

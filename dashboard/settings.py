@@ -33,9 +33,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     store: Annotated[
         str,
         Meta(
-            pattern=r"^(?![a-z][a-z0-9+.-]+:)",
-            description="Folder of the store. It is made at the first import or start.",
-            extra={"expected": "the path of a folder"},
+            pattern=r"^(?!(?!postgres(ql)?:)[a-z][a-z0-9+.-]+:)",
+            description="Folder of the store, made at the first import or start; or a PostgreSQL database and the place of the "
+            "files that several hosts share, see docs/operations.md.",
+            extra={"expected": "the path of a folder, or postgres://HOST/DATABASE?objects=PATH"},
         ),
     ] = "store"
     host: Annotated[

@@ -1,23 +1,21 @@
-"""Tokens for uploads, kept in a small file in the folder of the store.
+"""Tokens for uploads, kept by the register of the store.
 
-A token is 256 random bits, so that its hash needs no salt and no slow function. Only the hash is stored. The file is replaced
-in one atomic rename, so that a reader always sees a complete version.
+A token is 256 random bits, so that its hash needs no salt and no slow function. Only the hash is stored.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
-import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
+
+from data.store import StoreError
+from data.store.register import Register
 
 PREFIX = "clueline_"  # by which scanners recognise a leaked token
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -39,17 +37,16 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """The tokens of the store in a folder."""
+    """The tokens of a store."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._path = folder / "tokens.json"
+    def __init__(self, register: Register) -> None:
+        self.register = register
 
     def create(self, name: str) -> str:
         """Make a token and return it; it cannot be shown again.
 
         Raises:
-            TokenError: the name is bad or taken, or the file cannot be written.
+            TokenError: the name is bad or taken, or they cannot be written.
         """
         if not NAME.fullmatch(name) or name in RESERVED:
             raise TokenError(
@@ -57,22 +54,26 @@ class Tokens:
                 f"digit, and not {', '.join(sorted(RESERVED))!r}"
             )
         token = PREFIX + secrets.token_urlsafe(32)
-        with self._changing() as tokens:
+
+        def add(tokens: list[Token]) -> None:
             taken = next((known for known in tokens if known.name == name), None)
             if taken:
                 # The provenance of a run names the token that uploaded it, so a name is never used again.
                 state = "and was revoked" if taken.revoked_at else "already"
                 raise TokenError(f"there is a token {name!r} {state}; choose another name")
             tokens.append(Token(name, _digest(token), _now()))
+
+        self._change(add)
         return token
 
     def revoke(self, name: str) -> None:
         """Revoke a token. Runs that it uploaded stay.
 
         Raises:
-            TokenError: there is no such token, it is revoked already, or the file cannot be written.
+            TokenError: there is no such token, it is revoked already, or they cannot be written.
         """
-        with self._changing() as tokens:
+
+        def mark(tokens: list[Token]) -> None:
             for index, token in enumerate(tokens):
                 if token.name == name:
                     if token.revoked_at:
@@ -82,18 +83,19 @@ class Tokens:
             valid = ", ".join(token.name for token in tokens if not token.revoked_at) or "none"
             raise TokenError(f"there is no token {name!r}; there are: {valid}")
 
+        self._change(mark)
+
     def all(self) -> list[Token]:
         """Every token, revoked ones among them, in the order in which they were made.
 
         Raises:
-            TokenError: the file cannot be read.
+            TokenError: they cannot be read.
         """
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=list[Token])
-        except FileNotFoundError:
-            return []
-        except (OSError, msgspec.MsgspecError) as error:
-            raise TokenError(f"{self._path} cannot be read ({error}); restore it from a backup") from error
+            content = self.register.read_tokens()
+        except (OSError, StoreError) as error:
+            raise TokenError(f"the tokens cannot be read: {error}") from error
+        return _decode(content)
 
     def find(self, token: str) -> Token | None:
         """The entry of a token, revoked or not; None if there is none. Takes equally long for any text."""
@@ -104,33 +106,25 @@ class Tokens:
                 match = known
         return match
 
-    @contextmanager
-    def _changing(self) -> Iterator[list[Token]]:
-        """The tokens, to be changed in place. They are written unless an exception is raised."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / "tokens.lock").open("a") as handle:
-                fcntl.flock(handle, fcntl.LOCK_EX)  # held for moments only
-                tokens = self.all()
-                yield tokens
-                self._write(msgspec.json.encode(tokens))
-        except OSError as error:
-            raise TokenError(f"the tokens in {self.folder} cannot be written: {error}") from error
+    def _change(self, change: Callable[[list[Token]], None]) -> None:
+        """Change the list of tokens in place. It is kept unless an exception is raised."""
 
-    def _write(self, content: bytes) -> None:
-        draft = self.folder / "tokens.json.tmp"
-        draft.unlink(missing_ok=True)  # what a killed process left
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
-        folder = os.open(self.folder, os.O_RDONLY)
+        def replace(content: bytes | None) -> tuple[bytes, None]:
+            tokens = _decode(content)
+            change(tokens)
+            return msgspec.json.encode(tokens), None
+
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            self.register.change_tokens(replace)
+        except (OSError, StoreError) as error:
+            raise TokenError(f"the tokens cannot be written: {error}") from error
+
+
+def _decode(content: bytes | None) -> list[Token]:
+    try:
+        return msgspec.json.decode(content, type=list[Token]) if content is not None else []
+    except msgspec.MsgspecError as error:
+        raise TokenError(f"the tokens cannot be read ({error}); restore them from a backup") from error
 
 
 def _digest(token: str) -> str:

@@ -126,7 +126,7 @@ def post_runs() -> Response:
         received = receive(folder, most)
         given = _read([*fields, *received.fields])
         job = ImportJob(
-            store=str(service().store.folder), path=str(received.path), by=by, largest=UNPACKED * most,
+            store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload", form=given.format, options=given.options(),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
             request_id=request_id(),
@@ -207,13 +207,13 @@ def _slot() -> Iterator[None]:
 def _folder() -> Iterator[Path]:
     """A folder for one upload, next to the store, where there is room for what it adds; removed at the end."""
     service().store.version()  # a damaged store takes nothing, and a lost folder is not made anew
-    root = service().store.folder / "incoming"
+    root = service().store.local / "incoming"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         sweep(root)  # what a killed server left
         folder = Path(tempfile.mkdtemp(dir=root))
     except OSError as error:
-        raise StoreError(f"the store in {service().store.folder} cannot be written: {error}") from error
+        raise StoreError(f"the store in {service().store.place} cannot be written: {error}") from error
     try:
         with keep(folder):
             yield folder

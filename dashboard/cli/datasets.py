@@ -13,9 +13,10 @@ from queries.datasets import datasets
 @click.pass_obj
 def datasets_command(settings: Settings) -> None:
     """List the datasets of the store."""
-    rows = datasets(open_store(settings.store).snapshot()).datasets
+    store = open_store(settings.store)
+    rows = datasets(store.snapshot()).datasets
     if not rows:
-        click.echo(f"The store in {settings.store} is empty.")
+        click.echo(f"The store in {store.place} is empty.")
     for dataset in rows:
         people = f", {dataset.human_teams} human teams" if dataset.human_teams else ""
         people += f", {dataset.votes:,} human votes" if dataset.votes else ""

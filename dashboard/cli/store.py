@@ -41,9 +41,9 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     click.echo(f"{source}: {_contents(version)}, {version.written_at:%Y-%m-%d %H:%M} UTC")
     contents = _contents_in_force(store)
     if contents and not yes:
-        click.confirm(f"The store in {settings.store} holds {contents}. Put the backup in its place?", abort=True)
+        click.confirm(f"The store in {store.place} holds {contents}. Put the backup in its place?", abort=True)
     restore_backup(store, source)
-    click.echo(f"Restored to {settings.store}. No file was deleted.")
+    click.echo(f"Restored to {store.place}. No file was deleted.")
 
 
 @click.command()
@@ -56,9 +56,9 @@ def migrate(settings: Settings) -> None:
     store = open_store(settings.store)
     before, after = store.migrate()
     if before == after:
-        click.echo(f"The store in {settings.store} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
+        click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
-        click.echo(f"The store in {settings.store} had schema {before} and has schema {after} now.")
+        click.echo(f"The store in {store.place} had schema {before} and has schema {after} now.")
 
 
 @click.command()
@@ -72,7 +72,7 @@ def repair(settings: Settings, yes: bool) -> None:
     store = open_store(settings.store)
     damage = damage_of(store)
     if damage is None:
-        click.echo(f"The store in {settings.store} is {'whole' if store.catalogue() else 'empty'}: nothing to repair.")
+        click.echo(f"The store in {store.place} is {'whole' if store.catalogue() else 'empty'}: nothing to repair.")
         return
     click.echo(str(damage))
     versions = versions_on_disk(store)

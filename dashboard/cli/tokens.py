@@ -40,4 +40,4 @@ def revoke(settings: Settings, name: str) -> None:
 
 
 def _tokens(settings: Settings) -> Tokens:
-    return Tokens(open_store(settings.store).folder)
+    return Tokens(open_store(settings.store).register)

@@ -18,7 +18,8 @@ from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import LARGEST
 from data.importing.trial import make_trial
 from data.store import Snapshot, Store, StoreError
-from data.store.objects import ObjectFolder
+from data.store.files import FolderFiles
+from data.store.objects import Objects
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ def _open(
     while True:
         version, catalogue = store.version(), store.catalogue()
         if catalogue is None:
-            raise StoreError(f"the store in {store.folder} is empty; import a dataset first")
+            raise StoreError(f"the store in {store.place} is empty; import a dataset first")
         resources = stack.enter_context(ExitStack())
         try:
             staging = resources.enter_context(open_staging(store, largest))
             read_and_check(staging, paths, options, form, names, progress)
             dataset = answered_dataset(staging, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
-            objects = ObjectFolder(staging.path.with_name("objects"), others=store.objects)
+            objects = Objects(FolderFiles(staging.path.parent), others=store.objects)
             trial = make_trial(staging, objects, shown=dataset)
             trial.close()
             connection = resources.enter_context(duckdb.connect(str(trial.path), config=store.options))

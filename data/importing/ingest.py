@@ -15,7 +15,7 @@ from data.importing.table_files import LARGEST
 from data.importing.trial import make_trial
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
 Progress = Callable[[str, int, int], None]  # called with the current step in words, steps done, steps in all
@@ -79,7 +79,7 @@ def import_paths(
 
 
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
-    objects = ObjectFolder(store.objects.root)
+    objects = Objects(store.files)
     try:
         trial = make_trial(staging, objects, by)
         trial.close()

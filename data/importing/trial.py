@@ -20,7 +20,7 @@ from data.importing.staging import STORED, Staging
 from data.polars_frames import ArrowStream, literal
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
-from data.store.objects import ObjectFolder, copy_rows, name_objects, stored_objects
+from data.store.objects import Objects, copy_rows, name_objects, stored_objects
 from data.store.revisions import State, renew, states
 
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
@@ -41,7 +41,7 @@ class Trial:
 
     connection: duckdb.DuckDBPyConnection
     path: Path
-    objects: ObjectFolder
+    objects: Objects
     before: dict[str, State | None]
     rebased: set[str]
     runs: list[str]
@@ -103,7 +103,7 @@ def _insert(table: str, chosen: str, new: str, position: int) -> str:
         select * replace (if({new}, {numbered}, position) as position) from trial.{table} where {chosen}"""
 
 
-def make_trial(staging: Staging, objects: ObjectFolder, by: str | None = None, shown: str | None = None) -> Trial:
+def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown: str | None = None) -> Trial:
     """Make a trial of what was read and checked.
 
     Args:
@@ -177,7 +177,7 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
             where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")
 
 
-def _add_responses(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder) -> None:
+def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> None:
     """Write the responses of new runs to objects, in the order of question ids and clues."""
     if not connection.execute("select 1 from scratch.new_runs limit 1").fetchone():
         return
@@ -204,7 +204,7 @@ def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:
     }
 
 
-def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> None:
+def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
     """Fit people's rows and runs to replaced questions; runs that answered questions that are gone are withdrawn."""
     run = connection.execute
     for table in ("exposures", "buzzes", "votes"):
@@ -235,7 +235,7 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: ObjectFolde
     )
 
 
-def _grade_again(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> list[str]:
+def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> list[str]:
     """Grade guesses again by replaced questions. Runs whose grades change get new objects.
 
     Returns:

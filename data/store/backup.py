@@ -9,8 +9,6 @@ from data.store.errors import StoreError
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
 
-TOKENS = "tokens.json"
-
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
     """Copy the current version and the tokens to a new folder, while others may read and write the store.
@@ -37,8 +35,7 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
         try:
             copy = open_store(draft)
             _copy_in_force(store, copy)
-            if (store.folder / TOKENS).exists():
-                shutil.copy2(store.folder / TOKENS, draft / TOKENS)
+            copy_tokens(store, copy)
             version = whole_version(copy)
             draft.replace(target)
         finally:
@@ -65,13 +62,19 @@ def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     """
     backup = open_store(source)
     version = whole_version(backup)
-    store.adopt(backup, backup.folder / version.name)
-    if (backup.folder / TOKENS).exists() and not (store.folder / TOKENS).exists():
-        try:
-            shutil.copy2(backup.folder / TOKENS, store.folder / TOKENS)
-        except OSError as error:
-            raise StoreError(f"the data is restored, but the tokens cannot be written: {error}") from error
+    store.adopt(backup, backup.files.path(version.name))
+    try:
+        copy_tokens(backup, store)
+    except OSError as error:
+        raise StoreError(f"the data is restored, but the tokens cannot be written: {error}") from error
     return version
+
+
+def copy_tokens(source: Store, target: Store) -> None:
+    """Copy the tokens to a store that has none. Raises ``OSError`` or ``StoreError``."""
+    tokens = source.register.read_tokens()
+    if tokens is not None and target.register.read_tokens() is None:
+        target.register.change_tokens(lambda present: (tokens if present is None else present, None))
 
 
 def whole_version(store: Store) -> VersionOnDisk:
@@ -82,8 +85,8 @@ def whole_version(store: Store) -> VersionOnDisk:
     """
     catalogue = store.catalogue()
     if catalogue is None:
-        raise StoreError(f"there is no store in {store.folder}")
-    version = inspect_version(store, catalogue)
+        raise StoreError(f"there is no store in {store.place}")
+    version = inspect_version(store, catalogue.name)
     if version.damage is not None:
         raise StoreError(f"{catalogue} is damaged: {version.damage}")
     return version
@@ -93,7 +96,7 @@ def _copy_in_force(store: Store, target: Store) -> None:
     while True:
         catalogue = store.catalogue()
         if catalogue is None:
-            raise StoreError(f"the store in {store.folder} is empty")
+            raise StoreError(f"the store in {store.place} is empty")
         try:
             target.adopt(store, catalogue)
             return

@@ -21,13 +21,13 @@ def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     migrate(connection, None)
 
 
-def check_schema(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
     """Raise ``StoreError`` for a store whose tables are not those of this version."""
     if schema_of(connection) < current_schema():
-        raise OlderStore(f"the store in {folder} was made by an earlier version of Clueline.")
+        raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
     if schema_of(connection) > current_schema() or _columns(connection) != _columns_of_schema(current_schema()):
         raise StoreError(
-            f"the store in {folder} was made by another version of Clueline; use that version, "
+            f"the store in {place} was made by another version of Clueline; use that version, "
             "or give another folder and import the data again"
         )
 

@@ -6,10 +6,10 @@ import duckdb
 
 from data import human_curves
 from data.store import difficulty, run_statistics
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 
-def derive_all(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder) -> None:
+def derive_all(connection: duckdb.DuckDBPyConnection, objects: Objects) -> None:
     """Compute the human curves, statistics and difficulties of every dataset."""
     for (dataset,) in connection.execute("select dataset from datasets order by position").fetchall():
         human_curves.derive(connection, dataset)

@@ -8,7 +8,7 @@ from typing import Literal
 import duckdb
 
 from data.human_curves import ROOMS
-from data.store.objects import ObjectFolder, stored_objects
+from data.store.objects import Objects, stored_objects
 
 UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers
 
@@ -49,7 +49,7 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     )
 
 
-def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str) -> None:
+def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
     """Compute the table ``accuracies`` of a dataset again, from its runs that are not withdrawn."""
     connection.execute("delete from accuracies where dataset = $d", {"d": dataset})
     runs = connection.execute("select run from runs where dataset = $d and withdrawn_at is null", {"d": dataset}).fetchall()
@@ -57,7 +57,7 @@ def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: ObjectFold
 
 
 def add_accuracies(
-    connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, runs: Sequence[str], sign: Literal[1, -1] = 1
+    connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Sequence[str], sign: Literal[1, -1] = 1
 ) -> None:
     """Add what some runs contribute to ``accuracies``, or take it away. Where people give the difficulty, nothing is kept.
 

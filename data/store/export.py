@@ -90,7 +90,7 @@ def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
     while True:
         version, catalogue = store.version(), store.catalogue()
         if catalogue is None:
-            raise StoreError(f"the store in {store.folder} is empty")
+            raise StoreError(f"the store in {store.place} is empty")
         if store.version() != version:
             continue
         try:
@@ -98,5 +98,5 @@ def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
             return version
         except duckdb.IOException as error:
             if store.catalogue() == catalogue:
-                raise StoreError(f"the store in {store.folder} cannot be read: {error}") from error
+                raise StoreError(f"the store in {store.place} cannot be read: {error}") from error
             # Other processes wrote so often that this version was removed.

@@ -11,6 +11,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,14 +20,16 @@ import duckdb
 
 from data.polars_frames import literal
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS
-from data.store.durable import sync
 from data.store.errors import DamagedStore
+from data.store.files import OBJECTS, StoreFiles
 
 Kind = Literal["responses", "statistics"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")
 ROW_GROUP = 20_480  # rows: a question is read three times as fast as with DuckDB's 122,880
 PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own faster than those of polars
 FORM = 1  # which columns a file has, see TYPES
+SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and what no catalogue named then
+THREADS = 8  # that fetch objects and compare them with their checksums
 PAUSE = 3600.0  # seconds between two searches for files that no catalogue names
 TYPES: dict[Kind, dict[str, str]] = {
     # In the order of question ids and clues.
@@ -75,27 +78,28 @@ class StoredObject(NamedTuple):
     sha256: str
 
 
-class ObjectFolder:
-    """A folder of objects.
+class Objects:
+    """The objects of a store, or those that an import adds.
 
     Args:
-        root: the folder; it is made when the first object is added.
-        others: where objects are looked for that are not in this one.
+        files: where they are.
+        others: where objects are looked for that are not among these files.
 
     Attributes:
         added: names of the objects that were added through this instance.
     """
 
-    def __init__(self, root: Path, others: ObjectFolder | None = None) -> None:
-        self.root = root
+    def __init__(self, files: StoreFiles, others: Objects | None = None) -> None:
+        self.files = files
         self.others = others
         self.added: list[str] = []
         self._whole: set[str] = set()
 
     def path(self, name: str) -> Path:
-        """Where an object is."""
-        path = self.root / name
-        return self.others.path(name) if self.others is not None and not path.exists() else path
+        """A local path with the content of an object."""
+        if self.others is not None and not self.files.exists(_file(name)):
+            return self.others.path(name)
+        return self.files.path(_file(name))
 
     def add(self, kind: Kind, dataset: str, run: str, write: Callable[[Path], int]) -> StoredObject:
         """Write an object and make it durable. It belongs to no version of the store before a catalogue names it.
@@ -105,38 +109,30 @@ class ObjectFolder:
             write: called with a path that does not exist; writes the Parquet file there and returns its number of rows.
         """
         name = f"{kind}/dataset={dataset}/run={run}/{secrets.token_hex(8)}.parquet"
-        path = self.root / name
-        draft = path.with_suffix(".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.files.draft(_file(name))
         try:
             rows = write(draft)
             size, digest = _fingerprint(draft)
-            sync(draft)
-            draft.rename(path)
+            self.files.add(_file(name), draft)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-        sync(path.parent)
         self._whole.add(name)
         self.added.append(name)
         return StoredObject(kind, dataset, run, FORM, name, rows, size, digest)
 
-    def copy(self, source: ObjectFolder, part: StoredObject) -> None:
-        """Copy an object from another folder, unless it is here and whole. A damaged one is replaced.
+    def copy(self, source: Objects, part: StoredObject) -> None:
+        """Copy an object from another store, unless it is here and whole. A damaged one is replaced.
 
         Raises:
-            DamagedStore: that of the other folder is not whole, either.
+            DamagedStore: that of the other store is not whole, either.
         """
-        path = self.root / part.name
-        if path.exists() and _fingerprint(path) == (part.bytes, part.sha256):
+        if self.files.exists(_file(part.name)) and self._damage(part) is None:
             return
         source.check([part], again=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".part")
+        draft = self.files.draft(_file(part.name))
         shutil.copyfile(source.path(part.name), draft)
-        sync(draft)
-        draft.rename(path)
-        sync(path.parent)
+        self.files.add(_file(part.name), draft)
         self.check([part], again=True)
 
     def check(self, parts: Iterable[StoredObject], *, again: bool = False) -> None:
@@ -149,16 +145,26 @@ class ObjectFolder:
         Raises:
             DamagedStore: one of them is not what was written.
         """
-        for part in parts:
-            if part.name in self._whole and not again:
-                continue
-            try:
-                fingerprint = _fingerprint(self.path(part.name))
-            except FileNotFoundError:
-                raise DamagedStore(f"the file objects/{part.name} is gone") from None
-            if fingerprint != (part.bytes, part.sha256):
-                raise DamagedStore(f"the file objects/{part.name} is not what was written")
-            self._whole.add(part.name)
+        parts = [part for part in parts if again or part.name not in self._whole]
+        if not parts:
+            return
+        with ThreadPoolExecutor(THREADS) as threads:
+            for part, damage in zip(parts, threads.map(self._damage, parts), strict=True):
+                if damage is not None:
+                    raise DamagedStore(f"the file {_file(part.name)} {damage}")
+                self._whole.add(part.name)
+
+    def _damage(self, part: StoredObject) -> str | None:
+        """What is wrong with an object, None if it is what was written."""
+        expected = (part.bytes, part.sha256)
+        try:
+            if _fingerprint(self.path(part.name)) == expected:
+                return None
+            if self.files.drop_copy(_file(part.name)) and _fingerprint(self.path(part.name)) == expected:
+                return None
+        except FileNotFoundError:
+            return "is gone"
+        return "is not what was written"
 
     def relation(self, kind: Kind, parts: Sequence[StoredObject], *, numbered: bool = False) -> str:
         """SQL for the rows of some objects, with ``dataset`` and ``run``. They are compared with their checksums first.
@@ -186,21 +192,27 @@ class ObjectFolder:
             named: gives the names of the objects that catalogues name.
             pause: seconds between two sweeps.
         """
-        notes = self.root / "UNNAMED"  # what no catalogue named at the sweep before
-        if not self.root.exists() or (notes.exists() and notes.stat().st_mtime > time.time() - pause):
+        swept_at, *before = (self.files.read_notes(SWEPT) or "0").splitlines()
+        if float(swept_at) > time.time() - pause:
             return
-        before = set(notes.read_text(encoding="utf-8").splitlines()) if notes.exists() else set()
-        unnamed = {path.relative_to(self.root).as_posix() for path in self.root.glob("*/*/*/*")} - named()
-        for name in before & unnamed:
-            self.remove(name)
-        notes.write_text("\n".join(sorted(unnamed - before)), encoding="utf-8")
+        present = self.files.objects()
+        if not present:
+            return
+        unnamed = present - {_file(name) for name in named()}
+        for name in unnamed.intersection(before):
+            self.files.remove(name)
+        left = sorted(unnamed.difference(before))
+        self.files.write_notes(SWEPT, "\n".join([f"{time.time():.3f}", *left]))
 
     def remove(self, name: str) -> None:
         """Remove an object that no catalogue names."""
-        path = self.root / name
         with suppress(OSError):
-            path.unlink()
-            path.parent.rmdir()  # fails where other files are
+            self.files.remove(_file(name))
+
+
+def _file(name: str) -> str:
+    """The file of an object."""
+    return f"{OBJECTS}/{name}"
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path: Path) -> int:

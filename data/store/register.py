@@ -1,21 +1,23 @@
-"""The register of a store: which catalogue is in force, and the lock of those who write."""
+"""The register of a store: which catalogue is in force, the lock of those who write, and the tokens for uploads."""
 
 from __future__ import annotations
 
 import fcntl
-import re
+import os
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
-from data.store.durable import sync
+from data.store.durable import make_folder, sync
 from data.store.errors import DamagedStore, StoreError
+from data.store.files import CATALOGUE, number_of
 
-CATALOGUE = re.compile(r"gen-\d{6,}\.duckdb")
-NO_CATALOGUE = "none"  # what CURRENT names while the first write is under way
+T = TypeVar("T")
+NO_CATALOGUE = "none"  # what the register names while the first write is under way
+PATIENCE = 900.0  # seconds that a writer waits for another one
 
 
 class Pointer(NamedTuple):
@@ -25,62 +27,134 @@ class Pointer(NamedTuple):
     version: str
 
 
+EMPTY = Pointer("", "0")
+
+
+class LockLost(Exception):
+    """The register has lost the connection of a writer, and with it the lock. The pointer may or may not have moved."""
+
+
+class WriterLock(Protocol):
+    """The lock of a writer, while it is held."""
+
+    def point(self, name: str, before: Pointer | None, version: str) -> None:
+        """Put a catalogue in force, durably.
+
+        Args:
+            name: of the catalogue; blank while the first write is under way.
+            before: what is in force now, which is compared; None to replace whatever is in force.
+            version: from ``new_version``.
+
+        Raises:
+            LockLost: another process may hold the lock now.
+        """
+
+    def check(self) -> None:
+        """Raise ``LockLost`` if the lock is held no longer."""
+
+
+class Register(Protocol):
+    """Which catalogue of a store is in force.
+
+    Attributes:
+        missing: how a message calls a register without a pointer.
+    """
+
+    missing: str
+
+    def read(self) -> Pointer | None:
+        """The pointer. None if nothing was ever written, or if the pointer was lost.
+
+        Raises:
+            DamagedStore: it names no version.
+            StoreError: it cannot be read.
+        """
+
+    def latest(self) -> Pointer | None:
+        """What ``read`` gave last, where the register cannot be reached now. Else as ``read``."""
+
+    def age(self) -> float:
+        """Seconds since the register was reached, 0 if it can be reached now."""
+
+    def exists(self) -> bool:
+        """Whether the register itself is there: its folder, or its table."""
+
+    def locked(self, patience: float = PATIENCE) -> AbstractContextManager[WriterLock]:
+        """Hold the lock of the writers. It is freed if this process dies.
+
+        Args:
+            patience: seconds to wait for another writer.
+
+        Raises:
+            StoreError: another process held it for that long.
+        """
+
+    def new_name(self, number: int) -> str:
+        """A name for a new catalogue, which no other writer chooses."""
+
+    def read_tokens(self) -> bytes | None:
+        """The tokens, None if none was made. Raises ``OSError`` or ``StoreError``."""
+
+    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
+        """Replace the tokens, durably, while no other process does.
+
+        Args:
+            change: takes the tokens; gives the new ones, and the result. If it raises, nothing is changed.
+
+        Raises:
+            OSError, StoreError: they cannot be written.
+        """
+
+
+def new_version(number: int) -> str:
+    """A version that was never in force: the number of a catalogue, and a random token."""
+    return f"{number}-{secrets.token_hex(4)}"
+
+
 class FolderRegister:
-    """The file ``CURRENT`` in the store's folder. It holds the name of a catalogue and a token that never repeats."""
+    """The file ``CURRENT`` in the store's folder holds the name of a catalogue and a token that never repeats.
+
+    The lock is that of the file ``LOCK``, the tokens are in ``tokens.json``.
+    """
+
+    missing = "the file CURRENT, which names the version in force, is gone"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._has_been_written = False
 
-    def read(self) -> Pointer:
-        """The pointer.
-
-        Raises:
-            DamagedStore: it is lost or cannot be read, in a folder that holds data.
-            StoreError: the system does not allow it to be read.
-        """
+    def read(self) -> Pointer | None:
+        """See ``Register``."""
         path = self.folder / "CURRENT"
         try:
             name, token = path.read_text(encoding="ascii").split()
         except (FileNotFoundError, NotADirectoryError):
-            if self._has_been_written and not self.folder.exists():
-                raise DamagedStore("its folder is gone") from None
-            if self._has_been_written or self.catalogues():
-                raise DamagedStore("the file CURRENT, which names the version in force, is gone") from None
-            return Pointer("", "0")
+            return None
         except ValueError:
             raise DamagedStore("the file CURRENT does not name a version") from None
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
         if name == NO_CATALOGUE:
-            return Pointer("", "0")
+            return EMPTY
         if not CATALOGUE.fullmatch(name):
             raise DamagedStore("the file CURRENT does not name a version")
-        self._has_been_written = True
-        return Pointer(name, f"{number_of(Path(name))}-{token}")
+        return Pointer(name, f"{number_of(name)}-{token}")
 
-    def point(self, name: str) -> None:
-        """Put a catalogue in force, durably. Only who holds the lock may call this."""
-        draft = self.folder / "CURRENT.tmp"
-        draft.write_text(f"{name} {secrets.token_hex(4)}\n", encoding="ascii")
-        sync(draft)
-        draft.replace(self.folder / "CURRENT")
-        sync(self.folder)
+    def latest(self) -> Pointer | None:
+        """See ``Register``."""
+        return self.read()
 
-    def catalogues(self) -> list[Path]:
-        """The files in the folder that are catalogues by their name, oldest first."""
-        return sorted((path for path in self.folder.glob("gen-*.duckdb") if CATALOGUE.fullmatch(path.name)), key=number_of)
+    def age(self) -> float:
+        """See ``Register``."""
+        return 0.0
+
+    def exists(self) -> bool:
+        """See ``Register``."""
+        return self.folder.exists()
 
     @contextmanager
-    def locked(self, patience: float = 900.0) -> Iterator[None]:
-        """Hold the writers' lock. The system frees it if this process dies.
-
-        Args:
-            patience: seconds to wait for it.
-
-        Raises:
-            StoreError: another process held it for that long.
-        """
+    def locked(self, patience: float = PATIENCE) -> Iterator[WriterLock]:
+        """See ``Register``."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "LOCK").open("a") as handle:
             until = time.monotonic() + patience
             while True:
@@ -91,9 +165,45 @@ class FolderRegister:
                     if time.monotonic() > until:
                         raise StoreError("another import has held the store for 15 minutes; try again when it is done") from None
                     time.sleep(0.01)
-            yield
+            yield _FolderLock(self.folder)
+
+    def new_name(self, number: int) -> str:
+        """See ``Register``. The system frees the lock only when a writer is gone, so that the number is enough."""
+        return f"gen-{number:06d}.duckdb"
+
+    def read_tokens(self) -> bytes | None:
+        """See ``Register``."""
+        try:
+            return (self.folder / "tokens.json").read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
+        """See ``Register``. Only the owner of the file may read it."""
+        make_folder(self.folder)
+        with (self.folder / "tokens.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # held for moments only
+            content, result = change(self.read_tokens())
+            draft = self.folder / "tokens.json.tmp"
+            draft.unlink(missing_ok=True)  # what a killed process left
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+            sync(draft)
+            draft.replace(self.folder / "tokens.json")
+            sync(self.folder)
+            return result
 
 
-def number_of(path: Path) -> int:
-    """42 for gen-000042.duckdb."""
-    return int(path.stem.removeprefix("gen-"))
+class _FolderLock:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def point(self, name: str, before: Pointer | None, version: str) -> None:
+        draft = self.folder / "CURRENT.tmp"
+        draft.write_text(f"{name or NO_CATALOGUE} {version.rpartition('-')[2]}\n", encoding="ascii")
+        sync(draft)
+        draft.replace(self.folder / "CURRENT")
+        sync(self.folder)
+
+    def check(self) -> None:
+        pass

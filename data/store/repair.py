@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 
 import duckdb
 
@@ -36,31 +35,35 @@ class VersionOnDisk:
 def damage_of(store: Store) -> StoreError | None:
     """Why the current version cannot be served; None for a whole or an empty store. Reads all of it."""
     try:
-        path = store.catalogue()
+        name = store.pointer().name
     except StoreError as error:
         return error
-    if path is None:
+    if not name:
         return None
-    damage = inspect_version(store, path).damage if path.exists() else "it is gone"
-    return StoreError(f"The version in force, {path.name}, is damaged: {damage}") if damage else None
+    damage = inspect_version(store, name).damage if store.files.exists(name) else "it is gone"
+    return StoreError(f"The version in force, {name}, is damaged: {damage}") if damage else None
 
 
 def versions_on_disk(store: Store) -> list[VersionOnDisk]:
     """Every version in the store's folder, newest first, whole or not. Reads all of them."""
-    return [inspect_version(store, path) for path in reversed(store.catalogues())]
+    return [inspect_version(store, file.name) for file in reversed(store.catalogues())]
 
 
-def inspect_version(store: Store, path: Path) -> VersionOnDisk:
+def inspect_version(store: Store, name: str) -> VersionOnDisk:
     """Read every value of one version. DuckDB compares each block with its checksum, and we compare the files of runs.
 
     Args:
         store: the version belongs to it.
-        path: one of ``store.catalogues()``.
+        name: of one of ``store.catalogues()``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
     """
-    stat = path.stat()
-    written_at = datetime.fromtimestamp(stat.st_mtime, UTC)
+    file = next((file for file in store.catalogues() if file.name == name), None)
+    if file is None:
+        raise FileNotFoundError(name)
     try:
-        with store.open_catalogue(path.name) as connection:
+        with store.open_catalogue(name) as connection:
             tables = [
                 row[0] for row in connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
             ]
@@ -71,5 +74,5 @@ def inspect_version(store: Store, path: Path) -> VersionOnDisk:
             datasets, runs = connection.execute(counts).fetchall()[0]
     except (duckdb.Error, StoreError, OSError) as error:
         reason = error.reason if isinstance(error, DamagedStore) else str(error).splitlines()[0]
-        return VersionOnDisk(path.name, stat.st_size, written_at, damage=reason)
-    return VersionOnDisk(path.name, stat.st_size, written_at, datasets, runs)
+        return VersionOnDisk(*file, damage=reason)
+    return VersionOnDisk(*file, datasets, runs)

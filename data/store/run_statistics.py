@@ -17,7 +17,7 @@ from data.human_curves import CURVES
 from data.polars_frames import ArrowStream, frame
 from data.ragged_arrays import Floats, Ints
 from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
-from data.store.objects import TYPES, ObjectFolder, StoredObject, copy_rows, name_objects, stored_objects
+from data.store.objects import TYPES, Objects, StoredObject, copy_rows, name_objects, stored_objects
 
 BATCH = 400_000  # items in memory at a time, about
 MOST_RUNS = 200  # read together
@@ -45,7 +45,7 @@ class _Clues(NamedTuple):
     curves: Floats | None
 
 
-def derive(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, dataset: str, runs: Sequence[str] | None = None) -> None:
+def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str, runs: Sequence[str] | None = None) -> None:
     """Compute the statistics of runs, store them, and name them in the catalogue.
 
     Args:
@@ -103,7 +103,7 @@ def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
 
 
 def _batches(
-    connection: duckdb.DuckDBPyConnection, objects: ObjectFolder, group: Sequence[StoredObject], clues: _Clues
+    connection: duckdb.DuckDBPyConnection, objects: Objects, group: Sequence[StoredObject], clues: _Clues
 ) -> Iterator[_Batch]:
     """The items of a group of runs, about a batch at a time."""
     columns = "question_id, clue, confidence, correct"
@@ -162,7 +162,7 @@ def _changes(*columns: NDArray[np.integer]) -> Ints:
 
 def _write(
     connection: duckdb.DuckDBPyConnection,
-    objects: ObjectFolder,
+    objects: Objects,
     dataset: str,
     group: Sequence[StoredObject],
     batches: list[_Batch],

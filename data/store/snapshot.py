@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from data.polars_frames import frame
-from data.store.objects import Kind, ObjectFolder, stored_objects
+from data.store.files import FolderFiles
+from data.store.objects import Kind, Objects, stored_objects
 from data.store.revisions import State
 from data.store.run_cache import RunCache, Sized
 
@@ -36,7 +37,7 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     states: Mapping[str, State] = field(default_factory=dict)
     run_cache: RunCache = field(default_factory=RunCache)
-    objects: ObjectFolder = field(default_factory=lambda: ObjectFolder(Path("objects")))
+    objects: Objects = field(default_factory=lambda: Objects(FolderFiles(Path())))
 
     def responses(self, runs: Sequence[str]) -> str:
         """SQL for the responses of some runs, in the order of the runs, and in each, of question ids and clues.

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import duckdb
 
 from data.polars_frames import literal
-from data.store.objects import ObjectFolder
-from data.store.register import FolderRegister, number_of
+from data.store.files import StoreFiles
+from data.store.objects import Objects
 
 KEEP = 3  # catalogues left after a write: a reader may still be opening an earlier one
 
 
-def sweep(register: FolderRegister, objects: ObjectFolder, upcoming: int) -> None:
+def sweep(files: StoreFiles, objects: Objects, upcoming: int) -> None:
     """Remove catalogues that no reader opens any more, and files that killed writers left from ``upcoming`` on.
 
     Only who holds the lock may call this. Now and then, objects that no catalogue names go, too.
     """
-    for path in register.catalogues():
-        if not upcoming - KEEP <= number_of(path) < upcoming:
-            remove_catalogue(path)
+    files.sweep_drafts()
+    for file in files.catalogues():
+        if not upcoming - KEEP <= file.number < upcoming:
+            files.remove(file.name)
     try:
-        objects.sweep(lambda: {name for path in register.catalogues() for name in _names_of_objects(path)})
+        objects.sweep(lambda: {name for file in files.catalogues() for name in _names_of_objects(files.path(file.name))})
     except duckdb.Error:
         return  # a catalogue cannot be read: what it names is not known
-
-
-def remove_catalogue(path: Path) -> None:
-    """Remove a catalogue and the files that DuckDB puts beside it."""
-    path.with_name(path.name + ".wal").unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
-    shutil.rmtree(path.with_name(path.name + ".tmp"), ignore_errors=True)
 
 
 def _names_of_objects(catalogue: Path) -> list[str]:

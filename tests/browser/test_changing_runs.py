@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.page_actions import eventually, fetched
 from tests.helpers.page_visits import Visit
@@ -28,7 +29,7 @@ def message_is(page, text):
 
 def test_a_run_is_withdrawn_and_restored(runs_page):
     page, served = runs_page
-    token = Tokens(served.store).create("ann")
+    token = Tokens(FolderRegister(served.store)).create("ann")
     page.goto("/runs?dataset=pyramid")
     button = page.locator("button[data-change=withdraw]").first
     button.wait_for()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.page_actions import api, board, eventually, fetched
@@ -31,7 +32,7 @@ def shared(browser, seeded, tmp_path_factory):
     """A server that takes uploads, its tabs, and a token."""
     folder = tmp_path_factory.mktemp("uploads")
     server = start_server(Path(shutil.copytree(seeded, folder / "store")), folder / "log", workers=1)
-    yield server, Tabs(browser, server), Tokens(server.store).create("ann")
+    yield server, Tabs(browser, server), Tokens(FolderRegister(server.store)).create("ann")
     server.stop()
 
 
@@ -57,7 +58,7 @@ def upload_page(browser, shared):
 @pytest.fixture
 def first_upload_page(browser, served):
     """The upload page of a server to which nothing was uploaded."""
-    with upload_visit(browser, served, None, Tokens(served.store).create("ann")) as visit:
+    with upload_visit(browser, served, None, Tokens(FolderRegister(served.store)).create("ann")) as visit:
         yield visit
 
 

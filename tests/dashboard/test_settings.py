@@ -83,7 +83,7 @@ def test_the_defaults_are_those_documented():
 MESSAGES = [
     ("PORT", "x", "CLUELINE_PORT must be a whole number from 1 to 65535, not 'x'"),
     ("UPLOADS", "yes", "CLUELINE_UPLOADS must be one of token, open, off, not 'yes'"),
-    ("STORE", "s3://b", "CLUELINE_STORE must be the path of a folder, not 's3://b'"),
+    ("STORE", "s3://b", "CLUELINE_STORE must be the path of a folder, or postgres://HOST/DATABASE?objects=PATH, not 's3://b'"),
     ("CACHE", "memcached", "CLUELINE_CACHE must be filesystem or a redis:// address, not 'memcached'"),
 ]
 

@@ -14,7 +14,8 @@ from data.human_curves import TEAM_CURVES
 from data.polars_frames import ArrowStream
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
 from data.store import Snapshot, create_schema, difficulty, run_statistics
-from data.store.objects import ObjectFolder
+from data.store.files import FolderFiles
+from data.store.objects import Objects
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 CURVE_VALUES = ", ".join(f"? as {name}" for name in CURVES)
@@ -76,7 +77,7 @@ def random_data(tmp_path_factory):
     chance = random.Random(7)
     connection = duckdb.connect(config={"threads": 2})
     create_schema(connection)
-    objects = ObjectFolder(tmp_path_factory.mktemp("objects"))
+    objects = Objects(FolderFiles(tmp_path_factory.mktemp("objects")))
     responses, curves = {}, {}
     for q in range(60):
         count = chance.randint(1, 7)
@@ -249,7 +250,7 @@ def test_digits_do_not_depend_on_row_order_or_threads(tmp_path):
     for order, threads in (("random()", 1), ("i", 3), ("-i", 4)):
         connection = duckdb.connect(config={"threads": threads})
         create_schema(connection)
-        objects = ObjectFolder(tmp_path / str(threads))
+        objects = Objects(FolderFiles(tmp_path / str(threads)))
         add_questions(connection, "select 'd' as dataset, 'q' || i as question_id, 700 as clues from range(200) t(i)")
         rows = f"""select 'r' as run, 'd' as dataset, 'q' || i // 700 as question_id, (i % 700)::integer as clue,
             i * 0.6180339887498949 % 1 as confidence, i * 0.7548776662466927 % 1 as correct from range(140000) t(i)
@@ -306,7 +307,7 @@ def test_no_number_is_lost_for_a_long_question():
     ],
 )
 def test_difficulty(given, human, runs, wanted, tmp_path):
-    objects = ObjectFolder(tmp_path)
+    objects = Objects(FolderFiles(tmp_path))
     connection = duckdb.connect(config={"threads": 1})
     create_schema(connection)
     connection.execute(

@@ -6,12 +6,13 @@ import stat
 
 import pytest
 
+from data.store.register import FolderRegister
 from data.tokens import TokenError, Tokens
 
 
 @pytest.fixture
 def tokens(tmp_path):
-    return Tokens(tmp_path / "store")
+    return Tokens(FolderRegister(tmp_path / "store"))
 
 
 def test_a_token_is_found_by_itself_alone_and_never_kept(tokens):
@@ -21,19 +22,19 @@ def test_a_token_is_found_by_itself_alone_and_never_kept(tokens):
         assert tokens.find(token).digest == hashlib.sha256(token.encode()).hexdigest()
         for wrong in (token[:-1], token + "x", token.upper(), "", "\ud800", "é" * 10_000):
             assert tokens.find(wrong) is None
-    kept = b"".join(path.read_bytes() for path in tokens.folder.iterdir())
+    kept = b"".join(path.read_bytes() for path in tokens.register.folder.iterdir())
     assert not any(token.encode() in kept or token.removeprefix("clueline_").encode() in kept for token in made.values())
     assert all(len(token) >= 9 + 43 for token in made.values())  # 256 bits take 43 characters of 6 bits
 
 
 def test_nobody_else_may_read_the_file(tokens):
     tokens.create("ann")
-    assert stat.S_IMODE((tokens.folder / "tokens.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tokens.register.folder / "tokens.json").stat().st_mode) == 0o600
 
 
 def test_revoked_is_said_and_another_object_sees_it_at_once(tokens):
     token = tokens.create("ann")
-    other = Tokens(tokens.folder)
+    other = Tokens(tokens.register)
     assert other.find(token).revoked_at is None
     tokens.revoke("ann")
     assert other.find(token).revoked_at
@@ -63,7 +64,7 @@ def test_a_bad_name_is_refused(tokens, name):
 
 def test_a_damaged_file_is_said_and_left_alone(tokens):
     tokens.create("ann")
-    path = tokens.folder / "tokens.json"
+    path = tokens.register.folder / "tokens.json"
     path.write_text("[{}]")
     for ask in (tokens.all, lambda: tokens.find("x"), lambda: tokens.create("bob")):
         with pytest.raises(TokenError, match="cannot be read"):
@@ -73,13 +74,13 @@ def test_a_damaged_file_is_said_and_left_alone(tokens):
 
 def _make(folder, names):
     for name in names:
-        Tokens(folder).create(name)
+        Tokens(FolderRegister(folder)).create(name)
 
 
 def test_many_processes_lose_none(tokens):
     names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
     context = multiprocessing.get_context("spawn")
-    running = [context.Process(target=_make, args=(tokens.folder, some)) for some in names]
+    running = [context.Process(target=_make, args=(tokens.register.folder, some)) for some in names]
     for process in running:
         process.start()
     for process in running:

@@ -56,7 +56,7 @@ def answers(tmp_path, name):
 
 
 def stored(store):
-    return {row[0] for row in open_store(store.folder, threads=1).snapshot().rows("select model from runs")}
+    return {row[0] for row in open_store(store.url, threads=1).snapshot().rows("select model from runs")}
 
 
 def get(served, path):
@@ -98,7 +98,7 @@ def test_a_disk_that_is_full_at_any_point_of_an_import(disk, seeded, tmp_path):
                 before |= {f"step-{step}"}
                 assert stored(store) == before
     assert not outcomes[0] and outcomes[-1]
-    assert not list(store.folder.glob("*.wal")) and not list(store.folder.glob("*.tmp"))
+    assert not list(store.files.root.glob("*.wal")) and not list(store.files.root.glob("*.tmp"))
     note(
         "disk",
         [

@@ -21,9 +21,9 @@ from functools import cache
 import duckdb
 
 from data.store.derived_tables import derive_all
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
-Step = Callable[[duckdb.DuckDBPyConnection, ObjectFolder | None], None]  # no objects: the store is new, and empty
+Step = Callable[[duckdb.DuckDBPyConnection, Objects | None], None]  # no objects: the store is new, and empty
 FIRST = 1  # the schema of schema.sql
 MODULE = re.compile(r"m(\d{4})_\w+")
 
@@ -51,7 +51,7 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
     return int(connection.execute("select version from schema_version").fetchall()[0][0])
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Apply the steps that a store lacks, compute what follows from the tables, and record the schema that it has then.
 
     Args:

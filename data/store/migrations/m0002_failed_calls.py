@@ -6,12 +6,12 @@ or by the file where it stated their correctness.
 
 import duckdb
 
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 FAILED = """lower(trim(guess)) = 'error' and options is null and not (graded in ('file', 'person') and correct > 0)"""
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Add the columns. A run's items and questions are counted again without its failed calls."""
     run = connection.execute
     run("alter table responses add column failed boolean default false")  # no answer was got

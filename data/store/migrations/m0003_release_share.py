@@ -2,9 +2,9 @@
 
 import duckdb
 
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Add the column. Curves and statistics are computed after the last step."""
     connection.execute("alter table curves add column release_share double")

@@ -2,9 +2,9 @@
 
 import duckdb
 
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Add the column. It is filled with the human curves, after the last step."""
     connection.execute("alter table datasets add column head_to_head boolean default false")

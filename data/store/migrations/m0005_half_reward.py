@@ -2,8 +2,8 @@
 
 import duckdb
 
-from data.store.objects import ObjectFolder
+from data.store.objects import Objects
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Nothing to do here: statistics are computed after the last step."""

@@ -8,12 +8,12 @@ from pathlib import Path
 import duckdb
 
 from data.polars_frames import literal
-from data.store.objects import PARQUET, ObjectFolder, name_objects
+from data.store.objects import PARQUET, Objects, name_objects
 
 COLUMNS = "question_id, clue, guess, confidence, correct, graded, token_logprobs, options, option_names, failed"
 
 
-def migrate(connection: duckdb.DuckDBPyConnection, objects: ObjectFolder | None) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
     """Write the responses of each run to a file. Statistics are computed after the last step."""
     run = connection.execute
     run("""

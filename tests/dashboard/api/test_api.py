@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from dashboard.version import VERSION
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
@@ -306,7 +307,7 @@ def test_an_empty_store_says_so(tmp_path, cli):
     ids=["nonsense", "no pointer", "no folder"],
 )
 def test_a_damaged_store_is_unavailable_and_left_as_it_is(fresh, damage, reason):
-    token = Tokens(fresh.store).create("lab")
+    token = Tokens(FolderRegister(fresh.store)).create("lab")
     damage(fresh.store)
     left = sorted(path.name for path in fresh.store.glob("*"))
     assert error(fresh.client, "/api/v1/leaderboard", 503)["code"] == "store_unavailable"

@@ -11,6 +11,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
 from data.store.backup import back_up
+from data.store.register import FolderRegister
 from data.store.repair import inspect_version
 from data.tokens import Tokens
 from tests.helpers.paths import ROOT
@@ -32,14 +33,14 @@ def add_run(store, folder, model):
 
 
 def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
-    token = Tokens(copied).create("ann")
+    token = Tokens(FolderRegister(copied)).create("ann")
     before = file_times(copied)
     done = cli("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 0, done.stderr
     assert "3 datasets, 19 runs" in done.stdout
     assert file_times(copied) == before
     assert everything(tmp_path / "saved") == everything(copied)
-    assert Tokens(tmp_path / "saved").find(token).name == "ann"
+    assert Tokens(FolderRegister(tmp_path / "saved")).find(token).name == "ann"
     assert listed_datasets(cli, tmp_path / "saved") == listed_datasets(cli, copied)
     assert not list(tmp_path.glob("*.part"))
 
@@ -65,19 +66,19 @@ def test_a_restored_store_is_as_it_was(cli_process, copied, tmp_path):
 
 
 def test_a_new_store_is_restored_with_its_tokens(cli, copied, tmp_path):
-    token = Tokens(copied).create("ann")
+    token = Tokens(FolderRegister(copied)).create("ann")
     assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
     assert cli("restore", tmp_path / "saved", store=tmp_path / "new").returncode == 0
     assert everything(tmp_path / "new") == everything(copied)
-    assert Tokens(tmp_path / "new").find(token).name == "ann"
+    assert Tokens(FolderRegister(tmp_path / "new")).find(token).name == "ann"
 
 
 def test_a_token_revoked_since_stays_revoked(cli, copied, tmp_path):
-    token = Tokens(copied).create("ann")
+    token = Tokens(FolderRegister(copied)).create("ann")
     assert cli("backup", tmp_path / "saved", store=copied).returncode == 0
-    Tokens(copied).revoke("ann")
+    Tokens(FolderRegister(copied)).revoke("ann")
     assert cli("restore", tmp_path / "saved", "--yes", store=copied).returncode == 0
-    assert Tokens(copied).find(token).revoked_at
+    assert Tokens(FolderRegister(copied)).find(token).revoked_at
 
 
 def test_a_damaged_store_is_restored_from_a_backup(cli_process, copied, tmp_path):
@@ -121,7 +122,7 @@ def test_backups_while_others_write_are_consistent(copied, tmp_path):
     writer.join()
     assert not failures
     assert counts == sorted(counts)
-    assert inspect_version(store, store.catalogue()).runs == 25
+    assert inspect_version(store, store.pointer().name).runs == 25
 
 
 @pytest.mark.parametrize("source", ["missing", "empty", "damaged", "file"])

@@ -21,7 +21,7 @@ def app(tmp_path_factory):
     put(store, write(root / "sound", {"dataset": "sound", "kind": "incremental"}, responses=RESPONSES), model="steady")
     (root / "run.csv").write_text(FAILED)
     put(store, root / "run.csv", dataset="toy", model="crashing")
-    return create_app(Settings(store=str(store.folder), workers=1))
+    return create_app(Settings(store=store.url, workers=1))
 
 
 def drawn(app, path, query=""):

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 import pytest
 
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
@@ -46,7 +47,7 @@ def attempt(upload, method, path, status, headers=(), **more):
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
 def test_without_a_right_token_nobody_writes(standing, method, path):
-    tokens = Tokens(standing.store)
+    tokens = Tokens(FolderRegister(standing.store))
     name = f"gone-{method}-{len(path)}"
     revoked = tokens.create(name)
     tokens.revoke(name)
@@ -178,9 +179,7 @@ def test_a_file_name_is_only_a_name(open_client):
         kept = open_client.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["file_name"]
         assert "/" not in kept and "\\" not in kept and "\x00" not in kept and len(kept) <= 200 and kept.isprintable()
     after = {path for path in open_client.store.parent.rglob("*") if "cache" not in path.parts}
-    known = (
-        r"(gen-.*|incoming|LOCK|CURRENT|UNNAMED|objects|statistics|responses|dataset=pyramid|(run=)?[0-9a-f]{16}(\.parquet)?)$"
-    )
+    known = r"(gen-.*|incoming|LOCK|CURRENT|SWEPT|objects|statistics|responses|dataset=pyramid|(run=)?[0-9a-f]{16}(\.parquet)?)$"
     assert {path.name for path in after - before if not re.match(known, path.name)} == set()
 
 
@@ -350,7 +349,8 @@ def test_a_slow_body_is_not_waited_for_by_others_nor_stored(network):
         # A worker that got most of the connections refuses more than four.
         late = select.select(waiting, [], [], 0)[0]
         assert all(sock.recv(100).startswith(b"HTTP/1.1 503") for sock in late)
-        assert waiting.difference(late), "answered only after the slow ones"
+        waiting.difference_update(late)
+        assert waiting, "answered only after the slow ones"
         for sock in waiting:
             sock.shutdown(socket.SHUT_WR)  # and then breaks off
         for sock in waiting:

@@ -51,12 +51,12 @@ def test_a_dry_run_shows_the_import_and_stores_nothing(store, tmp_path, run, peo
         bundles.write(tmp_path / "else", facts=bundles.FACTS | {"dataset": "else"}, responses=bundles.RESPONSES),
         model="old",
     )
-    before, version = files(store.folder), store.version()
+    before, version = files(store.files.root), store.version()
     with open_dry_run(store, [run], OPTIONS) as tried:
         assert (tried.dataset, tried.stored, tried.snapshot.version) == ("toy", frozenset(), version)
         seen = rows(tried.snapshot)
         assert not any(rows(tried.snapshot, "else").values())
-    assert files(store.folder) == before and store.version() == version
+    assert files(store.files.root) == before and store.version() == version
     assert seen != rows(store.snapshot())
     report = bundles.put(store, run, dataset="toy", model="new")
     assert seen == rows(store.snapshot())
@@ -152,4 +152,4 @@ def test_only_answers_are_taken(store, tmp_path, run):
 def test_an_empty_store_is_said(store, run):
     with pytest.raises(StoreError, match="is empty"), open_dry_run(store, [run], OPTIONS):
         pass
-    assert not store.folder.exists()
+    assert not store.files.root.exists()

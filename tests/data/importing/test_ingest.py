@@ -51,7 +51,7 @@ def test_imports_of_two_processes_both_land(store, tmp_path):
     run = tmp_path / "run.csv"
     run.write_text(bundles.RESPONSES)
     ready = NEW_PROCESS.Barrier(2)
-    processes = [NEW_PROCESS.Process(target=_import_run, args=(store.folder, run, name, ready)) for name in "ab"]
+    processes = [NEW_PROCESS.Process(target=_import_run, args=(store.files.root, run, name, ready)) for name in "ab"]
     for process in processes:
         process.start()
     for process in processes:

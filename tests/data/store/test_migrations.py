@@ -46,7 +46,7 @@ def test_an_empty_store_needs_nothing(store):
 
 def test_an_older_store_names_the_command(older, released, tmp_path):
     released(add_nothing, add_language)
-    opened = open_store(older.folder, threads=1)
+    opened = open_store(older.url, threads=1)
     for use in (
         opened.snapshot,
         lambda: opened.write(print),
@@ -61,7 +61,7 @@ def test_an_older_store_is_brought_forward(older, released, tmp_path):
     before, states = content(older), older.snapshot().states
     older.close()
     released(add_nothing, add_language)
-    opened = open_store(older.folder, threads=1)
+    opened = open_store(older.url, threads=1)
     assert opened.migrate() == (NOW, NOW + 2)
     snapshot = opened.snapshot()
     assert snapshot.rows("select distinct language from questions") == [("en",)]
@@ -77,7 +77,7 @@ def test_an_older_store_is_brought_forward(older, released, tmp_path):
 def test_a_new_store_is_made_by_the_same_steps(older, released, tmp_path):
     older.close()
     released(add_nothing, add_language)
-    migrated, new = open_store(older.folder, threads=1), open_store(tmp_path / "new", threads=1)
+    migrated, new = open_store(older.url, threads=1), open_store(tmp_path / "new", threads=1)
     migrated.migrate()
     new.write(lambda connection: None)
     columns = "select table_name, column_name, data_type from duckdb_columns() where not internal order by all"
@@ -95,8 +95,8 @@ def test_a_step_that_fails_changes_nothing(older, released):
     with pytest.MonkeyPatch.context() as later:
         later.setattr(migrations, "steps", lambda: (*STEPS, add_language, fail))
         with pytest.raises(ValueError, match="no"):
-            open_store(older.folder, threads=1).migrate()
-    opened = open_store(older.folder, threads=1)
+            open_store(older.url, threads=1).migrate()
+    opened = open_store(older.url, threads=1)
     assert (opened.version(), content(opened)) == (version, before)
 
 
@@ -111,8 +111,8 @@ def test_a_store_of_a_later_version_is_refused(older, monkeypatch):
     older.close()
     with monkeypatch.context() as later:
         later.setattr(migrations, "steps", lambda: (*STEPS, add_nothing))
-        open_store(older.folder, threads=1).migrate()
-    opened = open_store(older.folder, threads=1)
+        open_store(older.url, threads=1).migrate()
+    opened = open_store(older.url, threads=1)
     for use in (opened.snapshot, opened.migrate):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version"):
             use()

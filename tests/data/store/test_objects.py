@@ -2,6 +2,8 @@
 
 import os
 import time
+from contextlib import contextmanager
+from functools import partial
 
 import polars as pl
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from data.importing.report import Refused
 from data.store import DamagedStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup
-from data.store.objects import KINDS, ObjectFolder, all_objects, stored_objects
+from data.store.files import FolderFiles
+from data.store.objects import KINDS, Objects, all_objects, stored_objects
 from data.store.repair import damage_of
 from data.store.withdrawal import withdraw
 from queries.leaderboard import leaderboard
@@ -30,8 +33,25 @@ def toy(store, tmp_path):
 
 
 def files(store):
-    root = store.objects.root
-    return {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file() and path.name != "UNNAMED"}
+    root = store.files.root / "objects"
+    return {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file() and path.name != "SWEPT"}
+
+
+def change_pointing(store, monkeypatch, point):
+    """Let writers call ``point(lock, ...)`` in the place of ``lock.point(...)``."""
+    locked = store.register.locked
+
+    class Changed:
+        def __init__(self, lock):
+            self.check = lock.check
+            self.point = partial(point, lock)
+
+    @contextmanager
+    def changed(*args):
+        with locked(*args) as lock:
+            yield Changed(lock)
+
+    monkeypatch.setattr(store.register, "locked", changed)
 
 
 def named(store):
@@ -49,7 +69,7 @@ def test_each_run_has_one_file_of_each_kind(toy):
 
 def test_other_tools_read_them_as_a_partitioned_table(toy):
     """Polars here: run and dataset come from the path."""
-    root = toy.objects.root / "responses"
+    root = toy.files.root / "objects/responses"
     table = pl.scan_parquet(root / "**/*.parquet", hive_partitioning=True).collect()
     runs = toy.snapshot().rows("select run, dataset, items from runs order by run")
     counts = table.group_by("run", "dataset").len().sort("run")
@@ -83,7 +103,7 @@ def spoiled(path):
 def test_a_damaged_file_is_named_and_never_served(toy, kind, spoil, message):
     part = stored_objects(toy.snapshot().connection, kind, dataset="toy")[1]
     spoil(toy.objects.path(part.name))
-    opened = open_store(toy.folder, threads=1)
+    opened = open_store(toy.url, threads=1)
     with pytest.raises(DamagedStore, match=f"{part.name} {message}"):
         getattr(opened.snapshot(), kind)([part.run])
     if kind == "statistics":
@@ -120,7 +140,7 @@ def test_what_is_not_published_is_removed(toy, tmp_path, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as full:
-        full.setattr(toy.register, "point", fail)
+        change_pointing(toy, full, fail)
         with pytest.raises(Exception, match="the disk is full"):
             put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
     assert files(toy) == before
@@ -131,7 +151,7 @@ def test_what_is_not_published_is_removed(toy, tmp_path, monkeypatch):
 
 
 def test_a_writer_that_fails_leaves_no_file(tmp_path):
-    objects = ObjectFolder(tmp_path)
+    objects = Objects(FolderFiles(tmp_path))
 
     def write(path):
         path.write_bytes(b"half")
@@ -144,7 +164,7 @@ def test_a_writer_that_fails_leaves_no_file(tmp_path):
 
 def test_what_no_catalogue_names_goes_at_the_second_sweep(toy):
     """So an import that is under way keeps its files."""
-    left = toy.objects.root / "responses/dataset=toy/run=00/half.part"
+    left = toy.files.root / "objects/responses/dataset=toy/run=00/half.part"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"left by a killed import")
     for remains in (True, False):
@@ -161,8 +181,9 @@ def test_between_sweeps_nothing_is_searched(toy):
         raise AssertionError("searched again")
 
     toy.objects.sweep(searched)
-    notes = toy.objects.root / "UNNAMED"
-    os.utime(notes, (time.time() - 7200,) * 2)
+    notes = toy.files.root / "objects/SWEPT"
+    _, *names = notes.read_text().splitlines()
+    notes.write_text("\n".join([str(time.time() - 7200), *names]))
     with pytest.raises(AssertionError):
         toy.objects.sweep(searched)
 
@@ -184,17 +205,16 @@ def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
 
 def test_what_was_published_stays_whatever_fails_after_it(toy, tmp_path, monkeypatch):
     """The pointer has moved, and its folder cannot be synced: the import is refused, and what it published is whole."""
-    point = toy.register.point
 
-    def move_and_fail(name):
-        point(name)
+    def move_and_fail(lock, *pointer):
+        lock.point(*pointer)
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as failing:
-        failing.setattr(toy.register, "point", move_and_fail)
+        change_pointing(toy, failing, move_and_fail)
         with pytest.raises(StoreError, match="the disk is gone"):
             put(toy, tmp_path / "run.csv", dataset="toy", model="gamma")
-    opened = open_store(toy.folder, threads=1)
+    opened = open_store(toy.url, threads=1)
     assert damage_of(opened) is None
     assert [model for (model,) in opened.snapshot().rows("select model from runs order by 1")] == ["alpha", "beta", "gamma"]
 
@@ -209,7 +229,7 @@ def test_an_import_stands_even_if_nothing_can_be_cleaned(toy, tmp_path, monkeypa
 
     monkeypatch.setattr("data.store.store.sweep", fail_afterwards)
     run = put(toy, tmp_path / "run.csv", dataset="toy", model="gamma").runs[0]
-    assert len(sweeps) == 2 and damage_of(open_store(toy.folder, threads=1)) is None
+    assert len(sweeps) == 2 and damage_of(open_store(toy.url, threads=1)) is None
     assert toy.snapshot().rows("select model from runs where run = $r", {"r": run}) == [("gamma",)]
 
 
@@ -218,8 +238,8 @@ def test_a_backup_replaces_damaged_files(toy, tmp_path):
     before = content(toy)
     part = all_objects(toy.snapshot().connection)[0]
     spoiled(toy.objects.path(part.name))
-    damaged = open_store(toy.folder, threads=1)
+    damaged = open_store(toy.url, threads=1)
     assert damage_of(damaged) is not None
     restore_backup(damaged, tmp_path / "saved")
-    assert damage_of(open_store(toy.folder, threads=1)) is None
-    assert content(open_store(toy.folder, threads=1)) == before
+    assert damage_of(open_store(toy.url, threads=1)) is None
+    assert content(open_store(toy.url, threads=1)) == before

@@ -8,7 +8,8 @@ import pytest
 from data.human_curves import CURVES
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
 from data.store import Snapshot, create_schema, run_statistics
-from data.store.objects import ObjectFolder, stored_objects
+from data.store.files import FolderFiles
+from data.store.objects import Objects, stored_objects
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 
@@ -17,7 +18,7 @@ def stored(request, tmp_path_factory):
     """Five runs, of which some are larger than a batch; a third of the questions has no curve, a seventh of the calls failed."""
     made = duckdb.connect(config={"threads": 2})
     create_schema(made)
-    objects = ObjectFolder(tmp_path_factory.mktemp("objects"))
+    objects = Objects(FolderFiles(tmp_path_factory.mktemp("objects")))
     correct = "round(random())" if request.param == "stated" else "random()"
     made.execute("select setseed(0.25)")
     add_questions(made, "select distinct 'd' as dataset, 'q' || (i // 7) as question_id, 7 as clues from range(700) t(i)")

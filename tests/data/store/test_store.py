@@ -52,14 +52,14 @@ def test_stores_with_other_limits_share_a_process(tmp_path):
 
 
 def catalogues(store):
-    return sorted(path.name for path in store.folder.glob("gen-*"))
+    return sorted(path.name for path in store.files.root.glob("gen-*"))
 
 
 def test_empty_store_reads_as_empty_and_makes_no_folder(store):
     assert store.version() == "0"
     assert store.catalogue() is None
     assert notes(store) == []
-    assert not store.folder.exists()
+    assert not store.files.root.exists()
 
 
 def test_each_write_is_a_catalogue_with_its_own_version(store):
@@ -67,8 +67,8 @@ def test_each_write_is_a_catalogue_with_its_own_version(store):
     for index in range(5):
         assert store.write(lambda connection, index=index: note(f"n{index}")(connection) or index) == index
         versions.append(store.version())
-        name, token = (store.folder / "CURRENT").read_text().split()
-        assert store.catalogue() == store.folder / name
+        name, token = (store.files.root / "CURRENT").read_text().split()
+        assert store.catalogue() == store.files.root / name
         assert versions[-1] == f"{index + 1}-{token}"
         assert notes(store) == [f"n{k}" for k in range(index + 1)]
     assert len(set(versions)) == 6
@@ -78,10 +78,10 @@ def test_each_write_is_a_catalogue_with_its_own_version(store):
 
 def test_versions_do_not_repeat_when_an_old_store_is_put_back(store):
     store.write(note("a"))
-    before = (store.folder / "CURRENT").read_text()
+    before = (store.files.root / "CURRENT").read_text()
     store.write(note("b"))
     second = store.version()
-    (store.folder / "CURRENT").write_text(before)
+    (store.files.root / "CURRENT").write_text(before)
     assert notes(store) == ["a"]
     store.write(note("c"))
     assert store.version().startswith("2-") and store.version() != second
@@ -93,9 +93,9 @@ def test_catalogues_beyond_the_pointer_are_removed(store):
         store.write(note(f"n{index}"))
     first = catalogues(store)[0]
     for number in (7, 8, 9, 10, 1_000_000):
-        (store.folder / f"gen-{number:06d}.duckdb").write_bytes(b"left by a restored backup")
-    (store.folder / "gen-000003 (copy).duckdb").write_bytes(b"somebody's own")
-    (store.folder / "CURRENT").write_text(f"{first} 0badc0de\n")
+        (store.files.root / f"gen-{number:06d}.duckdb").write_bytes(b"left by a restored backup")
+    (store.files.root / "gen-000003 (copy).duckdb").write_bytes(b"somebody's own")
+    (store.files.root / "CURRENT").write_text(f"{first} 0badc0de\n")
     store.write(note("again"))
     assert notes(store) == ["again", "n0"]
     assert catalogues(store) == ["gen-000001.duckdb", "gen-000002.duckdb", "gen-000003 (copy).duckdb"]
@@ -103,7 +103,7 @@ def test_catalogues_beyond_the_pointer_are_removed(store):
 
 def test_a_reader_sees_the_new_version_and_keeps_what_it_holds(store):
     store.write(note("a"))
-    reader = open_store(store.folder)
+    reader = open_store(store.url)
     snapshot = reader.snapshot()
     assert reader.snapshot().version == snapshot.version
     store.write(note("b"))
@@ -147,21 +147,23 @@ def test_a_first_change_that_raises_leaves_an_empty_store(store):
 
 def test_what_killed_writers_left_is_cleaned(store):
     store.write(note("a"))
-    left = ["gen-000002.duckdb", "gen-000002.duckdb.wal", "gen-000007.duckdb", "gen-000007.duckdb.wal", "CURRENT.tmp"]
+    names = ("gen-000002.duckdb", "gen-000009.duckdb.part", "gen-000007.duckdb")
+    left = [*names, *(f"{name}.wal" for name in names), "CURRENT.tmp"]
     for name in left:
-        (store.folder / name).write_bytes(b"half written")
-    spilled = store.folder / "gen-000002.duckdb.tmp"
+        (store.files.root / name).write_bytes(b"half written")
+    spilled = store.files.root / "gen-000002.duckdb.tmp"
     spilled.mkdir()
     (spilled / "block").touch()
     assert notes(store) == ["a"]
     store.write(note("b"))
-    assert sorted(path.name for path in store.folder.iterdir()) == ["CURRENT", "LOCK", "gen-000001.duckdb", "gen-000002.duckdb"]
+    names = sorted(path.name for path in store.files.root.iterdir())
+    assert names == ["CURRENT", "LOCK", "gen-000001.duckdb", "gen-000002.duckdb"]
     assert notes(store) == ["a", "b"]
 
 
 def test_a_leftover_log_is_not_replayed(store):
     store.write(note("a"))
-    (store.folder / "gen-000002.duckdb.wal").write_bytes(b"half written")
+    (store.files.root / "gen-000002.duckdb.wal").write_bytes(b"half written")
     store.write(note("b"))
     assert notes(store) == ["a", "b"]
 
@@ -184,39 +186,39 @@ DAMAGE = {
 def test_a_damaged_store_is_named_and_nothing_in_it_is_changed(store, spoil, message):
     for name in "abcd":
         store.write(note(name))
-    spoil(store.folder)
-    left = {path.name: path.read_bytes() for path in store.folder.iterdir()}
-    for damaged in (store, open_store(store.folder, threads=1)):
+    spoil(store.files.root)
+    left = {path.name: path.read_bytes() for path in store.files.root.iterdir()}
+    for damaged in (store, open_store(store.url, threads=1)):
         with pytest.raises(StoreError, match=message):
-            open_store(store.folder).snapshot()
+            open_store(store.url).snapshot()
         with pytest.raises(StoreError):
             damaged.write(note("e"))
-        assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == left
+        assert {path.name: path.read_bytes() for path in store.files.root.iterdir()} == left
 
 
 def test_a_store_whose_folder_is_gone_is_not_made_anew(store):
     store.write(note("a"))
     store.snapshot()
-    shutil.rmtree(store.folder)
+    shutil.rmtree(store.files.root)
     for use in (store.version, store.snapshot, lambda: store.write(note("b"))):
         with pytest.raises(DamagedStore, match="its folder is gone"):
             use()
-    assert not store.folder.exists()
+    assert not store.files.root.exists()
 
 
 @pytest.mark.parametrize("name", ["no pointer", "an empty pointer", "a lost version", "another file"])
 def test_the_newest_whole_version_is_restored(store, name):
     for dataset in "abcd":
         store.write(note(dataset))
-    DAMAGE[name][0](store.folder)
-    before = {path.name: path.read_bytes() for path in store.folder.glob("gen-*")}
-    damaged = open_store(store.folder, threads=1)
+    DAMAGE[name][0](store.files.root)
+    before = {path.name: path.read_bytes() for path in store.files.root.glob("gen-*")}
+    damaged = open_store(store.url, threads=1)
     assert damage_of(damaged) is not None
     newest = next(version for version in versions_on_disk(damaged) if version.damage is None)
     assert newest.name == ("gen-000004.duckdb" if "pointer" in name else "gen-000003.duckdb")
     damaged.restore(newest.name)
     assert notes(damaged) == ["a", "b", "c", "d"][: newest.datasets]
-    assert {path.name: path.read_bytes() for path in store.folder.glob("gen-*")} == before
+    assert {path.name: path.read_bytes() for path in store.files.root.glob("gen-*")} == before
     assert damage_of(damaged) is None
     damaged.write(note("e"))
     assert "e" in notes(damaged)
@@ -230,22 +232,22 @@ def test_damage_within_a_version_is_found_before_it_is_restored(store):
             "select hash(i), 0, '', 'single', false, '' from range(99999) t(i)"
         )
     )
-    path = store.folder / "gen-000002.duckdb"
+    path = store.files.root / "gen-000002.duckdb"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    (store.folder / "CURRENT").unlink()
-    newest, older = versions_on_disk(open_store(store.folder, threads=1))
+    (store.files.root / "CURRENT").unlink()
+    newest, older = versions_on_disk(open_store(store.url, threads=1))
     assert newest.damage is not None and "checksum" in newest.damage
     assert (older.damage, older.datasets, older.runs) == (None, 1, 0)
 
 
 def test_a_first_write_that_was_killed_is_no_damage(store):
     killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, "change"], cwd=ROOT, timeout=300, check=False
+        [sys.executable, "-c", textwrap.dedent(KILLED), store.files.root, "change"], cwd=ROOT, timeout=300, check=False
     )
     assert killed.returncode == -signal.SIGKILL
-    assert catalogues(store) == ["gen-000001.duckdb"]
+    assert catalogues(store) == ["gen-000001.duckdb.part"]
     assert (store.version(), notes(store), damage_of(store)) == ("0", [], None)
     store.write(note("a"))
     assert (notes(store), catalogues(store)) == (["a"], ["gen-000001.duckdb"])
@@ -253,7 +255,7 @@ def test_a_first_write_that_was_killed_is_no_damage(store):
 
 def test_a_store_of_another_version_says_so(store):
     store.write(lambda connection: connection.execute("alter table runs add column colour varchar"))
-    for use in (lambda: open_store(store.folder).snapshot(), lambda: store.write(note("a"))):
+    for use in (lambda: open_store(store.url).snapshot(), lambda: store.write(note("a"))):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version, or give another folder"):
             use()
     assert catalogues(store) == ["gen-000001.duckdb"]
@@ -265,11 +267,15 @@ def test_files_are_synced_before_the_pointer_moves(store, monkeypatch):
 
     def record(handle):
         path = Path(os.readlink(f"/proc/self/fd/{handle}"))
-        synced.append((path.name, (store.folder / "CURRENT").read_text()[:10]))
+        synced.append((path.name, (store.files.root / "CURRENT").read_text()[:10]))
 
     monkeypatch.setattr(os, "fsync", record)
     store.write(note("b"))
-    assert synced == [("gen-000002.duckdb", "gen-000001"), ("CURRENT.tmp", "gen-000001"), (store.folder.name, "gen-000002")]
+    folder = store.files.root.name
+    assert synced == [
+        ("gen-000002.duckdb.part", "gen-000001"), (folder, "gen-000001"),
+        ("CURRENT.tmp", "gen-000001"), (folder, "gen-000002"),
+    ]  # fmt: skip
 
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path):
@@ -278,9 +284,15 @@ def test_a_folder_that_cannot_be_written_says_so(tmp_path):
         open_store(tmp_path / "file" / "store").write(note("a"))
 
 
-def test_an_address_is_no_folder():
-    with pytest.raises(StoreError, match="only a folder"):
-        open_store("ducklake:postgres:host=db")
+@pytest.mark.parametrize(
+    "url",
+    ["ducklake:postgres:host=db", "s3://bucket/x", "postgres://ann:secret@db/lab", "postgres://ann:secret@db/lab?objects=x",
+     "postgres://db/lab?objects=gs://bucket/x"],
+)  # fmt: skip
+def test_an_address_that_is_no_store_is_refused(url):
+    with pytest.raises(StoreError, match="objects=") as refused:
+        open_store(url)
+    assert "secret" not in str(refused.value)
 
 
 def test_threads_read_while_others_write(store):
@@ -324,8 +336,8 @@ def _read_many(folder, ready, done, results):
 
 def test_processes_write_and_read_at_once(store):
     ready, done, results = NEW_PROCESS.Barrier(3), NEW_PROCESS.Event(), NEW_PROCESS.Queue()
-    writers = [NEW_PROCESS.Process(target=_write_many, args=(store.folder, name, 6, ready)) for name in "xy"]
-    reader = NEW_PROCESS.Process(target=_read_many, args=(store.folder, ready, done, results))
+    writers = [NEW_PROCESS.Process(target=_write_many, args=(store.files.root, name, 6, ready)) for name in "xy"]
+    reader = NEW_PROCESS.Process(target=_read_many, args=(store.files.root, ready, done, results))
     for process in (*writers, reader):
         process.start()
     for process in writers:
@@ -361,7 +373,7 @@ if sys.argv[2] == "point":
 if sys.argv[2] == "clean":  # the pointer has moved, and old generations are looked for
     glob = Path.glob
     def glob_or_die(folder, pattern):
-        return die() if "gen-000002" in (store.folder / "CURRENT").read_text() else glob(folder, pattern)
+        return die() if "gen-000002" in (store.files.root / "CURRENT").read_text() else glob(folder, pattern)
     Path.glob = glob_or_die
 store.write(change)
 """
@@ -372,14 +384,14 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_whole(store, moment, lan
     store.write(note("a"))
     before = store.version()
     killed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), store.folder, moment], cwd=ROOT, timeout=300, check=False
+        [sys.executable, "-c", textwrap.dedent(KILLED), store.files.root, moment], cwd=ROOT, timeout=300, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     assert (store.version() != before) is landed
-    assert len(notes(open_store(store.folder))) == (20001 if landed else 1)
+    assert len(notes(open_store(store.url))) == (20001 if landed else 1)
     store.write(note("c"))  # neither the lock nor the leftovers stand in the way
     assert "c" in notes(store) and len(notes(store)) == (20002 if landed else 2)
-    names = [path.name for path in store.folder.iterdir()]
+    names = [path.name for path in store.files.root.iterdir()]
     assert all(re.fullmatch(r"CURRENT|LOCK|gen-\d{6}\.duckdb", name) for name in names), names
 
 

@@ -1,0 +1,182 @@
+"""Where the files of a store are: catalogues, and the objects that they name. No file is changed once it has its name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from data.store.durable import make_folder, sync
+
+CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
+
+OBJECTS = "objects"  # the folder of the objects
+DRAFT = ".part"  # ends the name of a file that is being written
+
+
+class CatalogueFile(NamedTuple):
+    """A file that is a catalogue by its name.
+
+    Attributes:
+        name: such as ``gen-000042.duckdb``.
+        bytes: its size.
+        written_at: when it got its name, UTC.
+    """
+
+    name: str
+    bytes: int
+    written_at: datetime
+
+    @property
+    def number(self) -> int:
+        """42 for ``gen-000042.duckdb``."""
+        return number_of(self.name)
+
+
+def number_of(name: str) -> int:
+    """42 for ``gen-000042.duckdb``.
+
+    Raises:
+        ValueError: this is no name of a catalogue.
+    """
+    match = CATALOGUE.fullmatch(name)
+    if match is None:
+        raise ValueError(name)
+    return int(match[1])
+
+
+def oldest_first(files: Iterable[CatalogueFile]) -> list[CatalogueFile]:
+    """Catalogues by number and, where two writers chose the same, by time."""
+    return sorted(files, key=lambda file: (file.number, file.written_at))
+
+
+def remove_database(path: Path) -> None:
+    """Remove a file and what DuckDB puts beside a database."""
+    path.with_name(path.name + ".wal").unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+    shutil.rmtree(path.with_name(path.name + ".tmp"), ignore_errors=True)
+
+
+class StoreFiles(Protocol):
+    """The files of a store. Names are relative paths with ``/``, such as ``objects/responses/…``.
+
+    Every method may raise ``OSError``.
+
+    Attributes:
+        root: local folder below which every path is.
+    """
+
+    root: Path
+
+    def path(self, name: str) -> Path:
+        """A local path with the content of a file. In a folder it is not looked whether the file exists.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+
+    def draft(self, name: str) -> Path:
+        """A local path, without a file, at which to write a new file before it gets its name."""
+
+    def add(self, name: str, draft: Path) -> None:
+        """Give a file its name, durably. The draft is gone then."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it exists."""
+
+    def drop_copy(self, name: str) -> bool:
+        """Forget a local copy, so that the next ``path`` makes a new one. False where paths are not copies."""
+
+    def catalogues(self) -> list[CatalogueFile]:
+        """The catalogues, oldest first."""
+
+    def objects(self) -> set[str]:
+        """Names of the files below ``objects/<kind>/<dataset>/<run>/``, drafts among them."""
+
+    def read_notes(self, name: str) -> str | None:
+        """The content of a small text file, None if there is none. Unlike others, such a file is replaced."""
+
+    def write_notes(self, name: str, text: str) -> None:
+        """Write or replace a small text file. It need not be durable."""
+
+    def sweep_drafts(self) -> None:
+        """Remove drafts of catalogues that killed writers left. Only who holds the writers' lock may call this."""
+
+
+class FolderFiles:
+    """The files of a store in a folder of this host, or in one that several hosts share."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, name: str) -> Path:
+        """See ``StoreFiles``."""
+        return self.root / name
+
+    def exists(self, name: str) -> bool:
+        """See ``StoreFiles``."""
+        return (self.root / name).exists()
+
+    def draft(self, name: str) -> Path:
+        """See ``StoreFiles``."""
+        draft = self.root / f"{name}{DRAFT}"
+        make_folder(draft.parent)
+        remove_database(draft)  # a log without its file would be replayed into the new one
+        return draft
+
+    def add(self, name: str, draft: Path) -> None:
+        """See ``StoreFiles``."""
+        path = self.root / name
+        path.with_name(path.name + ".wal").unlink(missing_ok=True)  # would be replayed into a database of this name
+        sync(draft)
+        draft.rename(path)
+        sync(path.parent)
+
+    def remove(self, name: str) -> None:
+        """See ``StoreFiles``."""
+        path = self.root / name
+        remove_database(path)
+        if name.startswith(f"{OBJECTS}/"):
+            with suppress(OSError):  # other files are in the folder
+                path.parent.rmdir()
+
+    def drop_copy(self, name: str) -> bool:
+        """See ``StoreFiles``."""
+        return False
+
+    def catalogues(self) -> list[CatalogueFile]:
+        """See ``StoreFiles``."""
+        files = []
+        for path in self.root.glob("gen-*.duckdb"):
+            if CATALOGUE.fullmatch(path.name):
+                with suppress(FileNotFoundError):  # another process has just removed it
+                    stat = path.stat()
+                    files.append(CatalogueFile(path.name, stat.st_size, datetime.fromtimestamp(stat.st_mtime, UTC)))
+        return oldest_first(files)
+
+    def objects(self) -> set[str]:
+        """See ``StoreFiles``."""
+        return {path.relative_to(self.root).as_posix() for path in self.root.glob(f"{OBJECTS}/*/*/*/*")}
+
+    def read_notes(self, name: str) -> str | None:
+        """See ``StoreFiles``."""
+        try:
+            return (self.root / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def write_notes(self, name: str, text: str) -> None:
+        """See ``StoreFiles``."""
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def sweep_drafts(self) -> None:
+        """See ``StoreFiles``."""
+        for path in self.root.glob(f"gen-*.duckdb{DRAFT}"):
+            remove_database(path)

@@ -1,0 +1,85 @@
+"""Where a store is: a folder, or a PostgreSQL database together with a folder or a bucket that hosts share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from data.store.errors import StoreError
+from data.store.files import FolderFiles, StoreFiles
+from data.store.postgres_register import PostgresRegister
+from data.store.register import FolderRegister, Register
+from data.store.s3_files import S3Files
+
+SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
+
+
+class Location(NamedTuple):
+    """The parts of a store.
+
+    Attributes:
+        url: which was read; may hold a password.
+        place: how messages call the store, without a password.
+        register: which catalogue is in force.
+        files: the catalogues and the objects.
+        local: a folder of this host, for its cache and for files that are being uploaded.
+    """
+
+    url: str
+    place: str
+    register: Register
+    files: StoreFiles
+    local: Path
+
+
+def read_location(url: str | Path) -> Location:
+    """Read the address of a store.
+
+    Args:
+        url: path of a folder, or ``postgres://USER:PASSWORD@HOST/DATABASE?objects=PATH`` or ``…?objects=s3://BUCKET/PREFIX``.
+            ``local=PATH`` names a folder of this host for copies and for files that are being uploaded. All other
+            parameters are libpq's.
+
+    Raises:
+        StoreError: it is neither.
+
+    Example:
+        >>> read_location("postgres://ann:secret@db/lab?objects=/mnt/objects&sslmode=require").place
+        'postgres://ann@db/lab?objects=/mnt/objects&sslmode=require'
+    """
+    text = str(url)
+    if not SCHEME.match(text):
+        folder = Path(url).expanduser().absolute()
+        return Location(str(folder), str(folder), FolderRegister(folder), FolderFiles(folder), folder)
+    parts = urlsplit(text)
+    parameters = dict(parse_qsl(parts.query))
+    place = urlunsplit(parts._replace(netloc=re.sub(r":[^:@]*@", "@", parts.netloc), query=_without_password(parameters)))
+    objects, local = parameters.pop("objects", ""), parameters.pop("local", "")
+    if parts.scheme not in ("postgres", "postgresql") or not objects:
+        raise StoreError(
+            f"{place}: a store is a folder, or postgres://HOST/DATABASE?objects=PATH, or …?objects=s3://BUCKET/PREFIX"
+        )
+    own = Path(local).expanduser().absolute() if local else _default_local(parts.netloc + parts.path + objects)
+    register = PostgresRegister(urlunsplit(parts._replace(query=urlencode(parameters))))
+    if objects.startswith("s3://"):
+        try:
+            return Location(text, place, register, S3Files(objects, own / "copies"), own)
+        except OSError as error:
+            raise StoreError(str(error)) from error
+    if SCHEME.match(objects) or not Path(objects).expanduser().is_absolute():
+        raise StoreError(f"{place}: objects= must be an absolute path or s3://BUCKET/PREFIX")
+    return Location(text, place, register, FolderFiles(Path(objects).expanduser()), own)
+
+
+def _without_password(parameters: dict[str, str]) -> str:
+    return urlencode({key: value for key, value in parameters.items() if key not in ("password", "local")}, safe="/:")
+
+
+def _default_local(store: str) -> Path:
+    """A folder of this user."""
+    name = hashlib.sha256(store.encode()).hexdigest()[:12]
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "clueline" / name

@@ -1,0 +1,166 @@
+"""The files of a store in S3. Each host copies those that it reads to a folder of its own, and reads the copies."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+
+import obstore
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import S3Store
+
+from data.store.durable import make_folder
+from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, oldest_first, remove_database
+
+LOCAL_BYTES = 20 * 2**30  # of copies, above which those that were not read for long are removed
+IN_USE = 900.0  # seconds after it was last read for which a copy is never removed
+BETWEEN_SWEEPS = 60.0  # seconds
+RETRY_FOR = timedelta(seconds=30)
+
+
+class S3Files:
+    """The files of a store in a bucket.
+
+    Files never change, so that a copy stays right. A copy is read like any local file, by DuckDB and by the code that compares
+    checksums: what was compared is what is read.
+
+    Args:
+        url: such as ``s3://bucket/prefix``. Keys, region and endpoint are the usual variables ``AWS_*``.
+        root: folder for copies.
+        capacity: bytes of copies to keep.
+
+    Raises:
+        OSError: the address or the variables cannot be used.
+    """
+
+    def __init__(self, url: str, root: Path, capacity: int = LOCAL_BYTES) -> None:
+        self.url = url
+        self.root = root
+        self.capacity = capacity
+        self._lock = threading.Lock()
+        self._swept_at = 0.0
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+        with self._translated(url):
+            self._store = S3Store.from_url(
+                url,
+                client_options={"allow_http": endpoint.startswith("http://"), "timeout": "60s", "connect_timeout": "5s"},
+                retry_config={"max_retries": 8, "retry_timeout": RETRY_FOR},
+                config={"endpoint": endpoint} if endpoint else None,
+            )
+
+    @contextmanager
+    def _translated(self, name: str) -> Iterator[None]:
+        """Raise what callers of ``StoreFiles`` expect."""
+        try:
+            yield
+        except (NotFoundError, FileNotFoundError):
+            raise FileNotFoundError(f"{self.url}/{name} does not exist") from None
+        except BaseError as error:
+            raise OSError(f"{self.url} cannot be reached ({str(error).splitlines()[0][:300]})") from error
+
+    def path(self, name: str) -> Path:
+        """A copy of a file. It is made if there is none. See ``StoreFiles``."""
+        path = self.root / name
+        try:
+            os.utime(path)  # it is in use
+        except FileNotFoundError:
+            self._fetch(name, path)
+        return path
+
+    def _fetch(self, name: str, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}-{secrets.token_hex(4)}{DRAFT}")
+        try:
+            with self._translated(name), draft.open("wb") as file:
+                for chunk in obstore.get(self._store, name).stream(min_chunk_size=4 * 2**20):
+                    file.write(chunk)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        self._sweep_copies()
+
+    def _sweep_copies(self) -> None:
+        """Remove the copies that were not read for longest, while there are more bytes than there should be."""
+        with self._lock:
+            now = time.time()
+            if now < self._swept_at + BETWEEN_SWEEPS:
+                return
+            self._swept_at = now
+        copies = []
+        for path in self.root.rglob("*"):
+            with suppress(OSError):
+                if path.is_file():
+                    stat = path.stat()
+                    copies.append((stat.st_mtime, stat.st_size, path))
+        total = sum(size for _, size, _ in copies)
+        for read_at, size, path in sorted(copies):
+            if total <= self.capacity or read_at > now - IN_USE:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+    def exists(self, name: str) -> bool:
+        """See ``StoreFiles``."""
+        try:
+            with self._translated(name):
+                obstore.head(self._store, name)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def draft(self, name: str) -> Path:
+        """See ``StoreFiles``."""
+        draft = self.root / f"{name}-{secrets.token_hex(4)}{DRAFT}"
+        make_folder(draft.parent)
+        return draft
+
+    def add(self, name: str, draft: Path) -> None:
+        """Send a file. The draft stays as the local copy. See ``StoreFiles``."""
+        with self._translated(name):
+            obstore.put(self._store, name, draft)
+        draft.replace(self.root / name)
+
+    def remove(self, name: str) -> None:
+        """See ``StoreFiles``. Local copies stay for readers until room is needed."""
+        with suppress(FileNotFoundError), self._translated(name):
+            obstore.delete(self._store, name)
+
+    def drop_copy(self, name: str) -> bool:
+        """See ``StoreFiles``."""
+        remove_database(self.root / name)
+        return True
+
+    def catalogues(self) -> list[CatalogueFile]:
+        """See ``StoreFiles``."""
+        with self._translated(""):
+            listed = obstore.list_with_delimiter(self._store)["objects"]
+        files = (CatalogueFile(file["path"], file["size"], file["last_modified"]) for file in listed)
+        return oldest_first(file for file in files if CATALOGUE.fullmatch(file.name))
+
+    def objects(self) -> set[str]:
+        """See ``StoreFiles``."""
+        with self._translated(OBJECTS):
+            names = {file["path"] for files in obstore.list(self._store, prefix=OBJECTS) for file in files}
+        return {name for name in names if name.count("/") == 4}
+
+    def read_notes(self, name: str) -> str | None:
+        """See ``StoreFiles``."""
+        try:
+            with self._translated(name):
+                return bytes(obstore.get(self._store, name).bytes()).decode()
+        except FileNotFoundError:
+            return None
+
+    def write_notes(self, name: str, text: str) -> None:
+        """See ``StoreFiles``."""
+        with self._translated(name):
+            obstore.put(self._store, name, text.encode())
+
+    def sweep_drafts(self) -> None:
+        """See ``StoreFiles``. Drafts are local, and are removed like copies."""

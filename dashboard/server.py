@@ -39,6 +39,7 @@ class Server(BaseApplication):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.app: Flask | None = None  # of this worker; None in the first process
+        self.terminating = False  # the first process was told to
         self.figures = ""  # the folder in which workers keep figures for Prometheus
         if settings.prometheus == "on":
             self.figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="clueline-figures-")
@@ -56,11 +57,11 @@ class Server(BaseApplication):
             "limit_request_fields": 64,
             "limit_request_field_size": 8190,
             "keepalive": 30,
-            "graceful_timeout": 20,
+            "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
             "loglevel": self.settings.log_level,
             "logger_class": ServerLog,
             "worker_tmp_dir": "/dev/shm" if sys.platform == "linux" else None,  # heartbeats do not wait for a disk
-            "when_ready": self._print_address,
+            "when_ready": self._ready,
             "post_worker_init": self._ignore_ctrl_c,
             "worker_exit": self._close,
             "child_exit": self._forget_worker,
@@ -77,6 +78,18 @@ class Server(BaseApplication):
 
         self.app = create_app(self.settings)
         return self.app
+
+    def begin_draining(self) -> float:
+        """Let ``/readyz`` of this worker fail from now on.
+
+        Returns:
+            Seconds for which the worker still takes requests, so that a load balancer can find out.
+        """
+        if self.app is not None:
+            from dashboard.service import EXTENSION
+
+            self.app.extensions[EXTENSION].draining = True
+        return self.settings.drain_notice_seconds
 
     def _ignore_ctrl_c(self, worker: object) -> None:
         # Ctrl-C reaches every process of the terminal's group, and the first process then ends its workers. A worker that is
@@ -99,9 +112,15 @@ class Server(BaseApplication):
         if self.figures:
             shutil.rmtree(self.figures, ignore_errors=True)
 
-    def _print_address(self, server: Any) -> None:
+    def _ready(self, arbiter: Any) -> None:
+        def terminate(sig: int, frame: object) -> None:
+            # The second time, gunicorn ends its workers without waiting for their requests.
+            arbiter.signal(signal.SIGQUIT if self.terminating else signal.SIGTERM, frame)
+            self.terminating = True
+
+        signal.signal(signal.SIGTERM, terminate)
         if self.settings.log_format == "json":
-            server.log.info("Clueline is at %s", address(self.settings))
+            arbiter.log.info("Clueline is at %s", address(self.settings))
         else:
             print(f"Clueline is at {address(self.settings)}  (Ctrl-C ends it)", flush=True)
 

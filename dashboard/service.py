@@ -42,6 +42,7 @@ class Service:
         cache: results of queries.
         access: decides who may write.
         upload_slots: one for each upload that a worker takes at once.
+        draining: this process was told to end, and should be sent no more requests.
         import_file: reads an uploaded file; tests may replace it to stay in their process.
     """
 
@@ -53,6 +54,7 @@ class Service:
         self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
+        self.draining = False
         self.import_file: Callable[[ImportJob, Path], ImportOutcome] = run_in_subprocess
         server.extensions[EXTENSION] = self
 

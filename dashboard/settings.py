@@ -106,6 +106,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             },
         ),
     ] = ()
+    drain_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=86_400,
+            description="How long a server that is told to end (SIGTERM) waits for requests and uploads that have begun. An "
+            "upload may take 30 minutes. A second SIGTERM ends the wait.",
+        ),
+    ] = 1800
+    drain_notice_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=300,
+            description="How long it still takes new requests, while `/readyz` fails already: a load balancer that polls "
+            "`/readyz` needs as long to find out.",
+        ),
+    ] = 0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Meta(description="What the server logs: messages of this level and above."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 
 from dashboard.api.blueprint import api, document
-from dashboard.api.responses import json_response
+from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.version import VERSION
 from queries.parameters import NoParameters
@@ -19,7 +19,9 @@ def healthz() -> Response:
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """Store readable, with its version."""
+    """Store readable, with its version; 503 with `draining` while the server is shutting down."""
+    if service().draining:
+        return error_response("draining", "This server is shutting down.", 503)
     snapshot = service().snapshot()
     snapshot.rows("select count(*) from datasets")
     return json_response({"status": "ready", "data_version": snapshot.version})

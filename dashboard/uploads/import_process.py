@@ -265,7 +265,8 @@ def _lower_priority() -> None:
 
 def main() -> None:
     """Read a job from standard input, write its outcome to standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the server; an import that has begun is completed
+    for name in (signal.SIGINT, signal.SIGTERM):  # meant for the server; an import that has begun is completed
+        signal.signal(name, signal.SIG_IGN)
     _lower_priority()
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=ImportJob)
     logs.configure(read_settings(), job.request_id)

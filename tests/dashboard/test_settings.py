@@ -26,6 +26,8 @@ GOOD = [
     ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", ("lab.example", "10.0.0.5", "[::1]")),
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
+    ("DRAIN_SECONDS", "60", "drain_seconds", 60),
+    ("DRAIN_NOTICE_SECONDS", "0", "drain_notice_seconds", 0),
     ("LOG_FORMAT", "JSON", "log_format", "json"),
     ("PROMETHEUS", "on", "prometheus", "on"),
 ]

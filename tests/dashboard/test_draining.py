@@ -1,0 +1,173 @@
+"""A server that is told to end, and one whose threads are all taken: probes say how it is, and what has begun is finished."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from dashboard.uploads.import_process import ImportJob
+from data.importing.staging import ImportOptions
+from data.tokens import Tokens
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment, start_server
+
+BODY = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
+THREADS = 8  # of a worker
+
+
+def wait_until(condition):
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def status(served, path):
+    """Status and JSON of an answer on a new connection; 0 where nobody listens."""
+    connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=60)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, json.load(answer)
+    except (ConnectionRefusedError, ConnectionResetError):
+        return 0, None
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def serving(copied, tmp_path):
+    """Starts a server that takes uploads."""
+    servers = []
+    token = Tokens(copied).create("lab")
+
+    def start(**settings):
+        served = start_server(copied, tmp_path / "log", **settings)
+        served.token = token
+        servers.append(served)
+        return served
+
+    yield start
+    for served in servers:
+        if served.process.poll() is None:
+            os.killpg(served.process.pid, signal.SIGKILL)
+            served.process.wait()
+
+
+def begin_upload(served, model="late"):
+    """Send all of an upload but its last byte."""
+    connection = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=120)
+    connection.putrequest("POST", f"/api/v1/runs?dataset=pyramid&model={model}")
+    connection.putheader("Authorization", f"Bearer {served.token}")
+    connection.putheader("Content-Length", str(len(BODY)))
+    connection.endheaders(BODY[:-1])
+    wait_until(lambda: list((served.store / "incoming").glob("*/file")))  # a thread receives it
+    return connection
+
+
+def end_upload(connection):
+    connection.send(BODY[-1:])
+    answer = connection.getresponse()
+    return answer.status, json.load(answer)
+
+
+def test_uploads_that_have_begun_are_finished(serving):
+    """While nobody new is let in: a proxy that is refused tries the next server."""
+    served = serving()
+    upload = begin_upload(served)
+    os.kill(served.process.pid, signal.SIGTERM)
+    wait_until(lambda: status(served, "/readyz")[0] == 0)
+    assert served.process.poll() is None
+    code, answer = end_upload(upload)
+    assert code == 201 and answer["runs"][0]["model"] == "late"
+    assert served.process.wait(60) == 0
+
+
+def test_readyz_fails_at_once_while_requests_are_taken(serving):
+    served = serving(drain_notice_seconds=300)
+    upload = begin_upload(served)
+    os.kill(served.process.pid, signal.SIGTERM)
+    wait_until(lambda: all(status(served, "/readyz")[0] == 503 for _ in range(10)))  # each worker
+    assert status(served, "/readyz")[1]["error"]["code"] == "draining"
+    assert status(served, "/healthz")[0] == status(served, "/api/v1/datasets")[0] == 200
+    assert end_upload(upload)[0] == 201
+    assert served.process.poll() is None
+
+
+def test_a_second_term_ends_the_wait(serving):
+    served = serving()
+    begin_upload(served)
+    os.kill(served.process.pid, signal.SIGTERM)
+    wait_until(lambda: status(served, "/readyz")[0] == 0)
+    assert served.process.poll() is None
+    os.kill(served.process.pid, signal.SIGTERM)
+    assert served.process.wait(60) == 0
+
+
+def test_the_wait_is_bounded_by_a_setting(serving):
+    served = serving(drain_seconds=1)
+    begin_upload(served)
+    os.kill(served.process.pid, signal.SIGTERM)
+    assert served.process.wait(60) == 0
+
+
+def test_silent_connections_hold_nobody_up(serving):
+    served = serving(workers=1)
+    host, port = urlsplit(served.address).hostname, urlsplit(served.address).port
+    silent = [socket.create_connection((host, port)) for _ in range(5)]
+    began = time.monotonic()
+    os.kill(served.process.pid, signal.SIGTERM)
+    assert served.process.wait(60) == 0
+    assert time.monotonic() - began < 25  # their time limit is 30 s
+    for connection in silent:
+        connection.close()
+
+
+def test_an_import_survives_what_is_meant_for_the_server(copied, tmp_path):
+    """systemd tells every process of a service to end, those that read uploads among them."""
+    (tmp_path / "file").write_bytes(BODY)
+    options = ImportOptions(dataset="pyramid", model="late")
+    job = ImportJob(str(copied), str(tmp_path / "file"), "file.csv", None, options, "lab", False, 2**20, 10)
+    command = [sys.executable, "-m", "dashboard.uploads.import_process"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=environment(store=copied)
+    ) as process:
+        wait_until(lambda: ignores(process.pid, signal.SIGTERM))
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(msgspec.json.encode(job), timeout=120)
+    assert process.returncode == 0 and json.loads(output)["type"] == "accepted"
+
+
+def ignores(pid, number):
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    mask = next(int(line.split()[1], 16) for line in lines if line.startswith("SigIgn:"))
+    return bool(mask >> (number - 1) & 1)
+
+
+def test_probes_are_answered_while_every_thread_is_taken(serving):
+    served = serving(workers=1)
+    stalled = []
+    for _ in range(2 * THREADS):  # a body that does not come takes a thread for half a minute
+        connection = socket.create_connection((urlsplit(served.address).hostname, urlsplit(served.address).port))
+        connection.sendall(b"POST /_dash-update-component HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        stalled.append(connection)
+    with pytest.raises(TimeoutError):
+        other = http.client.HTTPConnection(urlsplit(served.address).netloc, timeout=3)
+        other.request("GET", "/api/v1/datasets")
+        other.getresponse()
+    for _ in range(5):
+        assert status(served, "/healthz")[0] == status(served, "/readyz")[0] == 200
+    for connection in stalled:
+        connection.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            connection.recv(1)  # they still have their threads, or wait for one
+        connection.close()

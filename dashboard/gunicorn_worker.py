@@ -8,7 +8,7 @@ Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crow
 | 1,000 connections with a request each | 0.3 s | 0.4 s | not measured |
 | others wait for clients that do not read their answer | 30 s | more than 300 s | not measured |
 | memory while 300 new leaderboards are computed | 640 MB | not measured | 1,108 MB |
-| the slowest /healthz meanwhile | 39 s, before probes had threads of their own; now 0.2 s beside 16 heavy requests | not measured | 10 s |
+| the slowest /healthz meanwhile | 39 s, before probes had threads | not measured | 10 s |
 | an answer beside 900 unfinished headers | none in 90 s | not measured | none in 90 s |
 
 So the standard worker meets the target for silent connections only with so many threads that memory grows by three quarters,

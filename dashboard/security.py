@@ -7,6 +7,7 @@ import time
 from dash import Dash
 from flask import Flask, Response, request
 
+from dashboard import trusted_proxies
 from dashboard.api.blueprint import denied
 from dashboard.service import service
 from dashboard.settings import Settings
@@ -30,6 +31,7 @@ HEADERS = {
 def install(server: Flask, app: Dash, settings: Settings) -> None:
     """Check every request to a server before it is handled, and add headers to every response."""
     server.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    trusted_proxies.install(server, settings.trusted_proxies)
     server.before_request(_check_request)
     server.register_error_handler(Denied, denied)
     policy: list[str] = []
@@ -66,6 +68,7 @@ def content_security_policy(app: Dash) -> str:
 def _check_request() -> None:
     """Refuse a request with an unknown host or too long a query; read its body, unless it is an upload."""
     service().access.check_host()
+    service().access.user()  # refused everywhere, so that nobody takes it for a name that counts
     if len(request.query_string) > MAX_QUERY:
         raise Denied(414, "too_long", f"The query string is longer than {MAX_QUERY:,} characters.")
     if request.endpoint != STREAMED and (request.content_length or "Transfer-Encoding" in request.headers):

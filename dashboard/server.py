@@ -56,6 +56,7 @@ class Server(BaseApplication):
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
             "limit_request_fields": 64,
             "limit_request_field_size": 8190,
+            "forwarded_allow_ips": "",  # dashboard/trusted_proxies.py decides
             "keepalive": 30,
             "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
             "loglevel": self.settings.log_level,

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from ipaddress import ip_network
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
@@ -27,7 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the operator of a server can choose.
 
     A field's type gives the range of a number and the choices of a ``Literal``. Its ``extra`` says in words what the type
-    cannot: ``expected`` for the error message, ``default`` for a default that depends on the machine.
+    cannot: ``expected`` for the error message, ``check`` for a function that raises ``ValueError`` for a bad part of a list,
+    ``default`` for a default that is no value.
     """
 
     store: Annotated[
@@ -106,6 +108,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             },
         ),
     ] = ()
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Networks of the proxies before the server, separated by commas. From them, the headers "
+            "`X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` are taken, and `CLUELINE_USER_HEADER`; from "
+            "elsewhere, never.",
+            extra={
+                "expected": "networks or addresses, separated by commas, such as 10.0.0.0/8,::1",
+                "default": "none",
+                "check": ip_network,
+            },
+        ),
+    ] = ()
+    user_header: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z][A-Za-z0-9-]*$",
+            description="The header in which a trusted proxy says who its user is, such as `X-Remote-User`. Its users may write "
+            "without a token, and what they upload carries their name. A request from elsewhere that has the header is refused.",
+            extra={"expected": "the name of a header, such as X-Remote-User", "default": "none"},
+        ),
+    ] = ""
     drain_seconds: Annotated[
         int,
         Meta(
@@ -166,8 +190,11 @@ def read_setting(name: str, text: str) -> Any:
     elif isinstance(kind, VarTupleType):
         value = [part.strip().lower() for part in text.split(",") if part.strip()]
     try:
+        if isinstance(value, list) and "check" in _extra(name):
+            for part in value:
+                _extra(name)["check"](part)
         return msgspec.convert(value, FIELDS[name].type, strict=False)
-    except msgspec.ValidationError:
+    except ValueError:  # msgspec.ValidationError is one
         raise ValueError(_expected(name)) from None
 
 
@@ -186,7 +213,10 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             except ValueError as expected:
                 given = re.sub("://[^/]*@", "://***@", text)  # without a password
                 raise BadSetting(f"{variable(name)} must be {expected}, not {given!r}") from None
-    return Settings(**values)
+    settings = Settings(**values)
+    if settings.user_header and not settings.trusted_proxies:
+        raise BadSetting(f"{variable('user_header')} needs {variable('trusted_proxies')}: the networks whose word is taken")
+    return settings
 
 
 def unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
@@ -224,7 +254,7 @@ def _metadata(name: str) -> Metadata:
     return info
 
 
-def _extra(name: str) -> dict[str, str]:
+def _extra(name: str) -> dict[str, Any]:
     return _metadata(name).extra or {}
 
 
@@ -235,7 +265,7 @@ def _expected(name: str) -> str:
         return f"a whole number from {kind.ge} to {kind.le}"
     if isinstance(kind, LiteralType):
         return f"one of {', '.join(get_args(get_args(FIELDS[name].type)[0]))}"
-    return _extra(name).get("expected", "a text")
+    return str(_extra(name).get("expected", "a text"))
 
 
 if __name__ == "__main__":

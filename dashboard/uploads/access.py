@@ -1,4 +1,4 @@
-"""Who may write: the three upload modes, tokens, and protection from other web sites."""
+"""Who may write: the three upload modes, tokens, users of a trusted proxy, and protection from other web sites."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 from flask import g, request
 
 from dashboard.settings import Settings
+from dashboard.trusted_proxies import from_trusted_proxy
 from data.store import StoreError
-from data.tokens import TokenError, Tokens
+from data.tokens import RESERVED, TokenError, Tokens
 from queries.parameters import BadRequest
 
 WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`
 LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
+MAX_USER = 100  # characters of a user's name
 CHALLENGE = 'Bearer realm="clueline"'
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,7 @@ class Access:
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self.mode = settings.uploads
         self.tokens = tokens
+        self._user_header = settings.user_header
         self._host_names = {settings.host.lower(), *settings.hosts}
         # A server that listens beyond this machine goes by names we cannot know, unless the settings list them.
         self._any_host = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
@@ -55,8 +58,28 @@ class Access:
                 f"This server is not called {name[:100]!r}; its operator can allow that name with CLUELINE_HOSTS.",
             )
 
+    def user(self) -> str | None:
+        """The user whom a trusted proxy names; None if there is none.
+
+        Raises:
+            Denied: the header with the name comes from elsewhere, or holds what cannot be a name.
+        """
+        name = request.headers.get(self._user_header) if self._user_header else None
+        if name is None:
+            return None
+        if not from_trusted_proxy():
+            raise Denied(
+                403, "untrusted_proxy", f"The header {self._user_header} is taken only from the proxies that "
+                f"CLUELINE_TRUSTED_PROXIES lists; this request comes from {request.remote_addr}.",
+            )  # fmt: skip
+        name = name.strip()
+        if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
+            raise Denied(400, "bad_user", f"The header {self._user_header} must hold a name of at most {MAX_USER} characters.")
+        return name or None
+
     def writer(self) -> str:
-        """Name of the token that this request carries; ``open`` for none in mode `open`.
+        """Name of the token that this request carries, or of the user whom a trusted proxy names; `open` for neither in mode
+        `open`.
 
         Wrong tokens are not throttled: a token is 256 random bits, which no rate of guessing finds. Each refused attempt is
         logged in one line, without the token.
@@ -76,6 +99,10 @@ class Access:
         if self.mode == "off":
             raise Denied(403, "uploads_off", "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off).")
         authorization = request.headers.get("Authorization")
+        user = self.user()
+        if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass its own kind on
+            self._check_same_site()
+            return user
         if self.mode == "open":
             self._check_same_site()
             if authorization is None:
@@ -100,7 +127,7 @@ class Access:
         return token.name
 
     def _check_same_site(self) -> None:
-        """Without tokens, a browser would write on behalf of any site: only our own pages may."""
+        """Where no token is needed, a browser would write on behalf of any site: only our own pages may."""
         site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
         if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
             raise Denied(403, "cross_site", "This request comes from a page of another site; only this server's own pages may.")

@@ -1,0 +1,53 @@
+"""Requests that come through a proxy: whose ``X-Forwarded-*`` headers are believed, and whose word on who a user is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv6Address, ip_address, ip_network
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from flask import Flask, request
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+TRUSTED = "clueline.trusted_proxy"  # in the environment of a request
+FORWARDED = (
+    "HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PORT", "HTTP_X_FORWARDED_PREFIX",
+    "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP",
+)  # fmt: skip
+
+
+class TrustedProxies:
+    """A WSGI application that takes the headers of trusted proxies, and drops them where they come from elsewhere."""
+
+    def __init__(self, application: WSGIApplication, networks: Sequence[str]) -> None:
+        self._application = application
+        self._of_proxy = ProxyFix(application, x_for=1, x_proto=1, x_host=1)
+        self._networks = [ip_network(network) for network in networks]
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        environ[TRUSTED] = self._trusts(environ.get("REMOTE_ADDR", ""))
+        if environ[TRUSTED]:
+            return self._of_proxy(environ, start_response)
+        for name in FORWARDED:
+            environ.pop(name, None)
+        return self._application(environ, start_response)
+
+    def _trusts(self, peer: str) -> bool:
+        try:
+            address = ip_address(peer)
+        except ValueError:
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        return any(address in network for network in self._networks)
+
+
+def install(server: Flask, networks: Sequence[str]) -> None:
+    """Look at where each request comes from before it is handled."""
+    server.wsgi_app = TrustedProxies(server.wsgi_app, networks)  # type: ignore[method-assign]
+
+
+def from_trusted_proxy() -> bool:
+    """Whether a trusted proxy sent this request on."""
+    return bool(request.environ.get(TRUSTED))

@@ -1,0 +1,173 @@
+"""Whose word on addresses and users is taken: that of listed proxies, and of nobody else."""
+
+import json
+import shutil
+import urllib.error
+import urllib.request
+
+import pytest
+from flask import Flask, request
+
+from dashboard import trusted_proxies
+from dashboard.settings import BadSetting, read_settings
+from data.store import open_store
+from tests.helpers.nginx import PROGRAM, start_nginx
+from tests.helpers.serving import start_server
+from tests.helpers.uploads import ADDRESS, post, upload_client
+
+ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
+PROXY, STRANGER = "10.1.2.3", "192.0.2.9"
+HEADER = "X-Remote-User"
+
+
+def upload_behind(store, networks=("10.0.0.0/8", "::1"), uploads="token"):
+    return upload_client(store, uploads=uploads, trusted_proxies=networks, user_header=HEADER)
+
+
+@pytest.fixture(scope="module")
+def behind(seeded, tmp_path_factory):
+    return upload_behind(shutil.copytree(seeded, tmp_path_factory.mktemp("behind") / "store"))
+
+
+@pytest.fixture(scope="module")
+def echo():
+    """A server that says where a request seems to come from."""
+    server = Flask("echo")
+    trusted_proxies.install(server, ("10.0.0.0/8", "::1"))
+
+    @server.get("/")
+    def seen():
+        return {"address": request.remote_addr, "scheme": request.scheme, "host": request.host}
+
+    return server.test_client()
+
+
+def of(peer):
+    return {"environ_overrides": {"REMOTE_ADDR": peer}}
+
+
+FORWARDED = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "lab.localhost"}
+
+
+@pytest.mark.parametrize("peer", [PROXY, "::1", "::ffff:10.1.2.3"])
+def test_a_trusted_proxy_says_where_requests_come_from(echo, peer):
+    seen = echo.get("/", headers=FORWARDED, **of(peer)).json
+    assert seen == {"address": "203.0.113.7", "scheme": "https", "host": "lab.localhost"}
+    chain = FORWARDED | {"X-Forwarded-For": "1.1.1.1, 203.0.113.7"}  # the client wrote the first one
+    assert echo.get("/", headers=chain, **of(peer)).json["address"] == "203.0.113.7"
+
+
+@pytest.mark.parametrize("peer", [STRANGER, "127.0.0.1", "11.0.0.1", "::2", "", "not an address"])
+def test_nobody_else_says_where_requests_come_from(echo, peer):
+    seen = echo.get("/", headers=FORWARDED, **of(peer)).json
+    assert seen == {"address": peer, "scheme": "http", "host": "localhost"}
+
+
+def test_the_name_of_an_unknown_host_is_refused_of_a_proxy_too(behind):
+    headers = FORWARDED | {"X-Forwarded-Host": "evil.example"}
+    answer = behind.client.get("/api/v1/runs", headers=headers, **of(PROXY))
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "unknown_host")
+
+
+def test_uploads_carry_the_name_of_a_proxys_user(copied):
+    upload = upload_behind(copied)
+    upload.auth = {}
+    result = post(upload, ANSWERS, 201, headers={HEADER: "ann@lab.example"}, **of(PROXY))
+    run = result["runs"][0]["run"]
+    assert upload.client.get(f"{ADDRESS}/{run}").json["imported_by"] == "ann@lab.example"
+    withdrawn = upload.client.delete(f"{ADDRESS}/{run}", headers={HEADER: "bob"}, **of(PROXY))
+    assert (withdrawn.status_code, withdrawn.json["withdrawn_by"]) == (200, "bob")
+
+
+def test_a_token_is_taken_through_a_proxy(copied):
+    """Its name counts, whoever is logged in; what a proxy passes on of its own log-in does not matter."""
+    upload = upload_behind(copied)
+    token = upload.auth
+    result = post(upload, ANSWERS, 201, headers={HEADER: "bob"}, **of(PROXY))
+    assert upload.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["imported_by"] == "ann"
+    upload.auth = {"Authorization": "Basic Ym9iOng="}
+    post(upload, ANSWERS, 200, headers={HEADER: "bob"}, **of(PROXY))
+    upload.auth = {"Authorization": "Bearer wrong"}
+    post(upload, ANSWERS, 401, headers={HEADER: "bob"}, **of(PROXY))
+    upload.auth = token
+    post(upload, ANSWERS, 200, **of(PROXY))
+
+
+@pytest.mark.parametrize("peer", [STRANGER, "127.0.0.1", ""])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/runs", "/assets/theme.js", "/_dash-layout"])
+def test_the_header_is_refused_from_elsewhere(behind, peer, path):
+    answer = behind.client.get(path, headers={HEADER: "ann", "X-Forwarded-For": PROXY}, **of(peer))
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "untrusted_proxy")
+    assert HEADER in answer.json["error"]["message"] and "CLUELINE_TRUSTED_PROXIES" in answer.json["error"]["message"]
+
+
+def test_nobody_elsewhere_writes_by_the_header(behind):
+    version = behind.service.store.version()
+    for headers in ({HEADER: "ann"}, {HEADER: "ann"} | behind.auth):
+        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **of(STRANGER))
+        assert (answer.status_code, answer.json["error"]["code"]) == (403, "untrusted_proxy")
+    for headers in ({}, {HEADER: ""}, {HEADER: " "}):  # nobody is logged in at the proxy
+        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **of(PROXY))
+        assert (answer.status_code, answer.json["error"]["code"]) == (401, "no_token")
+    assert behind.service.store.version() == version
+
+
+@pytest.mark.parametrize("name", ["open", "x" * 101, "a\tb", "a\x7fb"])
+def test_what_cannot_be_a_name_is_refused(behind, name):
+    answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers={HEADER: name}, **of(PROXY))
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "bad_user")
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
+def test_pages_of_other_sites_do_not_write_as_a_user(behind, headers):
+    """A browser sends what logs a user in at the proxy along with any site's request."""
+    answer = behind.client.post(ADDRESS, data=ANSWERS, headers={HEADER: "ann"} | headers, **of(PROXY))
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "cross_site")
+
+
+def test_a_server_without_the_setting_ignores_the_header(copied):
+    upload = upload_client(copied, trusted_proxies=("10.0.0.0/8",))
+    upload.auth = {}
+    post(upload, ANSWERS, 401, headers={HEADER: "ann"}, **of(PROXY))
+    assert upload.client.get("/healthz", headers={HEADER: "ann"}).status_code == 200
+
+
+def test_a_user_header_needs_trusted_proxies():
+    with pytest.raises(BadSetting, match="CLUELINE_USER_HEADER needs CLUELINE_TRUSTED_PROXIES"):
+        read_settings({"CLUELINE_USER_HEADER": HEADER})
+    settings = read_settings({"CLUELINE_USER_HEADER": HEADER, "CLUELINE_TRUSTED_PROXIES": "10.0.0.0/8, ::1"})
+    assert (settings.user_header, settings.trusted_proxies) == (HEADER, ("10.0.0.0/8", "::1"))
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="there is no nginx here")
+@pytest.mark.parametrize("trusted", ["127.0.0.1", "10.0.0.0/8"])
+def test_through_a_real_proxy(copied, tmp_path, trusted):
+    served = start_server(
+        copied, tmp_path / "log", workers=1, trusted_proxies=trusted, user_header=HEADER, log_format="json", log_level="info"
+    )
+    address, process = start_nginx(tmp_path, served.address)
+    try:
+        headers = {
+            "X-Login": "ann",
+            HEADER: "mallory",
+            "X-Forwarded-For": "1.1.1.1",
+        }  # the proxy replaces the one and adds to the other
+        sent = urllib.request.Request(f"{address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
+        try:
+            with urllib.request.urlopen(sent, timeout=120) as answer:
+                status, body = answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            status, body = error.code, json.load(error)
+    finally:
+        process.terminate()
+        process.wait()
+        served.stop()
+    if trusted == "10.0.0.0/8":
+        assert (status, body["error"]["code"]) == (403, "untrusted_proxy")
+        return
+    assert status == 201, body
+    ((by,),) = open_store(copied).snapshot().rows("select imported_by from runs where run = ?", [body["runs"][0]["run"]])
+    assert by == "ann"
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (line,) = [line for line in lines if line.get("method") == "POST"]
+    assert (line["writer"], line["address"]) == ("ann", "127.0.0.1")

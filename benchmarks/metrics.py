@@ -47,9 +47,7 @@ Arrays = list[tuple[Floats, Floats]]  # confidence and correctness of each run
 FULL, CLUES, DATASET = 10_000_000, 5, "bench"
 OUT = Path(__file__).with_suffix(".md")
 MASS = Conventions(binning="mass15")
-POLL, CLASSES = "poll", ["negative", "neutral", "positive"]
-OF_DISTRIBUTIONS = [metric for metric in METRICS if "whole distribution" in metric.needs]
-OF_PAIRS = [metric for metric in METRICS if metric not in OF_DISTRIBUTIONS]
+OF_PAIRS = [metric for metric in METRICS if "whole distribution" not in metric.needs]  # the others: distributions.py
 
 
 @dataclass
@@ -123,35 +121,6 @@ def write_bundle(folder: Path, responses: int, runs: int) -> None:
         pl.DataFrame(
             {"question_id": each_clue, "clue": clue, "confidence": certain, "correct": right.astype(float)}
         ).with_columns(model=pl.lit(f"model {run:03}"), elicitation=pl.lit("verbalized" if run % 2 else "logit")).write_parquet(
-            folder / "responses" / f"{run:03}.parquet"
-        )
-
-
-def write_poll(folder: Path, responses: int, runs: int) -> None:
-    """A dataset of items in three classes with a hundred votes each; every run gives its whole distribution."""
-    chance = np.random.default_rng(5)
-    items = responses // runs
-    ids = pl.Series([f"i{index:06}" for index in range(items)])
-    (folder / "responses").mkdir(parents=True)
-    (folder / "dataset.json").write_text(json.dumps({"dataset": POLL, "title": "Poll", "kind": "votes", "classes": CLASSES}))
-    pl.DataFrame({"question_id": ids, "text": ids}).write_parquet(folder / "questions.parquet")
-    people = chance.dirichlet(np.ones(3), items)
-    pl.DataFrame(
-        {
-            "question_id": ids.gather(np.repeat(np.arange(items), 3)),
-            "class": CLASSES * items,
-            "votes": chance.multinomial(100, people).ravel(),
-        }
-    ).write_parquet(folder / "votes.parquet")
-    for run in range(runs):
-        shares = (people + chance.dirichlet(np.ones(3), items)) / 2
-        pl.DataFrame(
-            {
-                "question_id": ids,
-                "guess": np.array(CLASSES)[shares.argmax(axis=1)],
-                "options": [json.dumps(dict(zip(CLASSES, row, strict=True))) for row in shares.tolist()],
-            }
-        ).with_columns(model=pl.lit(f"model {run:03}"), elicitation=pl.lit("softmax")).write_parquet(
             folder / "responses" / f"{run:03}.parquet"
         )
 
@@ -339,18 +308,6 @@ def measure(snapshot: Snapshot, arrays: Arrays, repeat: int, say: Callable[[str]
     return rows
 
 
-def measure_poll(snapshot: Snapshot, repeat: int, say: Callable[[str], None]) -> list[tuple[str, Timed, Timed]]:
-    """Metrics of whole distributions: each with its read of the responses, and its kernel alone."""
-    rows = []
-    for metric in OF_DISTRIBUTIONS:
-        scan, evidence = timed(repeat, lambda: gather(snapshot, Selection(POLL), [metric]))  # noqa: B023 - called at once
-        kernel, values = timed(repeat, lambda: evidence.values(metric))  # noqa: B023
-        assert np.isfinite(values).all(), metric.key
-        rows.append((metric.key, kernel, scan))
-        say(f"{metric.key}: {scan.middle:.3g} s from responses")
-    return rows
-
-
 def _metric(key: str) -> Metric:
     return next(metric for metric in METRICS if metric.key == key)
 
@@ -428,21 +385,6 @@ def report(rows: Sequence[Row], facts: Sequence[str], phases: dict[str, Timed | 
     return "\n".join([*lines, ""])
 
 
-def report_poll(rows: Sequence[tuple[str, Timed, Timed]], responses: int, runs: int) -> str:
-    """The file's part on whole distributions."""
-    lines = [
-        "## Whole distributions beside votes",
-        "",
-        f"Over {responses:,} responses of {runs} runs, each a distribution over three classes on items with 100 votes: a",
-        "tenth of the responses above, for nothing of this is kept at ingest, and *with scan* reads and parses them all.",
-        "",
-        "| metric | kernel | with scan |",
-        "|---|--:|--:|",
-        *(f"| {name} | {kernel} | {_seconds(_sum(kernel, scan))} |" for name, kernel, scan in rows),
-    ]
-    return "\n".join([*lines, ""])
-
-
 def machine(repeat: int) -> list[str]:
     """Facts without which times mean nothing."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -488,13 +430,9 @@ def main() -> None:
         rows = measure(snapshot, arrays, chosen.repeat, say)
         size = sum(len(confidence) for confidence, _ in arrays)
         del arrays
-        write_poll(folder / "poll", chosen.responses // 10, chosen.runs)
-        import_paths(store, [folder / "poll"], ImportOptions())
-        say("the poll is in the store")
-        polled = measure_poll(store.snapshot(), chosen.repeat, say)
         store.close()
     facts.append(f"load average at the end {os.getloadavg()[0]:.1f}; where it is above 1, others were at work too")
-    text = f"{report(rows, facts, phases, size, chosen.runs)}\n{report_poll(polled, chosen.responses // 10, chosen.runs)}"
+    text = report(rows, facts, phases, size, chosen.runs)
     print(text)
     if out:
         out.write_text(text, encoding="utf-8")

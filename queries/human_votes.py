@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine import distributions
 from queries.engine.coverage import restrict
-from queries.engine.distributions import DistributionItems, Distributions
+from queries.engine.distributions import class_bin, comparable, selected_distributions
 from queries.engine.gather import gather
-from queries.engine.select import selected_responses, selection_clauses
+from queries.engine.run_distributions import MOST_RANKED, Classes, RunDistributions, dataset_classes
+from queries.engine.select import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection, number, selection_keys
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 ENTROPY_BINS = 40
-MOST_RANKED = 12  # classes up to which pairs of them are counted
 
 
 class Histograms(msgspec.Struct):
@@ -81,45 +78,47 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     """Histograms of DistCE, EntCE and ranks of each run of a selection, and its classes' reliability."""
     counted, _ = restrict(snapshot, selection)
     runs = gather(snapshot, counted, ()).runs
-    clauses, parameters = selection_clauses(counted)
-    source = distributions.Source(clauses, selected_responses(snapshot, counted, parameters), parameters)
-    data = distributions.read_distributions(snapshot, selection.dataset, source)
+    names, questions = chosen(snapshot, counted)
+    items_of_run = dict(zip(names, selected_distributions(snapshot, counted, names, questions), strict=True))
+    classes = dataset_classes(snapshot, selection.dataset)
     polled = snapshot.rows("select count(*) from votes where dataset = $d and votes > 0", {"d": selection.dataset})[0][0]
-    sizes = [group.shares.shape[1] for group in data.groups] or [len(data.classes)]
-    widest = math.log(max(*sizes, 2))
+    most = max((int(items.class_counts.max()) for items in items_of_run.values() if len(items)), default=len(classes.names))
+    widest = math.log(max(most, 2))
     edges = [widest * k / (ENTROPY_BINS // 2) for k in range(-(ENTROPY_BINS // 2), ENTROPY_BINS // 2 + 1)]
-    of_item = data.places["run"].rle_id().to_numpy()  # items stand run by run
-    number_of = {run: index for index, run in enumerate(data.places["run"].unique(maintain_order=True))}
-    questions = data.places["question_id"].to_numpy()
     no_votes = None if polled else "the dataset has no human votes"
     rows = []
     for run in runs:
-        groups = [group.subset(np.equal(of_item[group.item], number_of.get(run.run, -1))) for group in data.groups]
-        voted = [group.voted() for group in groups]
-        items = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
-        missing = no_votes
-        if not len(items) and polled:
-            given = any(len(group.item) for group in groups)
-            missing = "nobody voted on these questions" if given else "the run gives no whole distribution here"
-        with_reference = [group.subset(group.drawn.sum(axis=-1) > 0) for group in voted]
+        items = items_of_run[run.run]
+        voted, missing = items.voted(), no_votes
+        if not len(voted) and polled:
+            missing = "nobody voted on these questions" if len(items) else "the run gives no whole distribution here"
+        beside_reference = voted.reference_bin >= 0
         rows.append(
             RunHistograms(
                 run=run.run,
                 model=run.model,
                 elicitation=run.elicitation,
-                questions=len(set(questions[items])),
-                histograms=None if missing else _histograms(voted, max(sizes), edges, reference=False),
-                reference=_histograms(with_reference, max(sizes), edges, reference=True)
-                if any(len(g.item) for g in with_reference)
+                questions=len(np.unique(voted.positions)),
+                histograms=None
+                if missing
+                else _histograms(voted.distance_bin, voted.entropy_gap, voted.pairs_turned, most, edges),
+                reference=_histograms(
+                    voted.reference_bin[beside_reference],
+                    voted.reference_entropy_gap[beside_reference],
+                    voted.reference_pairs_turned[beside_reference],
+                    most,
+                    edges,
+                )
+                if beside_reference.any()
                 else None,
-                classes=[] if missing else _class_bins(data, voted, selection.conventions),
+                classes=[] if missing else _class_bins(voted, classes, selection.conventions),
                 missing=missing,
             )
         )
     return People(
         data_version=snapshot.version,
         selection=selection_keys(selection),
-        classes=list(data.classes) if data.named or len(data.classes) <= distributions.MOST_CLASSES else [],
+        classes=list(classes.names) if comparable(classes) else [],
         reference_votes=kernels.REFERENCE_VOTES,
         distance_edges=[k / kernels.ERROR_BINS for k in range(kernels.ERROR_BINS + 1)],
         entropy_edges=edges,
@@ -128,34 +127,28 @@ def people(snapshot: Snapshot, selection: Selection) -> People:
     )
 
 
-def _histograms(groups: list[DistributionItems], most: int, edges: list[float], *, reference: bool) -> Histograms:
-    """Histograms of the runs' distributions or, for ``reference``, of those that the drawn votes give."""
-    distance = np.zeros(kernels.ERROR_BINS, dtype=np.int64)
-    entropy = np.zeros(ENTROPY_BINS, dtype=np.int64)
-    ranking = np.zeros(most * (most - 1) // 2 + 1 if most <= MOST_RANKED else 0, dtype=np.int64)
-    for group in groups:
-        people = kernels.vote_shares(group.votes)
-        shares = kernels.vote_shares(group.drawn) if reference else group.shares
-        far = kernels.reference_distance(group.drawn, group.votes) if reference else kernels.total_variation(shares, people)
-        distance += np.bincount(kernels.error_bin(far), minlength=len(distance))
-        gap = np.round(kernels.entropy(shares) - kernels.entropy(people), kernels.DIGITS)
-        place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
-        entropy += np.bincount(place, minlength=len(entropy))
-        if len(ranking):
-            ranking += np.bincount(kernels.pairs_in_another_order(shares, group.votes), minlength=len(ranking))
-    return Histograms(int(distance.sum()), distance.tolist(), entropy.tolist(), ranking.tolist())
+def _histograms(
+    distance_bin: NDArray[np.int8], entropy_gap: Floats, pairs_turned: NDArray[np.int16], most: int, edges: list[float]
+) -> Histograms:
+    """Histograms of items; there is none of rankings where the largest number of classes, ``most``, is above ``MOST_RANKED``."""
+    distance = np.bincount(distance_bin, minlength=kernels.ERROR_BINS)
+    gap = np.round(entropy_gap, kernels.DIGITS)
+    place = np.clip(np.searchsorted(edges, gap, side="right") - 1, 0, ENTROPY_BINS - 1)
+    pairs = most * (most - 1) // 2
+    ranking = np.bincount(pairs_turned, minlength=pairs + 1).tolist() if most <= MOST_RANKED else []
+    return Histograms(len(distance_bin), distance.tolist(), np.bincount(place, minlength=ENTROPY_BINS).tolist(), ranking)
 
 
-def _class_bins(data: Distributions, voted: list[DistributionItems], conventions: Conventions) -> list[ClassBins]:
+def _class_bins(voted: RunDistributions, classes: Classes, conventions: Conventions) -> list[ClassBins]:
     """The reliability of each class over one run's items."""
-    _, shares, gold = distributions.by_class(replace(data, groups=tuple(voted)))
-    if not shares.size:
+    if not comparable(classes):
         return []
-    return [ClassBins(name, _bins(shares[:, k], gold == k, conventions)) for k, name in enumerate(data.classes)]
+    shares = voted.class_shares(len(classes.names))
+    return [ClassBins(name, _bins(shares[:, k], voted.majority == k, conventions)) for k, name in enumerate(classes.names)]
 
 
-def _bins(shares: Floats, is_gold: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:
-    place, count = distributions.class_bin(shares, np.array([len(shares)]), conventions)
+def _bins(shares: Floats, is_majority: NDArray[np.bool_], conventions: Conventions) -> list[ClassBin]:
+    place, count = class_bin(shares, conventions)
     if conventions.binning in ("width10", "width10r"):  # 1 is in the last, closed bin
         place, count = np.minimum(place, 9), 10
     bins = []
@@ -170,7 +163,7 @@ def _bins(shares: Floats, is_gold: NDArray[np.bool_], conventions: Conventions) 
                 upper=number(ends[1]),
                 items=len(inside),
                 mean_share=float(inside.mean()) if len(inside) else None,
-                chosen=float(is_gold[place == k].mean()) if len(inside) else None,
+                chosen=float(is_majority[place == k].mean()) if len(inside) else None,
             )
         )
     return bins

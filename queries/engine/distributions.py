@@ -1,340 +1,168 @@
-"""Whole distributions of runs and the votes of people: what the metrics of disagreement are computed from.
-
-Nothing of this is kept at ingest: it is read from the responses that give a distribution, and only where it is asked for.
-"""
+"""Statistics of whole distributions and human votes, per run and question: what the metrics of disagreement are computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Sequence, Set
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from data.importing.grading import parse_answer_line
-from data.polars_frames import SqlParameters
+from data.ragged_arrays import Floats, Ints
 from data.statistics import BINS, bin_of
 from data.store import Snapshot
+from queries.engine import run_columns, select
+from queries.engine.run_columns import SparseColumn, joined
+from queries.engine.run_distributions import Classes, RunDistributions, dataset_classes, run_distributions
 from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
+from queries.selection import Selection
 
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
-SEPARATORS = ("\x1e", "\x1f")  # between the parts of a key, which no name of a class holds
-POLLED = "select distinct class from votes where dataset = $d order by class"
-ASKED = """select question_id, any_value(answer) as answer, list(class order by class) filter (class is not null) as classes,
-        list(votes order by class) filter (class is not null) as votes
-    from questions left join votes using (dataset, question_id) where dataset = $d group by question_id"""
 MOST_CLASSES = 100  # of a dataset that names none: where each question has options of its own, there are no classes
 
-# Per (run, question), sums over its items. Items without a whole distribution are in none, and add 0.
+# Sums over the items of a question, of a column of items. Items without a whole distribution are in none, and add 0.
+SUMS: dict[str, Callable[[Callable[[str], NDArray[Any]]], NDArray[Any]]] = {
+    "gold_items": lambda items: np.isfinite(items("quadratic")),  # whose right class is known
+    "quadratic": lambda items: items("quadratic"),  # sum over classes of (p - gold)^2 / classes
+    "voted_items": lambda items: items("majority") >= 0,  # to whose question people gave votes
+    "distance": lambda items: items("distance"),  # TVD(f, pi)
+    "entropy_gap": lambda items: items("entropy_gap"),  # H(f) - H(pi)
+    "entropy_gap_abs": lambda items: np.abs(items("entropy_gap")),
+    "ranked_same": lambda items: items("same_ranking"),
+    "ranked_compatibly": lambda items: items("compatible_ranking"),
+    "reference_items": lambda items: items("reference_bin") >= 0,  # that the human reference could be drawn for
+}
 COLUMNS = (
-    "gold_items",  # whose right class is known
-    "quadratic",  # sum over classes of (p - gold)^2 / classes
-    "voted_items",  # to whose question people gave votes
-    "distance",  # TVD(f, pi)
-    "entropy_gap",  # H(f) - H(pi)
-    "entropy_gap_abs",
-    "ranked_same",
-    "ranked_compatibly",
-    "distance_bins",  # (20) items by TVD(f, pi), of those that the reference could be drawn for
-    "reference_bins",  # (20) the same items by the reference's TVD
+    *SUMS,
+    "distance_bins",  # (30) items with a reference, by TVD(f, pi)
+    "reference_bins",  # (30) the same items, by the reference's TVD
     "class_items",  # that are in class_gaps
-    "class_gaps",  # (classes, bins) sum of p_k - [gold = k] per bin of p_k
+    "class_gaps",  # (classes x bins) sum of p_k - [gold = k] per bin of p_k
 )
 
 
-class Source(NamedTuple):
-    """Where to read: ``with`` clauses that define chosen_runs and chosen_questions, SQL of the responses, parameters."""
-
-    clauses: str
-    responses: str
-    parameters: SqlParameters
-
-
-@dataclass(frozen=True)
-class DistributionItems:
-    """Items with the same number of classes M and their questions' votes, classes in class order.
-
-    Attributes:
-        item: index of each among all items that were read, shape (n,).
-        classes: what its distribution is over, indices into ``Distributions.classes``, -1 for none of them; shape (n, M).
-        shares: the run's distribution f, shape (n, M).
-        votes: shape (n, M); all 0 where nobody voted.
-        drawn: the votes that the human reference sees, shape (n, M); all 0 where there are too few.
-        majority: index of the class with most votes, -1 where nobody voted; shape (n,).
-        gold: index of the right class, -1 where it is unknown; shape (n,).
-    """
-
-    item: Counts
-    classes: Counts
-    shares: Floats
-    votes: Counts
-    drawn: Counts
-    majority: Counts
-    gold: Counts
-
-    def voted(self) -> DistributionItems:
-        """Those that people voted on."""
-        return self.subset(self.majority >= 0)
-
-    def subset(self, rows: NDArray[np.bool_]) -> DistributionItems:
-        """Some of them."""
-        return DistributionItems(*(getattr(self, name)[rows] for name in DistributionItems.__dataclass_fields__))
-
-
-@dataclass(frozen=True)
-class Distributions:
-    """Every item of a selection whose whole distribution is known.
-
-    Attributes:
-        places: ``run`` and ``question_id`` of each item, in the order of runs, questions and clues.
-        classes: the classes in order: the dataset's or, where it names none, all that people could vote for in it, by name.
-        named: whether the dataset names its classes.
-        groups: the items by number of classes.
-    """
-
-    places: pl.DataFrame
-    classes: tuple[str, ...]
-    named: bool
-    groups: tuple[DistributionItems, ...]
-
-
-class _Ballot(NamedTuple):
-    """One question with one list of options."""
-
-    options: int  # how many the responses state
-    place: list[int]  # of each class among them, -1 where it is none of them
-    classes: list[int]
-    votes: list[int]
-    majority: int
-    gold: int
-    key: int
-
-
-def read_distributions(snapshot: Snapshot, dataset: str, source: Source) -> Distributions:
-    """The whole distributions of a selection, with the votes on its questions.
+def selected_distributions(
+    snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints
+) -> list[RunDistributions]:
+    """The whole distributions of each run at the questions and clues of a selection.
 
     Args:
         snapshot: the store.
-        dataset: of the selection.
-        source: SQL of the selection.
-
-    Returns:
-        Items by number of classes. No item where no response gives a whole distribution.
+        selection: its filter on clues counts.
+        runs: ids of the chosen runs, in the order of the result.
+        questions: positions of the chosen questions, shape (questions,).
     """
-    items = snapshot.frame(
-        f"""{source.clauses}
-        select p.run, p.question_id, p.options, p.option_names from ({source.responses}) p
-        join chosen_runs r on r.run = p.run join chosen_questions q on q.question_id = p.question_id
-        where p.options is not null order by r.position, q.position, p.clue""",
-        source.parameters,
-    )
-    stated = next((row[0] for row in snapshot.rows("select classes from datasets where dataset = $d", {"d": dataset})), None)
-    if items.is_empty():
-        return Distributions(items.select("run", "question_id"), tuple(stated or ()), bool(stated), ())
-    first, second = SEPARATORS
-    names = pl.col("option_names").list.join(second)
-    items = items.with_columns(pl.concat_str("question_id", names, separator=first).fill_null(pl.col("question_id")).alias("key"))
-    kinds = items.unique("key", keep="first", maintain_order=True).with_row_index("ballot")
-    items = items.join(kinds.select("key", "ballot"), on="key", how="left", maintain_order="left")
-    question_votes = {
-        question: (answer, dict(zip(classes or (), votes or (), strict=True)))
-        for question, answer, classes, votes in snapshot.frame(ASKED, {"d": dataset})
-        .join(kinds, on="question_id", how="semi")
-        .rows()
-    }
-    lists = list(kinds.select("question_id", "option_names").iter_rows())
-    classes = tuple(stated or (row[0] for row in snapshot.rows(POLLED, {"d": dataset})))
-    index = {name: k for k, name in enumerate(classes)}
-    ballots = [
-        _ballot(
-            dataset,
-            question,
-            names or stated or [],
-            stated or sorted({*names, *question_votes[question][1]}),
-            *question_votes[question],
-            index,
-        )
-        for question, names in lists
-    ]
-    return Distributions(
-        places=items.select("run", "question_id"),
-        classes=classes,
-        named=bool(stated),
-        groups=tuple(_groups(ballots, items["ballot"].to_numpy().astype(np.int64), items["options"])),
-    )
-
-
-def _ballot(
-    dataset: str,
-    question: str,
-    options: list[str],
-    names: list[str],
-    answer: str | None,
-    votes: dict[str, int],
-    index: dict[str, int],
-) -> _Ballot:
-    """The right class is the one that the answer names or, where it names none, the one with most votes."""
-    place = {name: k for k, name in enumerate(options)}
-    counts = [votes.get(name, 0) for name in names]
-    answer_class = class_named(answer, names)
-    most = max(counts)
-    majority = -1
-    if most:  # of classes that tie, the one that the answer names, else the first
-        majority = answer_class if answer_class >= 0 and counts[answer_class] == most else counts.index(most)
-    return _Ballot(
-        options=len(options),
-        place=[place.get(name, -1) for name in names],
-        classes=[index.get(name, -1) for name in names],
-        votes=counts,
-        majority=majority,
-        gold=answer_class if answer_class >= 0 else majority,
-        key=distributions.draw_key(dataset, question),
-    )
-
-
-def class_named(answer: str | None, names: Sequence[str]) -> int:
-    """Index of the class that an answer line names: to the letter, else the only one that it accepts; -1 for none."""
-    if answer is None:
-        return -1
-    if answer in names:
-        return names.index(answer)
-    line = parse_answer_line(answer)
-    accepted = [k for k, name in enumerate(names) if line.grade(name) == "accept"]
-    return accepted[0] if len(accepted) == 1 else -1
-
-
-def _groups(ballots: Sequence[_Ballot], ballot: Counts, options: pl.Series) -> list[DistributionItems]:
-    """Items by the shape of their ballots; ``ballot`` is the index of each item's."""
-    shapes = np.array([(len(ballot_.classes), ballot_.options) for ballot_ in ballots])
-    groups = []
-    for shape in np.unique(shapes, axis=0):
-        member = np.flatnonzero((shapes == shape).all(axis=1))
-        where = np.full(len(ballots), -1)
-        where[member] = np.arange(len(member))
-        item = np.flatnonzero(where[ballot] >= 0)
-        ballot_of_item = where[ballot[item]]
-        stated = options.gather(item).explode().to_numpy().reshape(len(item), shape[1])
-
-        def column(name: str, member: Counts = member) -> Counts:
-            return np.array([getattr(ballots[k], name) for k in member.tolist()], dtype=np.int64)
-
-        place, votes = column("place"), column("votes")
-        keys = np.array([ballots[k].key for k in member.tolist()], dtype=np.uint64)
-        shares = np.take_along_axis(stated, np.maximum(place[ballot_of_item], 0), axis=1)
-        groups.append(
-            DistributionItems(
-                item=item,
-                classes=column("classes")[ballot_of_item],
-                shares=np.where(place[ballot_of_item] >= 0, shares, 0.0),
-                votes=votes[ballot_of_item],
-                drawn=distributions.draw_votes(votes, keys)[ballot_of_item],
-                majority=column("majority")[ballot_of_item],
-                gold=column("gold")[ballot_of_item],
-            )
-        )
-    return groups
+    clue_mask = select.clue_mask(snapshot, selection)
+    first = None if clue_mask is None else run_columns.clues(snapshot, selection.dataset).first
+    results = []
+    for part in run_distributions(snapshot, selection.dataset, runs):
+        chosen = np.zeros(max(questions.max(initial=-1), part.positions.max(initial=-1)) + 1, dtype=bool)
+        chosen[questions] = True
+        kept = chosen[part.positions]
+        if clue_mask is not None and first is not None:
+            kept[kept] = clue_mask[first[part.positions[kept]] + part.clues[kept]]
+        results.append(part.take(np.flatnonzero(kept)))
+    return results
 
 
 def distribution_sums(
-    snapshot: Snapshot, dataset: str, source: Source, rows: pl.DataFrame, wanted: set[str], conventions: Conventions
-) -> dict[str, Floats]:
-    """Some of ``COLUMNS``, each of shape (rows,) or (rows, ...).
+    snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints, rows: tuple[Ints, Ints], wanted: Set[str]
+) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
+    """Some of ``COLUMNS``, of each row.
 
     Args:
-        rows: ``run`` and ``question_id`` of each row.
-        wanted: names of columns.
+        snapshot: the store.
+        selection: its filter on clues and its conventions count.
+        runs: ids of the chosen runs.
+        questions: positions of the chosen questions, ascending, shape (questions,).
+        rows: index of the run and of the question of each row, ascending, each of shape (rows,).
+        wanted: names of statistics.
+
+    Returns:
+        Columns of shape (rows,), and those of shape (rows, width).
     """
-    data = read_distributions(snapshot, dataset, source)
-    numbered = rows.select("run", "question_id").with_row_index("row")
-    row = data.places.join(numbered, on=["run", "question_id"], how="left", maintain_order="left")["row"]
-    where = row.cast(pl.Int64).to_numpy()
-    columns = {name: np.zeros(len(rows)) for name in COLUMNS if not name.endswith(("_bins", "_gaps"))}
-    columns |= {name: np.zeros((len(rows), distributions.ERROR_BINS)) for name in ("distance_bins", "reference_bins")}
+    parts, rows_of_parts = [], []
+    for index, part in enumerate(selected_distributions(snapshot, selection, runs, questions)):
+        row = _rows_of_items(part, index, questions, *rows)
+        parts.append(part.take(np.flatnonzero(row >= 0)))
+        rows_of_parts.append(row[row >= 0])
+    row, count = joined(rows_of_parts, np.int64), len(rows[0])
 
-    def add(name: str, at: Counts, values: Floats) -> None:
-        columns[name] += np.bincount(at, values, len(rows))
+    def items(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts]) if parts else np.empty(0)
 
-    def count(name: str, at: Counts, distance: Floats) -> None:
-        cell = at * distributions.ERROR_BINS + distributions.error_bin(distance)
-        columns[name] += np.bincount(cell, minlength=columns[name].size).reshape(columns[name].shape)
-
-    for group in data.groups:
-        graded = group.subset(group.gold >= 0)
-        add("gold_items", where[graded.item], np.ones(len(graded.item)))
-        add("quadratic", where[graded.item], distributions.quadratic_score(graded.shares, graded.gold))
-        voted = group.voted()
-        at, shares = where[voted.item], distributions.vote_shares(voted.votes)
-        distance = distributions.total_variation(voted.shares, shares)
-        gap = distributions.entropy(voted.shares) - distributions.entropy(shares)
-        add("voted_items", at, np.ones(len(at)))
-        add("distance", at, distance)
-        add("entropy_gap", at, gap)
-        add("entropy_gap_abs", at, np.abs(gap))
-        add("ranked_same", at, distributions.same_ranking(voted.shares, voted.votes).astype(float))
-        add("ranked_compatibly", at, distributions.compatible_ranking(voted.shares, voted.votes).astype(float))
-        reference = distributions.reference_distance(voted.drawn, voted.votes)
-        has_reference = np.isfinite(reference)
-        count("distance_bins", at[has_reference], distance[has_reference])
-        count("reference_bins", at[has_reference], reference[has_reference])
-    if "class_gaps" in wanted:
-        columns["class_items"], columns["class_gaps"] = _class_gaps(data, where, len(rows), rows["run"], conventions)
-    return {name: columns[name] for name in sorted(wanted)}
+    columns, binned = {}, {}
+    for name in sorted(wanted & SUMS.keys()):
+        columns[name] = np.bincount(row, np.nan_to_num(SUMS[name](items)), count).astype(float, copy=False)
+    for name, bin_name in (("distance_bins", "distance_bin"), ("reference_bins", "reference_bin")):
+        if name in wanted:
+            counted = np.flatnonzero(items("reference_bin") >= 0)
+            ones = np.ones(len(counted))
+            binned[name] = _sparse(row[counted], items(bin_name)[counted].astype(np.int64), ones, count, distributions.ERROR_BINS)
+    if wanted & {"class_items", "class_gaps"}:
+        classes = dataset_classes(snapshot, selection.dataset)
+        columns["class_items"], binned["class_gaps"] = _class_gaps(parts, rows_of_parts, count, classes, selection.conventions)
+    return columns, binned
 
 
-def by_class(data: Distributions) -> tuple[Counts, Floats, Counts]:
-    """Items that people voted on, over the classes of the whole dataset: item (n,), p (n, classes) and the majority's class (n,).
-
-    A class that an item does not have has p = 0. None of a dataset that names no classes and has very many.
-    """
-    if not data.named and len(data.classes) > MOST_CLASSES:
-        return np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64)
-    voted = [group.voted() for group in data.groups]
-    item = np.concatenate([np.zeros(0, dtype=np.int64), *(group.item for group in voted)])
-    shares = np.zeros((len(item), len(data.classes) + 1))  # the last column takes what is no class
-    gold = np.zeros(len(item), dtype=np.int64)
-    start = 0
-    for group in voted:
-        part = slice(start, start := start + len(group.item))
-        np.put_along_axis(shares[part], group.classes, group.shares, axis=1)
-        gold[part] = np.take_along_axis(group.classes, group.majority[:, None], axis=1)[:, 0]
-    order = np.argsort(item, kind="stable")
-    return item[order], shares[order, :-1], gold[order]
+def _rows_of_items(part: RunDistributions, run: int, questions: Ints, run_of_rows: Ints, question_of_rows: Ints) -> Ints:
+    """The row of each item of one run, -1 for none, shape (items,)."""
+    first, end = np.searchsorted(run_of_rows, [run, run + 1])
+    positions = questions[question_of_rows[first:end]]
+    row_of_position = np.full(max(positions.max(initial=-1), part.positions.max(initial=-1)) + 1, -1)
+    row_of_position[positions] = np.arange(first, end)
+    return row_of_position[part.positions]
 
 
-def class_bin(shares: Floats, parts: Counts, conventions: Conventions) -> tuple[Counts, int]:
-    """Bin of each item's share of one class, shape (n,), and how many bins there are.
-
-    Equal-mass bins are cut within each part (a run) over the items that were read; those of equal width are eleven, as in the
-    store.
-
-    Args:
-        shares: p_k, shape (n,).
-        parts: how many items each part has, one after the other.
-    """
-    if conventions.mass_bins is None:
-        return bin_of(shares, closed=conventions.closed), BINS
-    order, of_ordered = bins.assign_mass_bins(shares, parts, conventions.mass_bins)
-    bin_of_item = np.empty(len(shares), dtype=np.int64)
-    bin_of_item[order] = of_ordered
-    return bin_of_item, conventions.mass_bins
+def _sparse(row: Ints, place: NDArray[np.integer[Any]], values: Floats, rows: int, width: int) -> SparseColumn:
+    """A column from entries by ascending row."""
+    return SparseColumn(np.append(0, np.cumsum(np.bincount(row, minlength=rows))), place, values, width)
 
 
 def _class_gaps(
-    data: Distributions, where: Counts, rows: int, runs: pl.Series, conventions: Conventions
-) -> tuple[Floats, Floats]:
+    parts: Sequence[RunDistributions], rows_of_parts: Sequence[Ints], rows: int, classes: Classes, conventions: Conventions
+) -> tuple[Floats, SparseColumn]:
     """Items per row, and the sum of p_k - [gold = k] per row, class and bin of p_k."""
-    item, shares, gold = by_class(data)
-    at = where[item]
-    run = runs.rle_id().to_numpy()[at] if rows else at
-    parts = np.bincount(run) if len(run) else np.zeros(0, dtype=np.int64)
     count = conventions.mass_bins or BINS
-    gaps = np.zeros((rows, len(data.classes), count))
-    for k in range(shares.shape[1]):
-        place, _ = class_bin(shares[:, k], parts, conventions)
-        added = np.bincount(at * count + place, shares[:, k] - (gold == k), rows * count)
-        gaps[:, k] = added.reshape(rows, count)
-    return np.bincount(at, minlength=rows).astype(float), gaps
+    entries = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))]
+    items = np.zeros(rows)
+    for part, row in zip(parts, rows_of_parts, strict=True) if comparable(classes) else ():
+        voted = part.voted()
+        rows_of_voted = row[part.majority >= 0]
+        items += np.bincount(rows_of_voted, minlength=rows)
+        if conventions.mass_bins:
+            shares = voted.class_shares(len(classes.names))
+            bins_of_shares = (
+                np.array([class_bin(column, conventions)[0] for column in shares.T], np.int64).reshape(shares.T.shape).T
+            )
+            gaps = shares - (voted.majority[:, None] == np.arange(len(classes.names)))
+            place = np.arange(len(classes.names)) * count + bins_of_shares
+            row_of_entry = np.repeat(rows_of_voted, len(classes.names))
+            entries.append((row_of_entry, place.ravel(), gaps.ravel()))
+        else:
+            bin_ = voted.share_bin if conventions.closed == "left" else bin_of(voted.shares, closed=conventions.closed)
+            gaps = voted.shares - (voted.classes == np.repeat(voted.majority, voted.class_counts))
+            known = voted.classes >= 0
+            entries.append(
+                (np.repeat(rows_of_voted, voted.class_counts)[known], (voted.classes * count + bin_)[known], gaps[known])
+            )
+    row, place, gaps = (np.concatenate(column) for column in zip(*entries, strict=True))
+    return items, _sparse(row, place, gaps, rows, len(classes.names) * count)
+
+
+def comparable(classes: Classes) -> bool:
+    """Whether the classes are those of many questions: not if a dataset names none and each question has options of its own."""
+    return classes.named or len(classes.names) <= MOST_CLASSES
+
+
+def class_bin(shares: Floats, conventions: Conventions) -> tuple[Ints, int]:
+    """Bin of the share of one class that a run gives to each of its items, shape (items,), and how many bins there are.
+
+    Bins of equal mass are cut over these items. Those of equal width are eleven, as in the store.
+    """
+    if conventions.mass_bins is None:
+        return bin_of(shares, closed=conventions.closed), BINS
+    order, bin_of_ordered = bins.assign_mass_bins(shares, np.array([len(shares)]), conventions.mass_bins)
+    bin_of_item = np.empty(len(shares), dtype=np.int64)
+    bin_of_item[order] = bin_of_ordered
+    return bin_of_item, conventions.mass_bins

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS, Bins
+from data.statistics import BIN_COLUMNS
 from queries.engine.bootstrap import (
     MOST_CLUSTERS,
     REPLICATES,
@@ -23,7 +23,7 @@ from queries.engine.bootstrap import (
     question_clusters,
     resample,
 )
-from queries.engine.run_columns import Floats, SparseColumn, bin_columns, dense, sparse, sum_by_place
+from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
@@ -52,7 +52,7 @@ class Evidence:
         selected_questions: ids of the questions of the selection, answered or not, in the dataset's order.
         places: place of each row's question among those, from 0, shape (rows,).
         sums: the statistics, each of shape (rows,) or (rows, ...).
-        bins: those of bins of confidence, where they are asked for.
+        binned: those of bins, of which most are 0, each of shape (rows, width).
         item_arrays: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
             the rows and of their clues, each of shape (items,): what is no sum is computed from them.
         conventions: under which it was gathered.
@@ -63,7 +63,7 @@ class Evidence:
     selected_questions: NDArray[Any]
     places: NDArray[np.int64]
     sums: dict[str, Floats]
-    bins: Bins | None
+    binned: dict[str, SparseColumn]
     item_arrays: tuple[Floats, Floats] | None
     conventions: Conventions
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
@@ -167,8 +167,8 @@ class Evidence:
             row_run = self.run_of_rows
             contributions = self._contributions(metric)
             totals = self.totals(contributions)
-            if "questions" in contributions:  # a question that lacks what the metric needs says nothing
-                counts = totals["questions"]
+            usable = self._usable(metric, contributions)
+            counts = self._total(usable)
             without = np.empty(len(row_run))
             width = sum(math.prod(total.shape[1:]) for total in totals.values())
             for first in range(0, len(row_run), at_once := max(1, NUMBERS_AT_ONCE // max(1, width))):
@@ -178,8 +178,7 @@ class Evidence:
                     self.conventions,
                 )
             pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
-            if "questions" in contributions:
-                pseudo_values[contributions["questions"] == 0] = np.nan
+            pseudo_values[usable == 0] = np.nan  # a question that lacks what the metric needs says nothing
             result[self.places, row_run] = pseudo_values
             return result
         for run in range(len(self.runs)):
@@ -241,7 +240,7 @@ class Evidence:
             items, _, correct = (columns[name] for name in BIN_COLUMNS)
             rows = np.repeat(np.arange(len(items)), np.diff(items.first))
             return rows, items.bin.astype(np.int64), items.values, correct.values
-        dense_columns = (dense(self._statistics[name]) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
+        dense_columns = (dense(self.statistics[name]) for name in (BIN_COLUMNS[0], BIN_COLUMNS[2]))
         in_bins, right = (fold_bins(column, self.conventions.binning) for column in dense_columns)
         row, place = np.nonzero(in_bins)
         return row, place, in_bins[row, place], right[row, place]
@@ -279,8 +278,13 @@ class Evidence:
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
-        usable = self._contributions(metric).get("questions", np.ones(len(self.places)))
-        return self.totals({"questions": usable})["questions"].astype(int)
+        return self._total(self._usable(metric, self._contributions(metric))).astype(int)
+
+    def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
+        """1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
+        if "questions" in contributions:
+            return dense(contributions["questions"])
+        return (self.sums[metric.counts] > 0).astype(float)
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Only some rows, from the same selection; runs that have none of them are left out."""
@@ -295,15 +299,15 @@ class Evidence:
             selected_questions=self.selected_questions,
             places=self.places[rows],
             sums={name: values[rows] for name, values in self.sums.items()},
-            bins=None if self.bins is None else self.bins.take(np.flatnonzero(rows)),
+            binned={name: column[rows] for name, column in self.binned.items()},
             item_arrays=pairs,
             conventions=self.conventions,
         )
 
     @property
-    def _statistics(self) -> dict[str, Floats | SparseColumn]:
+    def statistics(self) -> dict[str, Floats | SparseColumn]:
         """The statistics of each row, those of bins among them."""
-        return self.sums | (bin_columns(self.bins) if self.bins is not None else {})
+        return {**self.sums, **self.binned}
 
     def adds_up(self, metric: Metric) -> bool:
         """Whether a metric is a function of totals over questions: one of pairs is not, nor are bins cut for what is selected."""
@@ -312,14 +316,14 @@ class Evidence:
     def _contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
         if metric.cross_fitted:
             return self._by_fold(metric)
-        read = {name: self._statistics[name] for name in metric.reads(self.conventions)}
+        read = {name: self.statistics[name] for name in metric.reads(self.conventions)}
         if metric.contributions is unchanged_sums:
             return read
         return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
 
     def _by_fold(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
         """Each row's sums in the place of its question's fold, as ``kernels.bins.fold_totals`` adds them up."""
-        columns = self._mass_columns(metric) if self.conventions.mass_bins else {n: self._statistics[n] for n in BIN_COLUMNS}
+        columns = self._mass_columns(metric) if self.conventions.mass_bins else {n: self.statistics[n] for n in BIN_COLUMNS}
         items, confidence, correct = (sparse(columns[name]) for name in BIN_COLUMNS)
         fold, width = self._folds[self.places], items.width
         places = np.repeat(fold * width, np.diff(items.first)) + items.bin

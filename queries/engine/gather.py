@@ -11,7 +11,7 @@ from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
 from queries.engine import distributions, select
 from queries.engine.evidence import Evidence, Run
-from queries.engine.run_columns import Floats, float_array
+from queries.engine.run_columns import Floats, bin_columns, float_array
 from queries.metrics import Metric
 from queries.metrics.kernels.items import net_reward
 from queries.metrics.metric import NET_REWARD
@@ -54,19 +54,19 @@ def gather(
         sums[NET_REWARD] = _net_rewards(rows, selection.conventions.t)
     if "difficulty" in reads:
         sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
+    bins = _right_closed(rows) if rebinned else rows.bins
+    binned = {} if bins is None else bin_columns(bins)
     if whole:
-        answers = distributions.Source(with_clauses, select.selected_responses(snapshot, selection, parameters), parameters)
-        keys = pl.DataFrame(
-            {"run": runs["run"].gather(rows.run), "question_id": selected_questions["question_id"].gather(rows.places)}
-        )
-        sums |= distributions.distribution_sums(snapshot, selection.dataset, answers, keys, whole, selection.conventions)
+        names, positions = runs["run"].to_list(), selected_questions["position"].cast(pl.Int64).to_numpy()
+        columns, of_bins = distributions.distribution_sums(snapshot, selection, names, positions, (rows.run, rows.places), whole)
+        sums, binned = sums | columns, binned | of_bins
     return Evidence(
         runs=tuple(Run(*row) for row in runs[rows.run[starts]].select("run", "model", "elicitation").iter_rows()),
         starts=starts.astype(np.int64),
         selected_questions=selected_questions["question_id"].to_numpy(),
         places=rows.places,
         sums=sums,
-        bins=_right_closed(rows) if rebinned else rows.bins,
+        binned=binned,
         item_arrays=rows.pairs,
         conventions=selection.conventions,
     )

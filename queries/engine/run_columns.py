@@ -206,7 +206,7 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
                 float_array(table["confidence"])[order.rows],
                 float_array(table["correct"])[order.rows],
             )
-            for run, order, table in _in_order(snapshot, dataset, missing, columns, failed)
+            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, failed=failed)
         }
 
     return snapshot.cached(dataset, "items and failed calls" if failed else "items", runs, read)
@@ -229,7 +229,7 @@ def run_logprobs(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, faile
         columns = ("list_sum(token_logprobs) as logprob",)
         return {
             run: float_array(table["logprob"])[order.rows]
-            for run, order, table in _in_order(snapshot, dataset, missing, columns, failed)
+            for run, order, table in responses_in_order(snapshot, dataset, missing, columns, failed=failed)
         }
 
     return snapshot.cached(dataset, "logprobs of items and failed calls" if failed else "logprobs", runs, read)
@@ -299,8 +299,8 @@ def _statistics(
 
 
 @dataclass(frozen=True)
-class _Order:
-    """The responses of a run by position of their question.
+class ResponseOrder:
+    """How to put the responses of a run in the order of questions, those of a question by clue.
 
     Attributes:
         positions: of the questions, ascending, shape (questions,).
@@ -313,9 +313,9 @@ class _Order:
     rows: Ints
 
 
-def _in_order(
-    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], failed: bool
-) -> Iterator[tuple[str, _Order, pl.DataFrame]]:
+def responses_in_order(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], *, failed: bool
+) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
     """Columns of the responses of each run as they are stored, by question id and clue; and how to put them in order.
 
     Args:
@@ -341,4 +341,4 @@ def _in_order(
         counts = sizes[order]
         first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes
         rows = np.repeat(starts[order] - first[:-1], counts) + np.arange(first[-1])
-        yield run, _Order(known[order].astype(np.int32), first, rows), kept
+        yield run, ResponseOrder(known[order].astype(np.int32), first, rows), kept

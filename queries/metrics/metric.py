@@ -172,7 +172,9 @@ class Metric(MetricFacts):
     Attributes:
         reads: statistics that it is computed from, under given conventions.
         value: the metric, from totals.
-        contributions: the columns to be summed, from statistics.
+        contributions: the columns to be summed, from statistics. One that is called ``questions`` is 1 where a question has what
+            the metric needs, else 0.
+        counts: without such a column, the statistic that counts the items that the metric can use.
         human: its default human curve, None where no human curve enters.
         binned: computed from bins, so that the binning matters.
         cross_fitted: computed from totals by fold of questions and bin, see ``kernels.bins.fold_totals``, in place of
@@ -195,6 +197,7 @@ class Metric(MetricFacts):
     reads: Reads
     value: Value
     contributions: Contributions = unchanged_sums
+    counts: str = "items"
     human: str | None = None
     binned: bool = False
     cross_fitted: bool = False

@@ -4,7 +4,7 @@ import numpy as np
 
 from data.statistics import BIN_COLUMNS
 from queries.engine.evidence import Evidence, Run
-from queries.engine.run_columns import bin_columns, dense
+from queries.engine.run_columns import dense
 from queries.metrics import Conventions
 
 MOST_CLUES = 6
@@ -72,7 +72,7 @@ def evidence_of(arrays, conventions=STANDARD, period=60):
         selected_questions=np.array([f"q{index}" for index in range(questions)], dtype=object),
         places=np.tile(np.arange(questions), runs),
         sums=sums,
-        bins=None,
+        binned={},
         item_arrays=(c[answered], y[answered]),
         conventions=conventions,
     )
@@ -86,14 +86,13 @@ def repeated(evidence, copies):
     run = np.repeat(np.repeat(np.arange(len(evidence.runs)), evidence.ends - evidence.starts), copies)
     left, starts = np.unique(run, return_index=True)
     items = np.repeat(copies, evidence.sums["items"].astype(int))
-    binned = {} if evidence.bins is None else bin_columns(evidence.bins)
     return Evidence(
         runs=tuple(evidence.runs[index] for index in left),
         starts=starts,
         selected_questions=evidence.selected_questions,
         places=np.repeat(evidence.places, copies),
-        sums={name: np.repeat(dense(values), copies, axis=0) for name, values in (evidence.sums | binned).items()},
-        bins=None,
+        sums={name: np.repeat(dense(values), copies, axis=0) for name, values in evidence.statistics.items()},
+        binned={},
         item_arrays=tuple(np.repeat(part, items) for part in evidence.item_arrays),
         conventions=evidence.conventions,
     )

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import math
 
+from data.statistics import BINS
 from queries.metrics.catalogue.shared import columns
 from queries.metrics.kernels import arrays, bins, distributions
-from queries.metrics.metric import Contributions, Conventions, Floats, Metric, Sums, Value
+from queries.metrics.metric import Conventions, Floats, Metric, Sums, Value
 
 BAAN = "Baan et al. 2022"
 NO_VOTES = "no item has both a whole distribution and human votes"
 NO_REFERENCE = f"no item has both a whole distribution and at least {distributions.REFERENCE_VOTES} human votes"
-
-
-def _of_items(items: str) -> Contributions:
-    """The columns as they are, and the questions that have any of these items."""
-    return lambda sums, conventions: {**sums, "questions": (sums[items] > 0).astype(float)}
-
-
-def _with_reference(sums: Sums, conventions: Conventions) -> Sums:
-    return {**sums, "questions": (sums["reference_bins"].sum(axis=-1) > 0).astype(float)}
 
 
 def _mean(column: str, items: str) -> Value:
@@ -31,13 +23,17 @@ def _classwise_ece(totals: Sums, conventions: Conventions) -> Floats:
 
 
 def _gaps_by_class(totals: Sums, conventions: Conventions) -> Floats:
-    return totals["class_gaps"] if conventions.mass_bins else bins.fold_bins(totals["class_gaps"], conventions.binning)
+    """Sums of p_k - [gold = k], shape (..., classes, bins)."""
+    gaps = totals["class_gaps"]
+    count = conventions.mass_bins or BINS
+    gaps = gaps.reshape(*gaps.shape[:-1], gaps.shape[-1] // count, count)
+    return gaps if conventions.mass_bins else bins.fold_bins(gaps, conventions.binning)
 
 
 def _class_gaps(totals: Sums, conventions: Conventions) -> Floats:
-    """Sums of p_k - [gold = k] of each class and bin, side by side."""
+    """The same, side by side: shape (..., classes x bins)."""
     gaps = _gaps_by_class(totals, conventions)
-    return gaps.reshape(*gaps.shape[:-2], -1)
+    return gaps.reshape(*gaps.shape[:-2], gaps.shape[-2] * gaps.shape[-1])
 
 
 VOTES = (
@@ -54,7 +50,7 @@ VOTES = (
         source="Sakai eq. 2",
         needs=("correctness", "whole distribution"),
         reads=columns("gold_items", "quadratic"),
-        contributions=_of_items("gold_items"),
+        counts="gold_items",
         value=_mean("quadratic", "gold_items"),
         undefined="no item has both a whole distribution and a known right class",
         caveat="Only items whose whole distribution is given and whose right class is known enter. Divided by the number of "
@@ -73,7 +69,7 @@ VOTES = (
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "distance"),
-        contributions=_of_items("voted_items"),
+        counts="voted_items",
         value=_mean("distance", "voted_items"),
         undefined=NO_VOTES,
         caveat="The vote shares are an estimate themselves: with few votes, not even people reach 0. Compare with the human "
@@ -92,7 +88,7 @@ VOTES = (
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "entropy_gap"),
-        contributions=_of_items("voted_items"),
+        counts="voted_items",
         value=_mean("entropy_gap", "voted_items"),
         undefined=NO_VOTES,
         caveat="Too certain on one item and too doubtful on another cancel out; the absolute value does not. "
@@ -111,7 +107,7 @@ VOTES = (
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "entropy_gap_abs"),
-        contributions=_of_items("voted_items"),
+        counts="voted_items",
         value=_mean("entropy_gap_abs", "voted_items"),
         undefined=NO_VOTES,
         caveat="Says nothing of which classes the doubt is between: two opposite distributions can have the same entropy.",
@@ -129,7 +125,7 @@ VOTES = (
         source=BAAN,
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "ranked_same"),
-        contributions=_of_items("voted_items"),
+        counts="voted_items",
         value=_mean("ranked_same", "voted_items"),
         undefined=NO_VOTES,
         caveat="Of classes with as many votes, the later one ranks higher, as the paper's ascending sort has it: with another "
@@ -148,7 +144,7 @@ VOTES = (
         source=f"variant of {BAAN}",
         needs=("whole distribution", "votes"),
         reads=columns("voted_items", "ranked_compatibly"),
-        contributions=_of_items("voted_items"),
+        counts="voted_items",
         value=_mean("ranked_compatibly", "voted_items"),
         undefined=NO_VOTES,
         caveat="A model that gives all classes the same share agrees with every ranking.",
@@ -166,7 +162,7 @@ VOTES = (
         source=f"{BAAN}; Kull et al. 2019",
         needs=("whole distribution", "votes"),
         reads=columns("class_items", "class_gaps"),
-        contributions=_of_items("class_items"),
+        counts="class_items",
         value=_classwise_ece,
         undefined=f"{NO_VOTES}, or there are no classes that questions share",
         binned=True,
@@ -188,8 +184,8 @@ VOTES = (
         "over those of 30 bins of DistCE that both fill.",
         source=f"{BAAN}, table 2",
         needs=("whole distribution", "votes"),
-        reads=columns("distance_bins", "reference_bins"),
-        contributions=_with_reference,
+        reads=columns("distance_bins", "reference_bins", "reference_items"),
+        counts="reference_items",
         value=lambda t, _: distributions.kl_divergence(t["reference_bins"], t["distance_bins"]),
         undefined=f"{NO_REFERENCE}, or no bin holds items of both",
         caveat=f"The reference sees {distributions.REFERENCE_VOTES} votes of each question, drawn once with a fixed seed. "
@@ -208,8 +204,8 @@ VOTES = (
         "in 30 bins of DistCE.",
         source=f"{BAAN}, table 2",
         needs=("whole distribution", "votes"),
-        reads=columns("distance_bins", "reference_bins"),
-        contributions=_with_reference,
+        reads=columns("distance_bins", "reference_bins", "reference_items"),
+        counts="reference_items",
         value=lambda t, _: distributions.histogram_distance(t["reference_bins"], t["distance_bins"]),
         undefined=NO_REFERENCE,
         caveat=f"The reference sees {distributions.REFERENCE_VOTES} votes of each question, drawn once with a fixed seed; a "

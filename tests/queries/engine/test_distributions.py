@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cityblock
 
-from queries.engine import distributions
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
 from queries.engine.gather import gather
+from queries.engine.run_columns import dense
+from queries.engine.run_distributions import class_named, run_distributions
 from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
@@ -21,7 +24,8 @@ from queries.selection import Selection
 from tests.helpers import reference_metrics, reference_vote_metrics
 from tests.helpers.examples import examples
 from tests.helpers.run_tables import with_runs
-from tests.helpers.small_polls import YES_NO
+from tests.helpers.small_polls import YES_NO, write_polls, write_quiz
+from tests.helpers.small_store import write_csv
 from tests.helpers.strategies import selections
 
 VOTES = [metric for metric in METRICS if "whole distribution" in metric.needs]
@@ -128,9 +132,9 @@ def test_the_reference_is_the_same_whatever_else_is_looked_at(polled):
     whole = gather(polled, POLLS, VOTES)
     for selection in (POLLS.replace(category=("even",)), POLLS.replace(model=("map",)), POLLS.replace(q="p1")):
         part = gather(polled, selection, VOTES)
-        for question, bins in zip(part.questions, part.sums["reference_bins"], strict=True):
+        for question, bins in zip(part.questions, dense(part.statistics["reference_bins"]), strict=True):
             if bins.any():
-                same = whole.sums["reference_bins"][whole.questions == question]
+                same = dense(whole.statistics["reference_bins"])[whole.questions == question]
                 assert {*map(tuple, same[same.any(axis=1)])} == {tuple(bins)}
 
 
@@ -142,7 +146,7 @@ def test_replicates_come_along(polled, dataset, binning):
     end = evidence.starts[1]
     weights = chance.multinomial(end, np.ones(end) / end, size=(4, 5)).astype(float)
     for metric in VOTES:
-        reads = {name: evidence.sums[name][:end] for name in metric.reads(evidence.conventions)}
+        reads = {name: dense(evidence.statistics[name])[:end] for name in metric.reads(evidence.conventions)}
         value = metric.contributions(reads, evidence.conventions)
         totals = {name: np.tensordot(weights, column, axes=(2, 0)) for name, column in value.items()}
         result = metric.value(totals, evidence.conventions)
@@ -161,7 +165,35 @@ def test_replicates_come_along(polled, dataset, binning):
     ],
 )  # fmt: skip
 def test_the_right_class_is_the_one_that_the_answer_names(answer, expected):
-    assert distributions.class_named(answer, ["yes", "no", "maybe"]) == expected
+    assert class_named(answer, ["yes", "no", "maybe"]) == expected
+
+
+def test_distributions_are_compared_once_for_each_run(polled):
+    names = [run for (run,) in polled.rows("select run from runs where dataset = 'polls' order by position")]
+    first, second = (run_distributions(polled, "polls", names) for _ in range(2))
+    assert all(part is other for part, other in zip(first, second, strict=True))
+    assert [len(part) for part in first] == [14, 14, 0, 5, 14] and all(part.nbytes for part in first)
+
+
+@pytest.mark.parametrize("write", [write_polls, write_quiz])
+def test_other_votes_give_other_metrics(importing, tmp_path, write):
+    write(tmp_path / "bundle")
+
+    def metrics(store):
+        evidence = gather(store.snapshot(), Selection(write.__name__.removeprefix("write_"), common=False), VOTES)
+        return {metric.key: evidence.values(metric) for metric in VOTES}
+
+    store = importing(tmp_path / "store", tmp_path / "bundle")
+    before = metrics(store)
+    with (tmp_path / "bundle" / "votes.csv").open(encoding="utf-8", newline="") as lines:
+        head, *rows = csv.reader(lines)
+    votes = [int(row[2]) for row in rows]
+    write_csv(tmp_path / "bundle" / "votes.csv", head, [[*row[:2], count] for row, count in zip(rows, votes[::-1], strict=True)])
+    import_paths(store, [tmp_path / "bundle"], ImportOptions(replace=True))
+    after, alone = metrics(store), metrics(importing(tmp_path / "other", tmp_path / "bundle"))
+    for key, values in after.items():
+        np.testing.assert_array_equal(values, alone[key])
+    assert not np.allclose(after["dist_ce"], before["dist_ce"], equal_nan=True)
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------

@@ -141,9 +141,10 @@ def _distributions(rows, chance):
     for k in range(3):
         place = (shares[:, k] * 10).astype(int)
         items["class_gaps"][np.arange(rows), k, place] = polled * (shares[:, k] - (gold == k))
+    items["class_gaps"] = items["class_gaps"].reshape(rows, -1)
     for name, errors in (("distance_bins", items["distance"]), ("reference_bins", chance.random(rows) / 4)):
         items[name] = np.eye(20)[np.minimum(errors * 20, 19).astype(int)] * polled[:, None]
-    return items
+    return items | {"reference_items": polled}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""How long metrics of whole distributions beside human votes take, at first and from memory; writes distributions.md.
+
+    python -m benchmarks.distributions                        a million responses of 100 runs
+    python -m benchmarks.distributions --responses 20000      a quick look (writes no file unless --out is given)
+
+Every response gives a distribution over three classes, on items with a hundred votes each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from queries.engine.gather import gather
+from queries.engine.run_distributions import run_distributions
+from queries.human_votes import people
+from queries.leaderboard import leaderboard
+from queries.metrics import Metric
+from queries.metrics.catalogue import VOTES
+from queries.selection import Selection
+
+OUT = Path(__file__).with_suffix(".md")
+FULL, RUNS, REPEATED = 1_000_000, 100, 5
+DATASET, CLASSES = "poll", ["negative", "neutral", "positive"]
+WANTED = 0.5  # seconds of a metric, once distributions are in memory
+Row = tuple[str, float, float]  # what was done, seconds, seconds of processors
+
+
+def write_bundle(folder: Path, responses: int, runs: int) -> Path:
+    """A dataset of items in three classes, and runs that give their whole distributions."""
+    random = np.random.default_rng(5)
+    items = responses // runs
+    ids = pl.Series([f"i{index:06}" for index in range(items)])
+    (folder / "responses").mkdir(parents=True)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": DATASET, "title": "Poll", "kind": "votes", "classes": CLASSES}))
+    pl.DataFrame({"question_id": ids, "text": ids}).write_parquet(folder / "questions.parquet")
+    shares_of_people = random.dirichlet(np.ones(3), items)
+    pl.DataFrame(
+        {
+            "question_id": ids.gather(np.repeat(np.arange(items), 3)),
+            "class": CLASSES * items,
+            "votes": random.multinomial(100, shares_of_people).ravel(),
+        }
+    ).write_parquet(folder / "votes.parquet")
+    for run in range(runs):
+        shares = (shares_of_people + random.dirichlet(np.ones(3), items)) / 2
+        pl.DataFrame(
+            {
+                "question_id": ids,
+                "guess": np.array(CLASSES)[shares.argmax(axis=1)],
+                "options": [json.dumps(dict(zip(CLASSES, row, strict=True))) for row in shares.tolist()],
+            }
+        ).with_columns(model=pl.lit(f"model {run:03}"), elicitation=pl.lit("softmax")).write_parquet(
+            folder / "responses" / f"{run:03}.parquet"
+        )
+    return folder
+
+
+def timed(name: str, work: Callable[[], object], repeat: int = 1) -> Row:
+    """Medians of some repetitions."""
+    seconds, processor = [], []
+    for _ in range(repeat):
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        seconds.append(time.perf_counter() - wall)
+        processor.append(time.process_time() - cpu)
+    row = name, statistics.median(seconds), statistics.median(processor)
+    print(f"{row[0]}: {row[1]:.3f} s, processors {row[2]:.3f} s", flush=True)
+    return row
+
+
+def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
+    """What is timed, and bytes in memory."""
+    store = open_store(folder / "store", threads=2)
+    bundle = write_bundle(folder / "poll", responses, runs)
+    rows = [timed("import", lambda: import_paths(store, [bundle], ImportOptions()))]
+    snapshot, selection = open_store(store.folder, threads=2).snapshot(), Selection(DATASET, common=False)
+
+    def values(metrics: tuple[Metric, ...]) -> None:
+        evidence = gather(snapshot, selection, metrics)
+        for metric in metrics:
+            evidence.values(metric)
+
+    rows.append(timed("all metrics, first read", lambda: values(VOTES)))
+    rows += [timed(f"`{metric.key}`", partial(values, (metric,)), REPEATED) for metric in VOTES]
+    rows.append(timed("all metrics", lambda: values(VOTES), REPEATED))
+    rows.append(
+        timed("leaderboard of all metrics, with intervals and ranks", lambda: leaderboard(snapshot, selection, VOTES, True))
+    )
+    rows.append(timed("page People", lambda: people(snapshot, selection), REPEATED))
+    names = [run for (run,) in snapshot.rows("select run from runs order by position")]
+    return rows, sum(part.nbytes for part in run_distributions(snapshot, DATASET, names))
+
+
+def report(rows: list[Row], size: int, responses: int, runs: int) -> str:
+    """The results as Markdown."""
+    slowest = max(seconds for name, seconds, _ in rows if name.startswith("`"))
+    lines = [
+        f"# Whole distributions beside votes: {responses:,} responses of {runs} runs",
+        "",
+        f"Written by `benchmarks/distributions.py` on {date.today()}, {os.cpu_count()} cores, load average "
+        f"{os.getloadavg()[0]:.1f}. Distributions are read,",
+        f"and compared with the votes, once for each run. Seconds from memory are medians of {REPEATED} repetitions.",
+        "",
+        "| | s | s of processors |",
+        "|---|---:|---:|",
+        *(f"| {name} | {seconds:.3g} | {processor:.3g} |" for name, seconds, processor in rows),
+        "",
+        f"In memory: {size / 1e6:.0f} MB. The slowest metric takes {slowest:.2g} s; at most {WANTED} s is wanted.",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Measure and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--responses", type=int, default=FULL)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--out", type=Path, help="where to write the table")
+    chosen = parser.parse_args()
+    out = chosen.out or (OUT if chosen.responses == FULL else None)
+    with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
+        text = report(*measure(Path(folder), chosen.responses, chosen.runs), chosen.responses, chosen.runs)
+    print(text)
+    if out:
+        out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -88,7 +88,7 @@ def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
     store = open_store(folder / "store", threads=2)
     bundle = write_bundle(folder / "poll", responses, runs)
     rows = [timed("import", lambda: import_paths(store, [bundle], ImportOptions()))]
-    snapshot, selection = open_store(store.folder, threads=2).snapshot(), Selection(DATASET, common=False)
+    snapshot, selection = open_store(folder / "store", threads=2).snapshot(), Selection(DATASET, common=False)
 
     def values(metrics: tuple[Metric, ...]) -> None:
         evidence = gather(snapshot, selection, metrics)

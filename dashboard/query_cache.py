@@ -11,12 +11,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, TypeVar
+from typing import IO, Protocol, TypeVar
 
 import msgspec
 
@@ -24,9 +25,11 @@ from dashboard import prometheus
 from dashboard.cache_failure import CacheFailure
 from dashboard.disk_cache import DiskCache
 from dashboard.redis_cache import RedisCache
+from queries.time_limit import TimeLimitExceeded
 
 T = TypeVar("T")
-LOCKS = 64  # shared by all keys
+LOCKS = 1024  # shared by all keys; two keys that share one wait for each other
+TRY_AGAIN = 0.01  # seconds between two tries of a lock that another process holds
 LOG_INTERVAL = 60.0  # seconds between two log lines about failures
 
 log = logging.getLogger(__name__)
@@ -65,7 +68,7 @@ class QueryCache:
             self._lock_folder.mkdir(parents=True, exist_ok=True)
         self._backend: Backend = DiskCache(folder / "results", max_bytes) if url == "filesystem" else RedisCache(url)
 
-    def get(self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T]) -> T:
+    def get(self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T], wait: float = math.inf) -> T:
         """The decoded value of a key, computed if there is none or if it cannot be decoded.
 
         Concurrent callers with the same key wait for the first one to compute it.
@@ -74,11 +77,15 @@ class QueryCache:
             key: any text.
             compute: makes the value.
             decode: reads the value; it may raise ``msgspec.MsgspecError`` for bytes that another version of the code left.
+            wait: seconds to wait for another caller who computes it.
+
+        Raises:
+            TimeLimitExceeded: another caller took longer.
         """
         name = hashlib.sha256(key.encode()).hexdigest()
         result = self._read(name, decode)
         if result is None:
-            with self._locked(int(name[:8], 16) % LOCKS):
+            with self._locked(int(name[:8], 16) % LOCKS, time.monotonic() + wait):
                 result = self._read(name, decode)
                 if result is None:
                     prometheus.cache_reads.labels("miss").inc()
@@ -113,18 +120,39 @@ class QueryCache:
             log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)
 
     @contextmanager
-    def _locked(self, index: int) -> Iterator[None]:
+    def _locked(self, index: int, deadline: float) -> Iterator[None]:
         """Hold one of the locks: among the threads of this process, then among the processes of this host.
 
         dogpile.cache's cross-process lock is the same ``flock``, but its file backend never forgets an old result.
         """
-        with self._thread_locks[index]:
-            try:
-                handle = (self._lock_folder / str(index)).open("a")
-            except OSError as error:
-                self._count(error)
+        seconds = max(0.0, deadline - time.monotonic())
+        if not self._thread_locks[index].acquire(timeout=-1 if seconds == math.inf else seconds):
+            raise TimeLimitExceeded
+        try:
+            with self._lock_file(index) as handle:
+                while handle and not _try_lock(handle):
+                    if time.monotonic() > deadline:
+                        raise TimeLimitExceeded
+                    time.sleep(TRY_AGAIN)
                 yield
-                return
-            with handle:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-                yield
+        finally:
+            self._thread_locks[index].release()
+
+    @contextmanager
+    def _lock_file(self, index: int) -> Iterator[IO[str] | None]:
+        try:
+            handle = (self._lock_folder / str(index)).open("a")
+        except OSError as error:
+            self._count(error)
+            yield None
+            return
+        with handle:
+            yield handle
+
+
+def _try_lock(handle: IO[str]) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,7 +18,7 @@ from flask import Flask, current_app
 import data
 import queries
 from dashboard.query_cache import QueryCache
-from dashboard.settings import Settings
+from dashboard.settings import Settings, variable
 from dashboard.uploads.access import Access
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_subprocess
 from data.store import Snapshot, StoreError, open_store
@@ -25,12 +26,15 @@ from data.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.metrics import Metric
-from queries.parameters import P
+from queries.parameters import BadRequest, P
 from queries.selection import Request, Selection, facets, read_address
+from queries.time_limit import TimeLimitExceeded, time_limit
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
 MAX_UPLOADS = 3  # at once in one worker; its other threads serve readers
+
+log = logging.getLogger(__name__)
 
 
 class Service:
@@ -69,6 +73,9 @@ class Service:
             query: a function of a module of ``queries`` that returns a struct.
             arguments: beside the snapshot. If the first one is a selection, the result is valid until its dataset changes;
                 else until the store does.
+
+        Raises:
+            BadRequest: with status 503 where it takes too long.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
@@ -78,11 +85,24 @@ class Service:
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
         key = msgspec.json.encode([_code(), revision, f"{query.__module__}.{query.__qualname__}", _key_of(arguments)])
-        result = self.cache.get(
-            key.decode(),
-            lambda: msgspec.msgpack.encode(query(snapshot, *arguments)),
-            lambda value: cast("T", msgspec.msgpack.decode(value, type=result_type)),
-        )
+        seconds = self.settings.query_seconds
+
+        def compute() -> bytes:
+            with time_limit(seconds, snapshot.connection.interrupt):
+                return msgspec.msgpack.encode(query(snapshot, *arguments))
+
+        try:
+            result = self.cache.get(
+                key.decode(), compute, lambda value: cast("T", msgspec.msgpack.decode(value, type=result_type)), seconds
+            )
+        except TimeLimitExceeded:
+            log.warning("%s.%s was ended after %d seconds", query.__module__, query.__qualname__, seconds)
+            limit = f"{seconds} seconds, the most that this server allows ({variable('query_seconds')})"
+            message = (
+                f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave intervals out, or "
+                "try again when the server is less busy."
+            )
+            raise BadRequest("query_timeout", message, status=503) from None
         if hasattr(result, "data_version"):
             result.data_version = snapshot.version  # the result may be older, but holds for this version too
         return result

@@ -85,6 +85,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "twentieth of the disk, but at most 1 GiB, stays free. Redis has its own limit, `maxmemory`.",
         ),
     ] = 1024
+    query_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=3600,
+            description="Longest time that one query may take, in seconds. One that takes longer is ended, with status 503.",
+        ),
+    ] = 120
     uploads: Annotated[
         Literal["token", "open", "off"],
         Meta(

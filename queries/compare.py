@@ -17,6 +17,7 @@ from queries.engine.intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys
+from queries.time_limit import check_time_limit
 
 
 class Difference(msgspec.Struct):
@@ -134,6 +135,7 @@ def comparisons(snapshot: Snapshot, selection: Selection, a: str | None, metrics
     shared = shared_selections(snapshot, counted, pairs)
 
     def measured_pair(pair: tuple[str, str]) -> RunPair | None:
+        check_time_limit()
         return pair_runs(measure_runs(snapshot, shared[pair], pair, metrics) if pair in shared else measured, *pair)
 
     results = [_comparison(names[pair[0]], names[pair[1]], measured_pair(pair), metrics) for pair in pairs]

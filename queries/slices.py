@@ -22,6 +22,7 @@ from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.parameters import BadRequest, format_range
 from queries.selection import Selection, selection_keys
+from queries.time_limit import check_time_limit
 
 FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")
@@ -144,6 +145,7 @@ def _measure(evidence: Evidence, metric: Metric, masks: list[NDArray[np.bool_]],
     index_of = {run: index for index, run in enumerate(evidence.runs)}
     turn = -1.0 if metric.direction == "higher" else 1.0
     for part, mask in enumerate(masks):
+        check_time_limit()
         inside = evidence.select_rows(mask[evidence.places])
         if not inside.runs:
             continue

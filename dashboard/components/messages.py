@@ -82,6 +82,8 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
     title = "There is no such page" if error.status == 404 else "This address names something that is not there"
     if error.code == "empty_store":
         title = "Nothing to show yet"
+    elif error.code == "query_timeout":
+        title = "This took too long"
     without = [(key, old) for key, old in pairs if key != error.field and key in Selection.kinds()]
     return html.Section(
         [

@@ -29,6 +29,7 @@ from queries.metrics.kernels.buzzing import (
 )
 from queries.metrics.kernels.opponents import expected_points
 from queries.selection import Selection
+from queries.time_limit import check_time_limit
 
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"
@@ -170,6 +171,7 @@ def _players(
         scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
     row_indices = rows_about([run_items.positions for run_items in items_of_runs], positions)
     for run, run_items, score, rows, places in zip(runs, items_of_runs, scores, *row_indices, strict=True):
+        check_time_limit()
         items, item_counts = run_items.of_rows(rows)
         question = np.repeat(places, item_counts)
         at = clue_table.first[question] + run_items.clue[items]

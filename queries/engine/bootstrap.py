@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from queries.engine.run_columns import SparseColumn, sum_by_place
 from queries.metrics.metric import Floats, ItemKernel, Metric
+from queries.time_limit import check_time_limit
 
 REPLICATES = 1000
 LEVEL = 0.95
@@ -154,9 +155,12 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
     order = np.argsort(confidence, kind="stable")
     confidence, correct, group = confidence[order], correct[order], group[order]
     rows = max(1, AT_ONCE // max(len(group), 1))
-    parts = (np.arange(first, min(first + rows, groups)) for first in range(0, groups, rows))
-    kept = [kernel(confidence, correct, (group != part[:, None]).astype(float)) for part in parts]
-    return np.concatenate([np.empty(0), *kept])
+    values = [np.empty(0)]
+    for first in range(0, groups, rows):
+        check_time_limit()
+        part = np.arange(first, min(first + rows, groups))
+        values.append(kernel(confidence, correct, (group != part[:, None]).astype(float)))
+    return np.concatenate(values)
 
 
 def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, count: int) -> Floats:
@@ -196,7 +200,9 @@ def _cut(copies: NDArray[np.uint8], confidence: Floats, correct: Floats, count: 
 def _spread(cluster: NDArray[np.int64], drawn_from: int) -> Iterator[NDArray[np.uint8]]:
     """How often each item is drawn, shape (some replicates, items), so many replicates at a time as memory should hold."""
     drawn, rows = resampling_weights(drawn_from), max(1, AT_ONCE // max(len(cluster), 1))
-    return (drawn[start : start + rows, cluster] for start in range(0, len(drawn), rows))
+    for start in range(0, len(drawn), rows):
+        check_time_limit()
+        yield drawn[start : start + rows, cluster]
 
 
 def _kernel(metric: Metric) -> ItemKernel:

@@ -28,6 +28,7 @@ from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
 from queries.metrics.metric import unchanged_sums
+from queries.time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
 NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
@@ -106,6 +107,7 @@ class Evidence:
 
     def values(self, metric: Metric) -> Floats:
         """The metric of each run, shape (runs,), NaN where undefined."""
+        check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
         contributions = self._contributions(metric)
@@ -137,6 +139,7 @@ class Evidence:
                 mass are cut anew in each replicate, and take no other step than 1.
         """
         if (metric, step) not in self._replicates:
+            check_time_limit()
             self._replicates[metric, step] = self._computed_replicates(metric, step)
         return self._replicates[metric, step]
 
@@ -172,6 +175,7 @@ class Evidence:
             without = np.empty(len(row_run))
             width = sum(math.prod(total.shape[1:]) for total in totals.values())
             for first in range(0, len(row_run), at_once := max(1, NUMBERS_AT_ONCE // max(1, width))):
+                check_time_limit()
                 rows = slice(first, first + at_once)
                 without[rows] = metric.value(
                     {name: totals[name][row_run[rows]] - dense(column[rows]) for name, column in contributions.items()},
@@ -182,6 +186,7 @@ class Evidence:
             result[self.places, row_run] = pseudo_values
             return result
         for run in range(len(self.runs)):
+            check_time_limit()
             rows = slice(self.starts[run], self.ends[run])
             few = counts[run] <= MOST_CLUSTERS
             group = np.unique((self.places if few else self._clusters)[rows], return_inverse=True)[1]

@@ -18,6 +18,7 @@ from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.pairs import confidence_levels, consistency_band, corp_curve
 from queries.selection import number
+from queries.time_limit import check_time_limit
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))
@@ -118,6 +119,7 @@ class _Curve(TypedDict):
 
 
 def _curve(evidence: Evidence, run: int, kind: BandKind | None) -> _Curve:
+    check_time_limit()
     confidence, correct = evidence.items_of(run)
     stated, items, right = confidence_levels(confidence, correct)
     percent = np.round(stated * 100).astype(np.int64)

@@ -19,6 +19,7 @@ from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
 from data.store import Snapshot
 from data.store.run_cache import Sized
 from queries.metrics.kernels.arrays import Floats, Ints
+from queries.time_limit import check_time_limit
 
 V = TypeVar("V", bound=Sized)
 
@@ -329,6 +330,7 @@ def responses_in_order(
     known = np.empty(0, np.int64)  # position of each question that the run answered; often those of the run before
     before = pl.DataFrame({"question_id": []}, schema={"question_id": pl.String})
     for run, table in snapshot.read_runs("responses", runs, ["question_id", "failed", *columns]).items():
+        check_time_limit()
         kept = table if failed or not table["failed"].any() else table.filter(~table["failed"])
         spans = kept["question_id"].rle().struct.unnest()
         sizes = spans["len"].to_numpy().astype(np.int64)

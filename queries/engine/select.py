@@ -18,6 +18,7 @@ from queries.engine import run_columns
 from queries.engine.run_columns import Clues, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
+from queries.time_limit import check_time_limit
 
 READ_AT_ONCE = 5_000_000  # items: memory need not hold those of all runs together
 
@@ -174,6 +175,7 @@ def _responses(
     counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, ["items"])["items"]]
     batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
     for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
+        check_time_limit()
         indices = list(group)
         batch_names = [names[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)

@@ -27,6 +27,7 @@ GOOD = [
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
     ("DRAIN_SECONDS", "60", "drain_seconds", 60),
+    ("QUERY_SECONDS", "1", "query_seconds", 1),
     ("TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1,FD00::/8", "trusted_proxies", ("10.0.0.0/8", "192.0.2.1", "fd00::/8")),
     ("DRAIN_NOTICE_SECONDS", "0", "drain_notice_seconds", 0),
     ("LOG_FORMAT", "JSON", "log_format", "json"),

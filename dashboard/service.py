@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -154,11 +156,18 @@ def _key_of(argument: object) -> object:
 
 
 def _cache_folder(store: Path) -> Path:
-    """A folder in the store or, where the store is read-only, a temporary one."""
+    """A folder in the store or, where the store is read-only, one for temporary files, which all workers share."""
     folder = store / "cache"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="clueline-cache-"))
+        name = f"clueline-cache-{os.geteuid()}-{hashlib.sha256(bytes(store)).hexdigest()[:16]}"
+        folder = Path(tempfile.gettempdir()) / name
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        state = folder.lstat()
+        if stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="clueline-cache-"))  # somebody else has put something there

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import zlib
@@ -15,8 +16,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dashboard.app import create_app
 from dashboard.disk_cache import DiskCache
 from dashboard.query_cache import QueryCache
+from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
 from tests.helpers.paths import ROOT
@@ -221,3 +224,37 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
     assert cache.failures == 4  # the lock and the result, twice
     assert len([record for record in caplog.records if record.name == "dashboard.query_cache"]) == 1
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files of this test."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_servers_of_a_store_that_is_only_read_share_one_cache(copied, temporary):
+    """A start leaves no folder of its own behind, so that the limit holds for all of them together."""
+    (copied / "cache").write_text("in the way, as if the disk could not be written")
+    for _ in range(3):
+        client = create_app(Settings(store=str(copied), workers=1)).test_client()
+        assert client.get("/api/v1/datasets").status_code == 200
+    (folder,) = temporary.glob("clueline-cache-*")
+    assert folder.stat().st_mode & 0o777 == 0o700 and list((folder / "results").glob("?" * 64))
+
+
+@pytest.mark.parametrize("kind", ["link", "open"])
+def test_a_folder_that_somebody_else_put_there_is_not_used(copied, temporary, tmp_path, kind):
+    (copied / "cache").write_text("in the way")
+    create_app(Settings(store=str(copied), workers=1))
+    (folder,) = temporary.glob("clueline-cache-*")
+    shutil.rmtree(folder)
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    folder.symlink_to(trap) if kind == "link" else folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    app = create_app(Settings(store=str(copied), workers=1))
+    assert app.test_client().get("/api/v1/datasets").status_code == 200
+    assert not list(trap.iterdir()) and not list(folder.iterdir())

@@ -16,6 +16,7 @@ import pytest
 
 from dashboard.uploads.import_process import ImportJob
 from data.importing.staging import ImportOptions
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
@@ -48,7 +49,7 @@ def status(served, path):
 def serving(copied, tmp_path):
     """Starts a server that takes uploads."""
     servers = []
-    token = Tokens(copied).create("lab")
+    token = Tokens(FolderRegister(copied)).create("lab")
 
     def start(**settings):
         served = start_server(copied, tmp_path / "log", **settings)

@@ -11,6 +11,7 @@ from datetime import datetime
 import pytest
 
 from dashboard.logs import LineFormatter, without_secrets
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.serving import start_server
 
@@ -56,7 +57,7 @@ def test_each_request_is_a_line(client, caplog):
 
 def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
     """Those of the process that reads the file, too; and no line holds a token, wherever somebody wrote it."""
-    token = Tokens(copied).create("lab")
+    token = Tokens(FolderRegister(copied)).create("lab")
     auth = {"Authorization": f"Bearer {token}"}
     served = start_server(copied, tmp_path / "log", log_level="debug", log_format="json", cache="redis://me:hush@127.0.0.1:1")
     try:
@@ -89,7 +90,7 @@ def test_an_uploads_lines_share_its_request_id(copied, tmp_path):
 
 def test_a_header_that_cannot_be_read_is_not_told(copied, tmp_path):
     """gunicorn quotes a bad header in its log."""
-    token = Tokens(copied).create("lab")
+    token = Tokens(FolderRegister(copied)).create("lab")
     served = start_server(copied, tmp_path / "log", log_level="debug")
     try:
         host, port = served.address.removeprefix("http://").split(":")

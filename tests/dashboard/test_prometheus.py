@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.store import open_store
+from data.store.register import FolderRegister
 from data.tokens import Tokens
 from tests.helpers.serving import start_server
 
@@ -55,7 +56,7 @@ def test_unforeseen_paths_make_no_new_figures(copied):
 def served(seeded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("prometheus")
     store = shutil.copytree(seeded, folder / "store")
-    token = Tokens(store).create("lab")
+    token = Tokens(FolderRegister(store)).create("lab")
     server = start_server(store, folder / "log", workers=2, prometheus="on", log_format="json", log_level="info")
     server.token = token
     yield server

@@ -56,7 +56,7 @@ class Service:
         self.settings = settings
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
-            self.store.version()  # from now on, a folder that disappears is not taken for a new store
+            self.store.latest()  # from now on, a folder that disappears is not taken for a new store
         self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)

@@ -202,7 +202,7 @@ class Objects:
         for name in unnamed.intersection(before):
             self.files.remove(name)
         left = sorted(unnamed.difference(before))
-        self.files.write_notes(SWEPT, "\n".join([f"{time.time():.3f}", *left]))
+        self.files.write_notes(SWEPT, "\n".join([str(int(time.time())), *left]))
 
     def remove(self, name: str) -> None:
         """Remove an object that no catalogue names."""

@@ -30,7 +30,7 @@ TABLES = """
 # One lock for each schema of the database, so that each can hold a store.
 LOCK = "select pg_advisory_lock(hashtext('clueline'), (select oid::integer from pg_namespace where nspname = current_schema()))"
 POLL = 0.5  # seconds between two looks at a server that is away, and that a reader waits for one that does not answer
-RECONNECT = 60.0  # seconds for which writers try to reach the server
+RECONNECT = 60.0  # seconds for which all but readers try to reach the server
 # So that a connection to a host that is gone is noticed.
 CONNECTION: dict[str, Any] = {
     "connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 20_000,
@@ -58,7 +58,7 @@ class PostgresRegister:
 
     def read(self) -> Pointer | None:
         """See ``Register``."""
-        with self._errors(), self._connect() as connection:
+        with self._errors(), self._connect_patiently() as connection:
             return _read(connection)
 
     def latest(self) -> Pointer | None:
@@ -78,7 +78,7 @@ class PostgresRegister:
 
     def exists(self) -> bool:
         """See ``Register``."""
-        with self._errors(), self._connect() as connection:
+        with self._errors(), self._connect_patiently() as connection:
             return _has_table(connection)
 
     @contextmanager
@@ -107,7 +107,7 @@ class PostgresRegister:
 
     def read_tokens(self) -> bytes | None:
         """See ``Register``."""
-        with self._errors(), self._connect() as connection:
+        with self._errors(), self._connect_patiently() as connection:
             return _read_tokens(connection)
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
@@ -242,7 +242,9 @@ def _has_table(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
 
 def _make_tables(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
     if not _has_table(connection):  # else a user who may not create tables could not write
-        connection.execute(TABLES)
+        with connection.transaction():
+            connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
+            connection.execute(TABLES)
 
 
 def _read(connection: psycopg.Connection[tuple[Any, ...]]) -> Pointer | None:

@@ -93,6 +93,10 @@ class Store:
         """
         return self._checked(self.register.read())
 
+    def latest(self) -> Pointer:
+        """What is in force or, while the register cannot be reached, what was in force last. Raises as ``pointer``."""
+        return self._checked(self.register.latest())
+
     def _checked(self, pointer: Pointer | None) -> Pointer:
         if pointer is not None:
             self._has_been_written = True
@@ -116,13 +120,13 @@ class Store:
         """A cursor on the current version. Cheap when the version has not changed since the last call."""
         with self._lock:
             for attempt in range(5):
-                name, version = self._checked(self.register.latest())
+                name, version = self.latest()
                 if self._opened is None or self._opened.version != version:
                     try:
                         connection = self.open_catalogue(name)
                     except (duckdb.Error, FileNotFoundError) as error:
                         # Between reading the pointer and opening the file, writers may have added several catalogues.
-                        if attempt < 4 and self.version() != version:
+                        if attempt < 4 and self.latest().version != version:
                             continue
                         raise _cannot_open(name, error) from error
                     except OSError as error:

@@ -1,0 +1,218 @@
+"""Whatever keeps a store, it holds the same and behaves the same."""
+
+import multiprocessing
+import threading
+from functools import partial
+
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.seed import seed
+from data.importing.staging import ImportOptions
+from data.store import DamagedStore, StoreError, open_store
+from data.store.backup import back_up, restore_backup
+from data.store.objects import all_objects
+from data.store.repair import damage_of, versions_on_disk
+from data.store.withdrawal import restore, withdraw
+from data.tokens import TokenError, Tokens
+from tests.helpers.metric_digests import metric_digest
+
+NEW_PROCESS = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """What the metrics of the bundled data come to."""
+    store = open_store(tmp_path_factory.mktemp("expected"), threads=1)
+    seed(store)
+    return metric_digest(store)
+
+
+def add_runs(url, path, models):
+    """Import a run for each of some models."""
+    store = open_store(url, threads=1)
+    questions = [row[0] for row in store.snapshot().rows("select question_id from questions where dataset = 'pyramid' limit 5")]
+    for model in models:
+        lines = [f"{question},0,Rome,0.{len(model) % 10}" for question in questions]
+        path.write_text("\n".join(["question_id,clue,guess,confidence", *lines]))
+        import_paths(store, [path], ImportOptions(dataset="pyramid", model=model))
+    store.close()
+
+
+def models(store):
+    return {model for (model,) in store.snapshot().rows("select model from runs")}
+
+
+def test_metrics_are_the_same_to_the_last_digit(store, other_host, expected):
+    seed(store)
+    assert metric_digest(store) == expected
+    assert metric_digest(other_host) == expected
+
+
+def test_another_host_sees_a_write_at_once(store, other_host):
+    seed(store)
+    run = other_host.snapshot().rows("select run from runs order by position limit 1")[0][0]
+    before = other_host.snapshot().version
+    assert withdraw(store, run, "ann")
+    assert other_host.snapshot().version == store.snapshot().version != before
+    assert restore(other_host, run)
+    assert store.snapshot().rows("select withdrawn_at from runs where run = $r", {"r": run}) == [(None,)]
+
+
+def test_backups_and_restores_are_the_same_everywhere(store, tmp_path, expected):
+    seed(store)
+    token = Tokens(store.register).create("ann")
+    version = back_up(store, tmp_path / "saved")
+    copy = open_store(tmp_path / "saved", threads=1)
+    assert (version.runs, metric_digest(copy)) == (19, expected)
+    assert Tokens(copy.register).find(token).name == "ann"
+    Tokens(store.register).revoke("ann")
+    store.write(lambda connection: connection.execute("delete from runs"))
+    restore_backup(store, tmp_path / "saved")
+    assert metric_digest(store) == expected
+    assert Tokens(store.register).find(token).revoked_at
+
+
+def test_a_first_change_that_raises_leaves_an_empty_store(store, other_host):
+    with pytest.raises(ZeroDivisionError):
+        store.write(lambda connection: 1 / 0)
+    assert (store.version(), other_host.version(), store.catalogues()) == ("0", "0", [])
+
+
+def test_a_lost_pointer_is_not_taken_for_a_new_store(store, url, request):
+    seed(store)
+    if "postgres:" in url:
+        with request.getfixturevalue("postgres").connect(url.split("?")[0].rpartition("/")[2]) as connection:
+            connection.execute("delete from clueline_register")
+    else:
+        (store.files.root / "CURRENT").unlink()
+    for damaged in (store, open_store(url, threads=1)):
+        for use in (damaged.version, damaged.snapshot, partial(seed, damaged)):
+            with pytest.raises(DamagedStore, match="which names the version in force"):
+                use()
+    assert len(store.catalogues()) == 1
+    damaged.restore(versions_on_disk(damaged)[0].name)
+    assert damage_of(damaged) is None
+    assert len(models(store)) > 1
+
+
+def test_a_damaged_object_is_named_and_never_read(store, other_host, tmp_path):
+    seed(store)
+    part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
+    spoiled = tmp_path / "spoiled"
+    spoiled.write_bytes(b"x" * part.bytes)
+    store.files.add(f"objects/{part.name}", spoiled)
+    with pytest.raises(DamagedStore, match=f"{part.name} is not what was written"):
+        other_host.snapshot().read_runs("statistics", [part.run], ["position"])
+    assert part.name in str(damage_of(other_host))
+    store.files.remove(f"objects/{part.name}")
+    store.files.drop_copy(f"objects/{part.name}")
+    other_host.files.drop_copy(f"objects/{part.name}")
+    with pytest.raises(DamagedStore, match=f"{part.name} is gone"):
+        other_host.snapshot().read_runs("statistics", [part.run], ["position"])
+
+
+def test_a_damaged_copy_is_fetched_again(store, other_host, url):
+    if "s3:" not in url:
+        pytest.skip("hosts have no copies of their own")
+    seed(store)
+    part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
+    other_host.objects.path(part.name).write_bytes(b"x" * part.bytes)
+    assert other_host.snapshot().read_runs("statistics", [part.run], ["position"])[part.run].height == part.rows
+
+
+def test_what_no_catalogue_names_goes_at_the_second_sweep(store):
+    seed(store)
+    name = "objects/responses/dataset=pyramid/run=00/0123456789abcdef.parquet"
+    draft = store.files.draft(name)
+    draft.write_bytes(b"left by a killed import")
+    store.files.add(name, draft)
+    named = {part.name for part in all_objects(store.snapshot().connection)}
+    for remains in (True, False):
+        store.objects.sweep(lambda: named, pause=0)
+        assert store.files.exists(name) == remains
+    assert damage_of(store) is None
+
+
+def test_few_catalogues_are_kept(store):
+    for _ in range(6):
+        store.write(lambda connection: None)
+    assert [file.number for file in store.catalogues()] == [4, 5, 6]
+
+
+def test_six_writers_lose_nothing(store, url, tmp_path):
+    seed(store)
+    names = {f"{writer}-{number}" for writer in "abcdef" for number in range(25)}
+    writers = [
+        NEW_PROCESS.Process(
+            target=add_runs, args=(url, tmp_path / f"{writer}.csv", sorted(name for name in names if name.startswith(writer)))
+        )
+        for writer in "abcdef"
+    ]
+    for process in writers:
+        process.start()
+    for process in writers:
+        process.join(600)
+    assert [process.exitcode for process in writers] == [0] * 6
+    assert names <= models(store)
+    assert damage_of(store) is None
+
+
+def test_tokens_are_made_by_several_processes_at_once(store, url):
+    names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
+    running = [NEW_PROCESS.Process(target=_make_tokens, args=(url, some)) for some in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(120)
+        assert process.exitcode == 0
+    assert {token.name for token in Tokens(store.register).all()} == {name for some in names for name in some}
+
+
+def _make_tokens(url, names):
+    for name in names:
+        Tokens(open_store(url).register).create(name)
+
+
+def test_a_second_writer_waits_and_says_so_when_it_is_too_long(store):
+    seed(store)
+    with (
+        store.register.locked(),
+        pytest.raises(StoreError, match="another import has held the store"),
+        store.register.locked(0.2),
+    ):
+        pass
+
+
+def test_a_bad_token_name_changes_nothing(store):
+    with pytest.raises(TokenError):
+        Tokens(store.register).create("a b")
+    assert Tokens(store.register).all() == []
+
+
+def test_threads_read_while_others_write(store, other_host):
+    def note(number):
+        return lambda connection: connection.execute(
+            "insert into datasets (dataset, position, title, kind, simulated, content) values ($d, 0, '', 'single', false, '')",
+            {"d": f"d{number}"},
+        )
+
+    store.write(note(0))
+    wrong, stop = [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            snapshot = other_host.snapshot()
+            rows = snapshot.rows("select count(*) from datasets")[0][0]
+            if rows != int(snapshot.version.split("-")[0]):
+                wrong.append((snapshot.version, rows))
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for thread in readers:
+        thread.start()
+    for number in range(1, 12):
+        store.write(note(number))
+    stop.set()
+    for thread in readers:
+        thread.join()
+    assert wrong == []

@@ -1,0 +1,201 @@
+"""PostgreSQL goes away, hangs and comes back. Readers go on, writers wait, nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import psycopg
+import pytest
+
+from data.importing.seed import seed
+from data.store import StoreError, open_store
+from data.store.withdrawal import withdraw
+from data.tokens import TokenError, Tokens
+from tests.helpers.paths import ROOT
+from tests.helpers.postgres_server import PostgresServer
+
+
+@pytest.fixture
+def server():
+    """A PostgreSQL server that a test may end."""
+    started = PostgresServer()
+    yield started
+    started.remove()
+
+
+@pytest.fixture
+def url(server, tmp_path):
+    return f"{server.new_database()}?objects={tmp_path / 'objects'}&local={tmp_path / 'local'}"
+
+
+def note(name):
+    return lambda connection: connection.execute(
+        "insert into datasets (dataset, position, title, kind, simulated, content) values ($d, 0, '', 'single', false, '')",
+        {"d": name},
+    )
+
+
+def names(store):
+    return [row[0] for row in store.snapshot().rows("select dataset from datasets order by 1")]
+
+
+def wait_for(condition, seconds=60):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_readers_go_on_while_the_server_is_away(server, store):
+    store.write(note("a"))
+    assert (names(store), store.register.age()) == (["a"], 0.0)
+    server.stop()
+    for _ in range(20):
+        assert names(store) == ["a"]
+    wait_for(lambda: store.register.age() > 1)
+    server.start()
+    wait_for(lambda: store.register.age() == 0)
+    other = open_store(store.url)
+    other.write(note("b"))
+    other.close()
+    assert names(store) == ["a", "b"]
+
+
+def test_readers_go_on_while_the_server_hangs(server, store):
+    store.write(note("a"))
+    assert names(store) == ["a"]
+    server.pause()
+    began = time.monotonic()
+    for _ in range(100):
+        assert names(store) == ["a"]
+    spent = time.monotonic() - began
+    server.resume()
+    wait_for(lambda: store.register.age() == 0)
+    # The first reader waits half a second, all others not at all.
+    assert spent < 30
+    assert store.register.latest() == store.pointer()
+
+
+def test_a_reader_that_never_reached_the_server_is_told(server, store, monkeypatch):
+    store.write(note("a"))
+    server.stop()
+    monkeypatch.setattr("data.store.postgres_register.RECONNECT", 0.5)
+    with pytest.raises(StoreError, match="PostgreSQL server cannot be reached"):
+        open_store(store.url).snapshot()
+    with pytest.raises(TokenError, match="PostgreSQL server cannot be reached"):
+        Tokens(store.register).all()
+
+
+def test_a_writer_waits_for_the_server(server, store):
+    store.write(note("a"))
+    server.stop()
+    writer = threading.Thread(target=store.write, args=(note("b"),))
+    writer.start()
+    time.sleep(0.5)
+    assert writer.is_alive()
+    server.start()
+    writer.join(120)
+    assert names(open_store(store.url)) == ["a", "b"]
+
+
+def test_a_writer_whose_lock_is_lost_writes_again(server, store):
+    """Another writer takes the lock meanwhile, so that the first one must begin with what that one published."""
+    store.write(note("a"))
+    began = []
+
+    def change(connection):
+        note("c")(connection)
+        began.append(True)
+        if len(began) == 1:
+            server.restart()
+            other = open_store(store.url, threads=1)
+            other.write(note("b"))
+            other.close()
+
+    store.write(change)
+    assert len(began) == 2
+    assert names(open_store(store.url)) == ["a", "b", "c"]
+
+
+def test_a_pointer_that_moved_before_the_lock_was_lost_is_not_moved_again(server, store, monkeypatch):
+    store.write(note("a"))
+    execute = psycopg.Connection.execute
+    lost = []
+
+    def lose(connection, query, *args, **kwargs):
+        cursor = execute(connection, query, *args, **kwargs)
+        if str(query).startswith("update clueline_register") and not lost:
+            lost.append(True)
+            server.restart()
+            raise psycopg.OperationalError("the answer was lost")
+        return cursor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "execute", lose)
+        store.write(note("b"))
+    assert lost
+    assert names(open_store(store.url)) == ["a", "b"]
+    assert store.version().startswith("2-")
+
+
+def test_an_error_of_a_change_is_raised_though_the_lock_is_lost(server, store):
+    store.write(note("a"))
+    tries = []
+
+    def once(connection):
+        tries.append(True)
+        if len(tries) == 1:
+            server.restart()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.write(once)
+    assert (len(tries), names(open_store(store.url))) == (2, ["a"])
+
+
+KILLED = """
+import os, signal, sys
+from data.store import open_store
+store = open_store(sys.argv[1], threads=1)
+def change(connection):
+    print("locked", flush=True)
+    signal.pause()
+store.write(change)
+"""
+
+
+def test_a_killed_writer_holds_nobody_up(server, store):
+    store.write(note("a"))
+    killed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED), store.url], cwd=ROOT, stdout=subprocess.PIPE)
+    assert killed.stdout.readline() == b"locked\n"
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    store.write(note("b"))
+    assert names(store) == ["a", "b"]
+
+
+def test_withdrawals_through_a_restart_count_once(server, store):
+    seed(store)
+    runs = [row[0] for row in store.snapshot().rows("select run from runs order by position")]
+    stop = threading.Event()
+
+    def disturb():
+        while not stop.is_set():
+            server.restart()
+            stop.wait(0.3)
+
+    disturbing = threading.Thread(target=disturb)
+    disturbing.start()
+    try:
+        for run in runs[:10]:
+            assert withdraw(store, run, None)
+    finally:
+        stop.set()
+        disturbing.join()
+    wait_for(lambda: store.register.age() == 0)
+    marked = {run for (run,) in store.snapshot().rows("select run from runs where withdrawn_at is not null")}
+    assert marked == {*runs[:10]}

@@ -16,7 +16,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test test-long walk soak test-libraries calibrate-ourselves bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test test-long walk test-cluster soak test-libraries calibrate-ourselves bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,10 @@ test-long: $(DEV) ## try ten times as many random examples in the tests of data,
 walk: $(DEV) ## set every control of every page, reload, open elsewhere, go back; axe and the keyboard on every page (minutes)
 	@scripts/get-chromium $(PY)
 	$(PY) -m pytest -m walk $(PYTEST_ARGS) tests/browser
+
+test-cluster: $(DEV) ## test stores in PostgreSQL and S3, and several hosts, on servers that it starts and ends (minutes)
+	@scripts/get-servers
+	$(PY) -m pytest -m cluster $(PYTEST_ARGS) tests/cluster
 
 soak: $(DEV) ## kill, crowd, fill disks and send hostile files (minutes); write benchmarks/uploads-soak.md
 	@$(PY) -m benchmarks.uploads_soak $(SOAK_ARGS)

@@ -9,7 +9,7 @@ import click
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
-from data.store.backup import back_up, restore_backup, whole_version
+from data.store.backup import back_up, copy_store, restore_backup, whole_version
 from data.store.repair import VersionOnDisk, damage_of, versions_on_disk
 
 
@@ -47,13 +47,20 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
 
 
 @click.command()
+@click.option("--to", "target", metavar="URL", help="Copy the store to an empty one: a folder, or postgres://...?objects=...")
 @click.pass_obj
-def migrate(settings: Settings) -> None:
-    """Bring a store that an earlier version of Clueline made to this version.
+def migrate(settings: Settings, target: str | None) -> None:
+    """Bring a store that an earlier version of Clueline made to this version; with --to, copy it to another place.
 
-    Back it up and stop its servers first. What the store held before stays on the disk until later imports remove it.
+    Back it up and stop its servers first. What the store held before stays on the disk until later imports remove it. With --to,
+    the store itself is left as it is; start the servers again with CLUELINE_STORE=URL.
     """
     store = open_store(settings.store)
+    if target is not None:
+        copy = open_store(target)
+        version = copy_store(store, copy)
+        click.echo(f"Copied to {copy.place}: {_contents(version)}. The store in {store.place} was left as it is.")
+        return
     before, after = store.migrate()
     if before == after:
         click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")

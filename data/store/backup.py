@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from data.store.errors import StoreError
+from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
 
@@ -34,9 +35,7 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
         shutil.rmtree(draft, ignore_errors=True)  # what a killed backup left
         try:
             copy = open_store(draft)
-            _copy_in_force(store, copy)
-            copy_tokens(store, copy)
-            version = whole_version(copy)
+            version = copy_store(store, copy)
             draft.replace(target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -75,6 +74,29 @@ def copy_tokens(source: Store, target: Store) -> None:
     tokens = source.register.read_tokens()
     if tokens is not None and target.register.read_tokens() is None:
         target.register.change_tokens(lambda present: (tokens if present is None else present, None))
+
+
+def copy_store(source: Store, target: Store) -> VersionOnDisk:
+    """Copy the current version and the tokens to an empty store, which may be of another kind. The source is only read.
+
+    Args:
+        source: what to copy.
+        target: a store that was never written to.
+
+    Returns:
+        The version in the target, after comparing everything with its checksums.
+
+    Raises:
+        StoreError: the target holds something, the source is empty or damaged, or the target cannot be written.
+    """
+    if target.pointer() != EMPTY:
+        raise StoreError(f"the store in {target.place} holds something already; give one that is empty")
+    _copy_in_force(source, target)
+    try:
+        copy_tokens(source, target)
+    except OSError as error:
+        raise StoreError(f"the data is copied, but the tokens cannot be written: {error}") from error
+    return whole_version(target)
 
 
 def whole_version(store: Store) -> VersionOnDisk:

@@ -88,15 +88,13 @@ def export(store: Store, table: Table, form: Form) -> BinaryIO:
 def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
     """Attach the current version, which stays readable when others write. Returns its name."""
     while True:
-        version, catalogue = store.version(), store.catalogue()
-        if catalogue is None:
+        name, version = store.latest()
+        if not name:
             raise StoreError(f"the store in {store.place} is empty")
-        if store.version() != version:
-            continue
         try:
-            connection.execute(f"attach {literal(catalogue)} as store (read_only); use store")
+            connection.execute(f"attach {literal(store.files.path(name))} as store (read_only); use store")
             return version
-        except duckdb.IOException as error:
-            if store.catalogue() == catalogue:
+        except (duckdb.IOException, OSError) as error:
+            if store.latest().name == name:
                 raise StoreError(f"the store in {store.place} cannot be read: {error}") from error
             # Other processes wrote so often that this version was removed.

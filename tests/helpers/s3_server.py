@@ -90,7 +90,7 @@ class S3Server:
         disk = str(uuid.uuid4())
         self._run("ceph", "-c", settings, "osd", "new", disk)
         self._run("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk, "-c", settings)
-        self._serve("ceph-osd", "-i", "0")
+        storage = self._serve("ceph-osd", "-i", "0")
         self._serve("radosgw", "-n", "client.rgw")
         until = time.monotonic() + 180
         while True:
@@ -100,6 +100,8 @@ class S3Server:
             except OSError:
                 if time.monotonic() > until:
                     raise
+                if storage.poll() is not None:  # it ends if it speaks to the monitor before it knows the monitor's id
+                    storage = self._serve("ceph-osd", "-i", "0")
                 time.sleep(0.2)
         keys = ("--access-key", KEYS["access_key_id"], "--secret", KEYS["secret_access_key"])
         self._run("radosgw-admin", "-c", settings, "user", "create", "--uid=clueline", "--display-name=Clueline", *keys)
@@ -113,7 +115,9 @@ class S3Server:
     def _serve(self, program, *arguments):
         with (self.folder / f"{program}.out").open("wb") as out:
             command = [program, *arguments, "-c", self.folder / "ceph.conf", "-f"]
-            self.processes.append(subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True))
+            process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+            self.processes.append(process)
+            return process
 
     def new_bucket(self):
         """Address of a new, empty bucket."""

@@ -1,0 +1,41 @@
+"""A store moves from one kind to another and back."""
+
+from data.importing.seed import seed
+from data.store import open_store
+from data.tokens import Tokens
+from tests.cluster.conftest import new_url
+from tests.helpers.metric_digests import metric_digest
+
+
+def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
+    folder, back = tmp_path / "store", tmp_path / "back"
+    store = open_store(folder, threads=1)
+    seed(store)
+    token = Tokens(store.register).create("ann")
+    expected = metric_digest(store)
+    shared = new_url(request, "postgres and s3", tmp_path)
+    done = cli("migrate", "--to", shared, store=folder)
+    assert done.returncode == 0 and "3 datasets, 19 runs" in done.stdout, done.stderr
+    assert metric_digest(open_store(shared, threads=1)) == expected
+    again = cli("migrate", "--to", shared, store=folder)
+    assert again.returncode == 1 and "holds something already" in again.stderr
+    assert cli("migrate", "--to", back, store=shared).returncode == 0
+    returned = open_store(back, threads=1)
+    assert metric_digest(returned) == expected
+    assert Tokens(returned.register).find(token).name == "ann"
+
+
+def test_a_password_is_in_no_message(tmp_path, cli, postgres):
+    folder = tmp_path / "store"
+    seed(open_store(folder, threads=1))
+    address = postgres.new_database().replace("clueline@", "clueline:geheim@")
+    url = f"{address}?objects={tmp_path / 'objects'}&local={tmp_path / 'local'}"
+    for arguments, store in (
+        (("migrate", "--to", url), folder),
+        (("migrate", "--to", url), folder),
+        (("migrate",), url),
+        (("repair",), url),
+    ):
+        done = cli(*arguments, store=store)
+        assert "geheim" not in done.stdout + done.stderr
+        assert "postgres://clueline@" in done.stdout + done.stderr

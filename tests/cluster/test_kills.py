@@ -1,0 +1,101 @@
+"""Writers killed at any moment, and PostgreSQL with them: nothing acknowledged is lost, nothing is half stored.
+
+``CLUSTER_KILLS=200`` kills as often; 40 takes a minute for each kind of store.
+"""
+
+import multiprocessing
+import os
+import random
+import threading
+import time
+
+from data.importing.ingest import import_paths
+from data.importing.seed import seed
+from data.importing.staging import ImportOptions
+from data.store import StoreError, open_store
+from data.store.repair import damage_of
+
+KILLS = int(os.environ.get("CLUSTER_KILLS", "40"))
+WRITERS = 2
+# The programs are loaded once, so that a writer starts at once.
+PRELOADED = multiprocessing.get_context("forkserver")
+PRELOADED.set_forkserver_preload(["tests.cluster.test_kills"])
+
+
+def import_runs(url, folder, name, environment, acknowledged):
+    """Import runs, and tell of each that is acknowledged, until killed."""
+    os.environ.update(environment)  # that of the process which forks may be older
+    store = open_store(url, threads=1)
+    questions = [row[0] for row in store.snapshot().rows("select question_id from questions where dataset = 'pyramid' limit 5")]
+    path = folder / f"{name}.csv"
+    for number in range(1000):
+        path.write_text("\n".join(["question_id,clue,guess,confidence", *(f"{question},0,Rome,0.5" for question in questions)]))
+        try:
+            report = import_paths(store, [path], ImportOptions(dataset="pyramid", model=f"{name}-{number}"))
+        except StoreError:
+            continue  # a client would send it again
+        acknowledged.send(report.runs[0])
+
+
+class Writer:
+    def __init__(self, url, folder, name):
+        self.receiving, sending = PRELOADED.Pipe(duplex=False)
+        self.process = PRELOADED.Process(target=import_runs, args=(url, folder, name, dict(os.environ), sending))
+        self.process.start()
+        sending.close()
+
+    def kill(self):
+        """Kill it, and return the runs that it told of."""
+        self.process.kill()
+        self.process.join()
+        runs = []
+        try:
+            while self.receiving.poll():
+                runs.append(self.receiving.recv())
+        except (EOFError, OSError):
+            pass  # killed while it told of one
+        self.receiving.close()
+        return runs
+
+
+def test_no_acknowledged_run_is_lost_and_none_is_half(store, url, tmp_path, request):
+    seed(store)
+    bundled = {run for (run,) in store.snapshot().rows("select run from runs")}
+    postgres = request.getfixturevalue("postgres") if "postgres:" in url else None
+    acknowledged, killed, restarts = [], [0] * WRITERS, [0]
+    lock = threading.Lock()
+
+    def besiege(writer):
+        chance = random.Random(writer)
+        while sum(killed) < KILLS:
+            started = Writer(url, tmp_path, f"{writer}-{killed[writer]}")
+            time.sleep(chance.uniform(0.05, 1.5))
+            runs = started.kill()
+            with lock:
+                acknowledged.extend(runs)
+                killed[writer] += 1
+                if postgres and sum(killed) % 10 == 0:
+                    postgres.restart()
+                    restarts[0] += 1
+
+    besieging = [threading.Thread(target=besiege, args=(writer,)) for writer in range(WRITERS)]
+    for thread in besieging:
+        thread.start()
+    for thread in besieging:
+        thread.join()
+    last = Writer(url, tmp_path, "last")
+    assert last.receiving.poll(120), "nothing is written any more"
+    acknowledged.extend(last.kill())
+    print(f"{sum(killed)} kills, {restarts[0]} restarts of PostgreSQL, {len(acknowledged)} runs acknowledged")
+    opened = open_store(url, threads=1)
+    snapshot = opened.snapshot()
+    runs = {run for (run,) in snapshot.rows("select run from runs")}
+    assert {*acknowledged} <= runs
+    assert len(acknowledged) > 1
+    assert damage_of(opened) is None
+    new = sorted(runs - bundled)
+    for kind, rows in (("responses", 5), ("statistics", 5)):
+        tables = snapshot.read_runs(kind, new, ["1 as one"])
+        assert {table.height for table in tables.values()} == {rows}
+    assert len(opened.catalogues()) <= 5
+    opened.close()

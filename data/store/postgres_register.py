@@ -218,16 +218,22 @@ class _Poller:
                 self._changed.wait_for(lambda: self._wanted > self._started, POLL if self._error is not None else None)
                 self._started += 1
                 number = self._started
-            pointer, error = None, None
-            try:
-                connection = connection or self._connect()
-                pointer = _read(connection)
-            except (psycopg.Error, DamagedStore) as raised:
-                error = raised
-                if connection is not None and not isinstance(raised, DamagedStore):
-                    with suppress(psycopg.Error):
-                        connection.close()
-                    connection = None
+            pointer: Pointer | None = None
+            error: Exception | None = None
+            for _ in range(1 if connection is None else 2):  # a server that was restarted answers a new connection
+                try:
+                    connection = connection or self._connect()
+                    pointer, error = _read(connection), None
+                    break
+                except DamagedStore as raised:
+                    error = raised
+                    break
+                except psycopg.Error as raised:
+                    error = raised
+                    if connection is not None:
+                        with suppress(psycopg.Error):
+                            connection.close()
+                        connection = None
             with self._changed:
                 self._finished, self._error = number, error
                 if error is None:

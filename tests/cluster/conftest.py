@@ -4,8 +4,7 @@ import pytest
 
 from data.store import open_store
 from tests.helpers import postgres_server, s3_server
-
-KINDS = ("folder", "postgres and folder", "postgres and s3")
+from tests.helpers.store_addresses import KINDS, new_address
 
 
 def pytest_collection_modifyitems(items):
@@ -36,16 +35,7 @@ def s3():
 @pytest.fixture(params=KINDS)
 def url(request, tmp_path):
     """Address of a new store."""
-    return new_url(request, request.param, tmp_path)
-
-
-def new_url(request, kind, folder):
-    if kind == "folder":
-        return str(folder / "store")
-    objects = str(folder / "objects")
-    if kind == "postgres and s3":
-        objects = request.getfixturevalue("s3").new_bucket()
-    return f"{request.getfixturevalue('postgres').new_database()}?objects={objects}&local={folder / 'local'}"
+    return new_address(request, request.param, tmp_path)
 
 
 @pytest.fixture

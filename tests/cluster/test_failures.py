@@ -121,7 +121,7 @@ def test_a_writer_whose_lock_is_lost_writes_again(server, store):
     assert names(open_store(store.url)) == ["a", "b", "c"]
 
 
-def test_a_pointer_that_moved_before_the_lock_was_lost_is_not_moved_again(server, store, monkeypatch):
+def test_a_pointer_that_moved_is_not_moved_again(server, store, monkeypatch):
     store.write(note("a"))
     execute = psycopg.Connection.execute
     lost = []

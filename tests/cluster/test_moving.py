@@ -3,8 +3,8 @@
 from data.importing.seed import seed
 from data.store import open_store
 from data.tokens import Tokens
-from tests.cluster.conftest import new_url
 from tests.helpers.metric_digests import metric_digest
+from tests.helpers.store_addresses import new_address
 
 
 def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
@@ -13,7 +13,7 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     seed(store)
     token = Tokens(store.register).create("ann")
     expected = metric_digest(store)
-    shared = new_url(request, "postgres and s3", tmp_path)
+    shared = new_address(request, "postgres and s3", tmp_path)
     done = cli("migrate", "--to", shared, store=folder)
     assert done.returncode == 0 and "3 datasets, 19 runs" in done.stdout, done.stderr
     assert metric_digest(open_store(shared, threads=1)) == expected

@@ -88,7 +88,10 @@ class S3Server:
         self._run("ceph-mon", "--mkfs", "-i", "a", "--monmap", folder / "monmap", "-c", settings)
         self._serve("ceph-mon", "-i", "a")
         disk = str(uuid.uuid4())
-        self._run("ceph", "-c", settings, "osd", "new", disk)
+        until = time.monotonic() + 60
+        while not self._succeeds("ceph", "-c", settings, "osd", "new", disk):  # not before the monitor leads
+            assert time.monotonic() < until
+            time.sleep(0.2)
         self._run("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk, "-c", settings)
         storage = self._serve("ceph-osd", "-i", "0")
         self._serve("radosgw", "-n", "client.rgw")
@@ -107,10 +110,12 @@ class S3Server:
         self._run("radosgw-admin", "-c", settings, "user", "create", "--uid=clueline", "--display-name=Clueline", *keys)
 
     def _run(self, *command):
+        subprocess.run(command, capture_output=True, timeout=120, check=True)
+
+    def _succeeds(self, program, *arguments):
         # Debian's client of Ceph is a script for Debian's Python.
-        path = [shutil.which("python3", path="/usr/bin"), shutil.which("ceph")] if command[0] == "ceph" else [command[0]]
-        done = subprocess.run([*path, *command[1:]], capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
+        command = [shutil.which("python3", path="/usr/bin"), shutil.which(program), *arguments]
+        return subprocess.run(command, capture_output=True, timeout=120, check=False).returncode == 0
 
     def _serve(self, program, *arguments):
         with (self.folder / f"{program}.out").open("wb") as out:

@@ -50,9 +50,9 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_server(store, log, workers=2, as_options=False, **settings):
+def start_server(store, log, workers=2, as_options=False, port=None, **settings):
     """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``."""
-    port = free_port()
+    port = port or free_port()
     settings = {"log_level": "warning"} | ({} if as_options else {"port": port}) | settings
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -1,0 +1,191 @@
+"""Two hosts with one store behind nginx: whatever goes away, readers get answers, and both hosts show what either stored."""
+
+import json
+import os
+import signal
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+
+from data.importing.seed import seed
+from data.store import open_store
+from data.tokens import Tokens
+from tests.helpers.nginx_server import Nginx
+from tests.helpers.postgres_server import PostgresServer
+from tests.helpers.redis_server import start_redis
+from tests.helpers.serving import start_server
+
+ADDRESSES = (
+    "/", "/api/v1/leaderboard?dataset=pyramid", "/api/v1/questions?dataset=tone", "/api/v1/reliability?dataset=lifeeval",
+    "/api/v1/runs?dataset=pyramid", "/questions?dataset=tone",
+)  # fmt: skip
+TOGETHER = 4  # readers
+
+
+class Cluster:
+    """Two servers on one store, a proxy before them, and a Redis server for both."""
+
+    def __init__(self, folder, s3):
+        self.folder = folder
+        self.postgres = PostgresServer()
+        self.redis = start_redis(folder)
+        database, bucket = self.postgres.new_database(), s3.new_bucket()
+        self.urls = [f"{database}?objects={bucket}&local={folder / name}" for name in "ab"]
+        store = open_store(self.urls[0], threads=1)
+        seed(store)
+        self.token = Tokens(store.register).create("ann")
+        self.questions = [q for (q,) in store.snapshot().rows("select question_id from questions where dataset = 'pyramid'")]
+        store.close()
+        self.hosts = [self.start(index) for index in range(2)]
+        self.nginx = Nginx(folder / "nginx", [host.address for host in self.hosts])
+
+    def start(self, index, **settings):
+        log = self.folder / f"host{index}.log"
+        return start_server(self.urls[index], log, workers=2, cache=self.redis.url, uploads="token", **settings)
+
+    def start_again(self, index):
+        port = self.hosts[index].address.rpartition(":")[2]
+        self.hosts[index] = self.start(index, port=int(port))
+
+    def stop(self):
+        self.nginx.stop()
+        for host in self.hosts:
+            host.stop()
+        self.redis.stop()
+        self.postgres.remove()
+
+    def upload(self, address, model):
+        """The run id of an upload."""
+        lines = ["question_id,clue,guess,confidence", *(f"{question},0,Rome,0.5" for question in self.questions[:5])]
+        path = f"{address}/api/v1/runs?dataset=pyramid&model={model}"
+        request = urllib.request.Request(path, "\n".join(lines).encode(), {"Authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=300) as response:
+            return json.load(response)["runs"][0]["run"]
+
+    def runs(self, address):
+        with urllib.request.urlopen(f"{address}/api/v1/runs?dataset=pyramid", timeout=60) as response:
+            return {run["run"] for run in json.load(response)["runs"]}
+
+    @contextmanager
+    def readers(self):
+        """Read through the proxy all the while; gives the count of each status."""
+        counts, stop, lock = Counter(), threading.Event(), threading.Lock()
+
+        def read(number):
+            turn = number
+            while not stop.is_set():
+                turn += 1
+                try:
+                    with urllib.request.urlopen(self.nginx.address + ADDRESSES[turn % len(ADDRESSES)], timeout=120) as response:
+                        response.read()
+                        status = response.status
+                except urllib.error.HTTPError as error:
+                    status = f"{error.code} {error.read()[:300]}"
+                except OSError as error:
+                    status = repr(error)
+                with lock:
+                    counts[status] += 1
+
+        threads = [threading.Thread(target=read, args=(number,)) for number in range(TOGETHER)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield counts
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+@pytest.fixture
+def cluster(tmp_path, s3):
+    started = Cluster(tmp_path, s3)
+    yield started
+    started.stop()
+
+
+def wait_for(condition, seconds=120):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def answered(counts, more):
+    """Wait for so many more answers."""
+    goal = counts[200] + more
+    wait_for(lambda: counts[200] >= goal or len(counts) > 1)
+
+
+def test_readers_get_answers_whatever_goes_away(cluster):
+    with cluster.readers() as counts:
+        answered(counts, 20)
+        os.killpg(cluster.hosts[0].process.pid, signal.SIGKILL)
+        answered(counts, 20)
+        cluster.hosts[0].process.wait()
+        cluster.start_again(0)
+        answered(counts, 20)
+        cluster.hosts[1].process.terminate()
+        cluster.hosts[1].process.wait(120)
+        answered(counts, 20)
+        cluster.start_again(1)
+        answered(counts, 20)
+        cluster.redis.pause()
+        answered(counts, 20)
+        cluster.redis.resume()
+        cluster.redis.stop()
+        answered(counts, 20)
+        cluster.postgres.stop()
+        answered(counts, 40)
+        cluster.postgres.start()
+        answered(counts, 20)
+        cluster.postgres.restart()
+        answered(counts, 20)
+    assert set(counts) == {200}, counts
+
+
+def test_a_host_shows_what_the_other_stored(cluster):
+    seconds = []
+    for number in range(6):
+        here, other = cluster.hosts[number % 2], cluster.hosts[1 - number % 2]
+        run = cluster.upload(here.address, f"model-{number}")
+        assert run in cluster.runs(here.address)
+        began = time.monotonic()
+        wait_for(lambda run=run, other=other: run in cluster.runs(other.address))
+        seconds.append(time.monotonic() - began)
+    print(f"a run is on the other host after {min(seconds):.2f} to {max(seconds):.2f} s")
+    assert max(seconds) < 30
+
+
+def test_an_upload_waits_while_the_database_restarts(cluster):
+    cluster.postgres.stop()
+    results = []
+    uploading = threading.Thread(target=lambda: results.append(cluster.upload(cluster.hosts[0].address, "patient")))
+    uploading.start()
+    time.sleep(1)
+    assert not results
+    cluster.postgres.start()
+    uploading.join(300)
+    assert results and results[0] in cluster.runs(cluster.hosts[1].address)
+
+
+def test_a_host_without_its_database_is_not_ready_for_long(cluster):
+    address = f"{cluster.hosts[0].address}/readyz"
+    cluster.runs(cluster.hosts[0].address)
+    cluster.postgres.stop()
+
+    def is_away():
+        try:
+            urllib.request.urlopen(address, timeout=30).close()
+        except urllib.error.HTTPError as error:
+            return error.code == 503 and json.load(error)["error"]["code"] == "register_away"
+        return False
+
+    wait_for(is_away)
+    cluster.postgres.start()
+    wait_for(lambda: not is_away())

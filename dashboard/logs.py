@@ -49,8 +49,8 @@ class LineFormatter(logging.Formatter):
 def without_secrets(line: str) -> str:
     """A line with its tokens and passwords replaced.
 
-    >>> without_secrets("Authorization: Bearer abc, redis://user:secret@host:6379")
-    'Authorization: Bearer ***, redis://***@host:6379'
+    >>> without_secrets("Authorization: Bearer abc to redis://user:secret@host:6379")
+    'Authorization: Bearer *** to redis://***@host:6379'
     """
     return SECRETS.sub(lambda m: f"{m['token'] or m['header'] or m['url']}***{'@' if m['url'] else ''}", line)
 

@@ -13,6 +13,7 @@ import hashlib
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,6 +63,8 @@ class QueryCache:
         """
         self.failures = 0
         self._log_at = 0.0
+        self._callers: Counter[str] = Counter()
+        self._counting = Lock()
         self._thread_locks = [Lock() for _ in range(LOCKS)]
         self._lock_folder = folder / "locks"
         with suppress(OSError):  # without the folder, each lock fails and is counted
@@ -85,7 +88,7 @@ class QueryCache:
         name = hashlib.sha256(key.encode()).hexdigest()
         result = self._read(name, decode)
         if result is None:
-            with self._locked(int(name[:8], 16) % LOCKS, time.monotonic() + wait):
+            with self._counted(key), self._locked(int(name[:8], 16) % LOCKS, time.monotonic() + wait):
                 result = self._read(name, decode)
                 if result is None:
                     prometheus.cache_reads.labels("miss").inc()
@@ -95,6 +98,22 @@ class QueryCache:
                     return decode(value)
         prometheus.cache_reads.labels("hit").inc()
         return result
+
+    def callers(self, key: str) -> int:
+        """How many threads of this process wait for the value of a key, the one that computes it among them."""
+        return self._callers[key]
+
+    @contextmanager
+    def _counted(self, key: str) -> Iterator[None]:
+        with self._counting:
+            self._callers[key] += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._callers[key] -= 1
+                if not self._callers[key]:
+                    del self._callers[key]
 
     def _read(self, name: str, decode: Callable[[bytes], T]) -> T | None:
         try:

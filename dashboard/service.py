@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import socket
 import stat
 import tempfile
 from collections.abc import Callable, Iterable
@@ -15,7 +16,7 @@ from threading import BoundedSemaphore
 from typing import TypeVar, cast, get_type_hints
 
 import msgspec
-from flask import Flask, current_app
+from flask import Flask, current_app, has_request_context, request
 
 import data
 import queries
@@ -30,7 +31,7 @@ from queries.facets import Facets
 from queries.metrics import Metric
 from queries.parameters import BadRequest, P
 from queries.selection import Request, Selection, facets, read_address
-from queries.time_limit import TimeLimitExceeded, time_limit
+from queries.time_limit import Abandoned, TimeLimitExceeded, time_limit
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
@@ -86,25 +87,28 @@ class Service:
         state = snapshot.states.get(dataset or "")
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
-        key = msgspec.json.encode([_code(), revision, f"{query.__module__}.{query.__qualname__}", _key_of(arguments)])
-        seconds = self.settings.query_seconds
+        name = f"{query.__module__}.{query.__qualname__}"
+        key = msgspec.json.encode([_code(), revision, name, _key_of(arguments)]).decode()
+        seconds, client_left = self.settings.query_seconds, client_watcher()
+
+        def abandoned() -> bool:
+            return client_left() and self.cache.callers(key) <= 1
 
         def compute() -> bytes:
-            with time_limit(seconds, snapshot.connection.interrupt):
+            with time_limit(seconds, snapshot.connection.interrupt, abandoned):
                 return msgspec.msgpack.encode(query(snapshot, *arguments))
 
+        def decode(value: bytes) -> T:
+            return cast("T", msgspec.msgpack.decode(value, type=result_type))
+
         try:
-            result = self.cache.get(
-                key.decode(), compute, lambda value: cast("T", msgspec.msgpack.decode(value, type=result_type)), seconds
-            )
+            result = self.cache.get(key, compute, decode, seconds)
+        except Abandoned:
+            log.info("%s was ended: its client has left", name)
+            raise BadRequest("client_left", "The client has left.", status=499) from None  # nobody reads this
         except TimeLimitExceeded:
-            log.warning("%s.%s was ended after %d seconds", query.__module__, query.__qualname__, seconds)
-            limit = f"{seconds} seconds, the most that this server allows ({variable('query_seconds')})"
-            message = (
-                f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave intervals out, or "
-                "try again when the server is less busy."
-            )
-            raise BadRequest("query_timeout", message, status=503) from None
+            log.warning("%s was ended after %d seconds", name, seconds)
+            raise _timeout(seconds) from None
         if hasattr(result, "data_version"):
             result.data_version = snapshot.version  # the result may be older, but holds for this version too
         return result
@@ -136,9 +140,36 @@ class Service:
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
 
 
+def client_watcher() -> Callable[[], bool]:
+    """Whether the client of this request has closed its connection, to be called in any thread; never, outside a server."""
+    connection: socket.socket | None = request.environ.get("gunicorn.socket") if has_request_context() else None
+
+    def client_left() -> bool:
+        if connection is None:
+            return False
+        try:
+            return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:  # it says nothing, and waits
+            return False
+        except OSError:
+            return True
+
+    return client_left
+
+
 def service() -> Service:
     """The service of the server that handles this request."""
     return cast("Service", current_app.extensions[EXTENSION])
+
+
+def _timeout(seconds: int) -> BadRequest:
+    limit = f"{seconds} seconds, the most that this server allows ({variable('query_seconds')})"
+    return BadRequest(
+        "query_timeout",
+        f"This was not computed within {limit}. Choose fewer runs, questions or metrics, leave intervals out, or try again when "
+        "the server is less busy.",
+        status=503,
+    )
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A limit on the time that a query may take.
+"""A limit on the time that a query may take, and its end when nobody waits for the result any more.
 
 DuckDB is interrupted from another thread. Computations on arrays cannot be: they call ``check_time_limit`` at each step, such as
 a metric or a run.
@@ -11,52 +11,81 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import duckdb
 
+WATCH_INTERVAL = 0.5  # seconds between two looks at whether somebody still waits
 INTERRUPT_AGAIN = 0.1  # seconds; an interrupt between two statements has no effect
-
-_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 class TimeLimitExceeded(Exception):
     """A query took too long and was ended."""
 
 
+class Abandoned(Exception):
+    """A query was ended because nobody waits for its result."""
+
+
+@dataclass
+class _Limit:
+    """When the query of a thread is to end; ``reason`` once it is."""
+
+    deadline: float
+    reason: type[TimeLimitExceeded | Abandoned] | None = None
+
+
+_limit: ContextVar[_Limit | None] = ContextVar("limit", default=None)
+
+
 @contextmanager
-def time_limit(seconds: float, interrupt: Callable[[], object]) -> Iterator[None]:
-    """End what this thread does after some seconds.
+def time_limit(seconds: float, interrupt: Callable[[], object], abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """End what this thread does after some seconds, or when it is abandoned.
 
     Args:
         seconds: from now.
         interrupt: ends what DuckDB does for this thread; called in another thread, perhaps several times.
+        abandoned: whether nobody waits for the result any more; called in another thread, now and then.
 
     Raises:
         TimeLimitExceeded: the time is up.
+        Abandoned: nobody waits.
     """
-    done = threading.Event()
+    limit, done = _Limit(time.monotonic() + seconds), threading.Event()
 
     def watch() -> None:
-        wait = seconds
-        while not done.wait(wait):
-            interrupt()
-            wait = INTERRUPT_AGAIN
+        while not done.wait(INTERRUPT_AGAIN if limit.reason else min(WATCH_INTERVAL, max(0, limit.deadline - time.monotonic()))):
+            if time.monotonic() >= limit.deadline:
+                limit.reason = TimeLimitExceeded
+            elif limit.reason is None and abandoned():
+                limit.reason = Abandoned
+            if limit.reason:
+                interrupt()
 
     watcher = threading.Thread(target=watch, name="time limit", daemon=True)
-    token = _deadline.set(time.monotonic() + seconds)
+    token = _limit.set(limit)
     watcher.start()
     try:
         yield
     except duckdb.InterruptException:
-        raise TimeLimitExceeded from None
+        raise limit.reason or TimeLimitExceeded from None
     finally:
-        _deadline.reset(token)
+        _limit.reset(token)
         done.set()
         watcher.join()
 
 
 def check_time_limit() -> None:
-    """End a computation whose time is up; do nothing where no limit was set. Raises ``TimeLimitExceeded``."""
-    deadline = _deadline.get()
-    if deadline is not None and time.monotonic() > deadline:
+    """End a computation whose time is up, or that was abandoned; do nothing where no limit was set.
+
+    Raises:
+        TimeLimitExceeded: the time is up.
+        Abandoned: nobody waits for the result.
+    """
+    limit = _limit.get()
+    if limit is None:
+        return
+    if limit.reason:
+        raise limit.reason
+    if time.monotonic() > limit.deadline:
         raise TimeLimitExceeded

@@ -1,8 +1,12 @@
 """A query that takes too long is ended, says so, and leaves its thread and everybody else's answers alone."""
 
+import re
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import msgspec
 import pytest
@@ -14,7 +18,8 @@ from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.engine import evidence
 from queries.parameters import BadRequest
-from queries.time_limit import TimeLimitExceeded, check_time_limit
+from queries.time_limit import TimeLimitExceeded, check_time_limit, time_limit
+from tests.helpers.serving import start_server
 
 ENDLESS = "select sum(a.range * b.range % 7) from range(500000) a, range(500000) b"
 
@@ -111,3 +116,73 @@ def test_whoever_waits_for_anothers_result_waits_no_longer(tmp_path):
         release.set()
         assert first.result() == b"late"
     assert [cache.get("key", lambda: b"mine", bytes, 0.1) for cache in caches] == [b"late"] * 2
+
+
+@pytest.fixture
+def patient(copied):
+    """An app whose queries may take an hour."""
+    return create_app(Settings(store=str(copied), workers=1, query_seconds=3600))
+
+
+@pytest.mark.parametrize("query", [endless_sql, endless_arrays])
+def test_a_query_whose_client_has_left_is_ended(patient, query):
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with patient.test_request_context("/", environ_overrides={"gunicorn.socket": ours}), pytest.raises(BadRequest) as ended:
+        patient.extensions["clueline"].ask(query)
+    assert ended.value.code == "client_left"
+    ours.close()
+
+
+def test_a_result_that_somebody_else_waits_for_is_computed(tmp_path):
+    """Though the client that asked for it first has left."""
+    cache = QueryCache("filesystem", tmp_path, 2**20)
+    computing, release = threading.Event(), threading.Event()
+
+    def compute():
+        with time_limit(3600, lambda: None, lambda: cache.callers("key") <= 1):  # it has left, as far as this can tell
+            computing.set()
+            while not release.is_set():
+                if cache.callers("key") > 1:
+                    check_time_limit()
+                time.sleep(0.01)
+        return b"computed"
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(cache.get, "key", compute, bytes)
+        assert computing.wait(60) and cache.callers("key") == 1
+        second = pool.submit(cache.get, "key", lambda: b"again", bytes)
+        wait_until(lambda: cache.callers("key") == 2)
+        release.set()
+        assert first.result(60) == second.result(60) == b"computed"
+    assert cache.callers("key") == 0
+
+
+def wait_until(condition):
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_server_stops_computing_for_clients_that_left(copied, tmp_path):
+    """Forty of them used to keep it busy for minutes."""
+    served = start_server(copied, tmp_path / "log", workers=1, prometheus="on", log_level="info")
+    address = urlsplit(served.address)
+
+    def computing():
+        with urlopen(f"{served.address}/metrics-prometheus", timeout=120) as answer:
+            return re.search(r"^clueline_computing ([0-9.]+)$", answer.read().decode(), re.MULTILINE)
+
+    try:
+        clients = [socket.create_connection((address.hostname, address.port)) for _ in range(6)]
+        for number, client in enumerate(clients):
+            path = f"/api/v1/leaderboard?dataset=lifeeval&intervals=1&binning=mass15&t=0.{number + 100}"
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        wait_until(lambda: (figure := computing()) and float(figure[1]) > 0)
+        for client in clients:
+            client.close()
+        wait_until(lambda: float(computing()[1]) == 0)
+    finally:
+        served.stop()
+    assert "its client has left" in (tmp_path / "log").read_text(encoding="utf-8")

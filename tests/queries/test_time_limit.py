@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 
-from queries.time_limit import TimeLimitExceeded, check_time_limit, time_limit
+from queries.time_limit import Abandoned, TimeLimitExceeded, check_time_limit, time_limit
 
 # Takes hours: a product of two hundred thousand million rows.
 ENDLESS = "select sum(a.range * b.range % 7) from range(500000) a, range(500000) b"
@@ -56,6 +56,18 @@ def test_arrays_are_ended_at_their_next_step(connection):
         while True:
             check_time_limit()
             time.sleep(0.01)
+
+
+def test_what_nobody_waits_for_is_ended(connection):
+    left = threading.Event()
+    left.set()
+    with pytest.raises(Abandoned), time_limit(3600, connection.interrupt, left.is_set):
+        connection.execute(ENDLESS).fetchall()
+    with pytest.raises(Abandoned), time_limit(3600, connection.interrupt, left.is_set):
+        while True:
+            check_time_limit()
+            time.sleep(0.01)
+    assert connection.execute("select 1").fetchall() == [(1,)]
 
 
 def test_no_limit_is_no_limit(connection):

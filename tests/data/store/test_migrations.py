@@ -1,9 +1,17 @@
 """A store that an earlier version made: it says so, and is brought forward by steps, all of them or none."""
 
+import shutil
+import tarfile
+import time
+from pathlib import Path
+
 import pytest
 
 from data.store import StoreError, migrations, open_store
+from data.store.repair import damage_of
+from data.store.withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, write
+from tests.helpers.metric_digests import metric_values
 
 STEPS = migrations.steps()
 NOW = migrations.current_schema()
@@ -116,3 +124,30 @@ def test_a_store_of_a_later_version_is_refused(older, monkeypatch):
     for use in (opened.snapshot, opened.migrate):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version"):
             use()
+
+
+@pytest.fixture(scope="module")
+def of_0_1_0(tmp_path_factory):
+    """A store that version 0.1.0 made of three small bundles, with a withdrawn run, and the bundles."""
+    folder = tmp_path_factory.mktemp("older")
+    with tarfile.open(Path(__file__).parent / "fixtures" / "store-0.1.0.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "store-0.1.0"
+
+
+def test_a_store_of_0_1_0_has_the_same_metrics(of_0_1_0, tmp_path):
+    """As an import of the same bundles by this version, in less time of the processor."""
+    new = open_store(tmp_path / "new", threads=1)
+    began = time.process_time()
+    put(new, *sorted((of_0_1_0 / "bundles").iterdir()))
+    importing = time.process_time() - began
+    withdraw(new, new.snapshot().rows("select run from runs order by position")[0][0], "ann")
+    old = open_store(shutil.copytree(of_0_1_0 / "store", tmp_path / "store"), threads=1)
+    began = time.process_time()
+    assert old.migrate() == (1, NOW)
+    migrating = time.process_time() - began
+    assert metric_values(old) == metric_values(new)
+    assert damage_of(old) is None
+    names = "select run, model, elicitation, items, withdrawn_by from runs order by position"
+    assert old.snapshot().rows(names) == new.snapshot().rows(names)
+    assert migrating < importing

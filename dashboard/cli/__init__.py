@@ -19,6 +19,7 @@ COMMANDS = {
     "datasets": "dashboard.cli.datasets:datasets_command",
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
+    "lake": "dashboard.cli.store:lake",
     "migrate": "dashboard.cli.store:migrate",
     "repair": "dashboard.cli.store:repair",
     "token": "dashboard.cli.tokens:token_group",

@@ -1,4 +1,4 @@
-"""``python -m dashboard backup``, ``restore``, ``migrate`` and ``repair``."""
+"""``python -m dashboard backup``, ``restore``, ``migrate``, ``lake`` and ``repair``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
 from data.store.backup import back_up, copy_store, restore_backup, whole_version
+from data.store.lake import make_lake
 from data.store.repair import VersionOnDisk, damage_of, versions_on_disk
 
 
@@ -66,6 +67,19 @@ def migrate(settings: Settings, target: str | None) -> None:
         click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
         click.echo(f"The store in {store.place} had schema {before} and has schema {after} now.")
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path, dir_okay=False))
+@click.pass_obj
+def lake(settings: Settings, path: Path) -> None:
+    """Write the DuckLake catalogue PATH, by which DuckDB, Spark or Trino read the store as tables.
+
+    The tables of responses and statistics are the store's own files; nothing is copied but the small tables. The catalogue shows
+    the store as it is now. Attach it read-only, and write it again after imports.
+    """
+    tables = make_lake(open_store(settings.store), path)
+    click.echo(f"{path}: {', '.join(tables)}")
 
 
 @click.command()

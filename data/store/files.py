@@ -68,9 +68,11 @@ class StoreFiles(Protocol):
 
     Attributes:
         root: local folder below which every path is.
+        copied: whether paths are those of copies, which ``drop_copy`` removes.
     """
 
     root: Path
+    copied: bool
 
     def path(self, name: str) -> Path:
         """A local path with the content of a file. In a folder it is not looked whether the file exists.
@@ -91,8 +93,8 @@ class StoreFiles(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
 
-    def drop_copy(self, name: str) -> bool:
-        """Forget a local copy, so that the next ``path`` makes a new one. False where paths are not copies."""
+    def drop_copy(self, name: str) -> None:
+        """Remove the copy of a file, so that the next ``path`` makes a new one. Does nothing where paths are not copies."""
 
     def catalogues(self) -> list[CatalogueFile]:
         """The catalogues, oldest first."""
@@ -112,6 +114,8 @@ class StoreFiles(Protocol):
 
 class FolderFiles:
     """The files of a store in a folder of this host, or in one that several hosts share."""
+
+    copied = False
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -147,9 +151,8 @@ class FolderFiles:
             with suppress(OSError):  # other files are in the folder
                 path.parent.rmdir()
 
-    def drop_copy(self, name: str) -> bool:
+    def drop_copy(self, name: str) -> None:
         """See ``StoreFiles``."""
-        return False
 
     def catalogues(self) -> list[CatalogueFile]:
         """See ``StoreFiles``."""

@@ -160,8 +160,10 @@ class Objects:
         try:
             if _fingerprint(self.path(part.name)) == expected:
                 return None
-            if self.files.drop_copy(_file(part.name)) and _fingerprint(self.path(part.name)) == expected:
-                return None
+            if self.files.copied:
+                self.files.drop_copy(_file(part.name))
+                if _fingerprint(self.path(part.name)) == expected:
+                    return None
         except FileNotFoundError:
             return "is gone"
         return "is not what was written"

@@ -39,6 +39,8 @@ class S3Files:
         OSError: the address or the variables cannot be used.
     """
 
+    copied = True
+
     def __init__(self, url: str, root: Path, capacity: int = LOCAL_BYTES) -> None:
         self.url = url
         self.root = root
@@ -131,10 +133,9 @@ class S3Files:
         with suppress(FileNotFoundError), self._translated(name):
             obstore.delete(self._store, name)
 
-    def drop_copy(self, name: str) -> bool:
+    def drop_copy(self, name: str) -> None:
         """See ``StoreFiles``."""
         remove_database(self.root / name)
-        return True
 
     def catalogues(self) -> list[CatalogueFile]:
         """See ``StoreFiles``."""

@@ -40,9 +40,10 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 	$(PY) -m ruff check --fix-only --quiet .
 	$(PY) -m ruff format .
 
+# Python may compile files even where the environment forbids it: tests start hundreds of processes.
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
 	@tests='not soak and not walk'; scripts/get-chromium $(PY) || tests='not soak and not walk and not browser'; \
-	$(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
 
 test-long: $(DEV) ## try ten times as many random examples in the tests of data, queries and dashboard (an hour)
 	HYPOTHESIS_PROFILE=long $(PY) -m pytest $(PYTEST_ARGS) tests/data tests/queries tests/dashboard

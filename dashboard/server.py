@@ -21,6 +21,7 @@ from dashboard import logs
 from dashboard.settings import Settings, read_settings
 
 MAX_FILES = 4096  # that a process may have open
+SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder that is no disk, and can be written in a container
 
 
 class ServerLog(Logger):
@@ -42,7 +43,8 @@ class Server(BaseApplication):
         self.terminating = False  # the first process was told to
         self.figures = ""  # the folder in which workers keep figures for Prometheus
         if settings.prometheus == "on":
-            self.figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="clueline-figures-")
+            self.figures = tempfile.mkdtemp(prefix="clueline-figures-", dir=SHARED_MEMORY)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = self.figures
         super().__init__()
 
     def load_config(self) -> None:
@@ -61,7 +63,7 @@ class Server(BaseApplication):
             "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
             "loglevel": self.settings.log_level,
             "logger_class": ServerLog,
-            "worker_tmp_dir": "/dev/shm" if sys.platform == "linux" else None,  # heartbeats do not wait for a disk
+            "worker_tmp_dir": SHARED_MEMORY,  # heartbeats do not wait for a disk
             "when_ready": self._ready,
             "post_worker_init": self._ignore_ctrl_c,
             "worker_exit": self._close,

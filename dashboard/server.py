@@ -53,7 +53,7 @@ class Server(BaseApplication):
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
             "worker_class": "dashboard.gunicorn_worker.Worker",
-            "threads": 8,
+            "threads": 12,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
             "limit_request_fields": 64,

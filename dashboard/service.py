@@ -23,7 +23,7 @@ import queries
 from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings, variable
 from dashboard.uploads.access import Access
-from dashboard.uploads.import_process import ImportJob, ImportOutcome, run_in_subprocess
+from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
 from data.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
@@ -35,7 +35,7 @@ from queries.time_limit import Abandoned, TimeLimitExceeded, time_limit
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``
-MAX_UPLOADS = 3  # at once in one worker; its other threads serve readers
+MAX_UPLOADS = 8  # that one worker receives or imports at once; its other threads serve readers
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +48,9 @@ class Service:
         store: the store.
         cache: results of queries.
         access: decides who may write.
-        upload_slots: one for each upload that a worker takes at once.
+        upload_slots: one for each upload that a worker receives or imports at once.
         draining: this process was told to end, and should be sent no more requests.
+        import_processes: start a process for each import.
         import_file: reads an uploaded file; tests may replace it to stay in their process.
     """
 
@@ -62,7 +63,8 @@ class Service:
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.draining = False
-        self.import_file: Callable[[ImportJob, Path], ImportOutcome] = run_in_subprocess
+        self.import_processes = ImportProcesses()
+        self.import_file: Callable[[ImportJob], ImportOutcome] = self.import_processes.run
         server.extensions[EXTENSION] = self
 
     def snapshot(self) -> Snapshot:

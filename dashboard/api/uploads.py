@@ -133,7 +133,7 @@ def post_runs() -> Response:
         )  # fmt: skip
         service().store.version()  # sending may have taken long
         try:
-            outcome = service().import_file(job, folder)
+            outcome = service().import_file(job)
         except TimeoutError:
             raise StoreError("reading the file took too long; divide it, or import it on the command line") from None
         except ChildProcessError:
@@ -194,7 +194,7 @@ def _no_keys() -> None:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """One of the few uploads that this worker takes at once."""
+    """One of the few uploads that this worker receives or imports at once."""
     if not service().upload_slots.acquire(blocking=False):
         raise Denied(503, "busy", "Other uploads are going on; try again in a moment.", headers={"Retry-After": "5"})
     try:

@@ -12,8 +12,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from threading import BoundedSemaphore, Lock
 
 import msgspec
 
@@ -38,6 +40,7 @@ ROOT = Path(__file__).parents[2]
 MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
+AT_ONCE = 2  # jobs of a worker
 
 log = logging.getLogger("dashboard.uploads.import_process")  # this module runs as __main__
 
@@ -220,22 +223,50 @@ def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
     return ImportReport(runs, warnings, dict(sorted(report.repaired.items())), snapshot.version)
 
 
-def run_in_subprocess(job: ImportJob, folder: Path) -> ImportOutcome:
-    """Do a job in a process of its own.
+class ImportProcesses:
+    """Starts processes that do jobs, a few at a time. A spare one, which has loaded its modules, waits for the next job.
 
     Args:
-        job: what to do.
-        folder: for the process's temporary files.
-
-    Raises:
-        TimeoutError: the process took longer than ``TIME_LIMIT`` and was ended.
-        ChildProcessError: the process ended without an outcome.
+        at_once: jobs that are done at the same time; others wait for their turn.
     """
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._turns = BoundedSemaphore(at_once)
+        self._lock = Lock()
+        self._spare: subprocess.Popen[bytes] | None = None
+
+    def prepare(self) -> None:
+        """Start a spare process, unless there is one. It takes a second of the processor, at a low priority."""
+        with self._lock:
+            if self._spare is None or self._spare.poll() is not None:
+                self._spare = _start()
+
+    def _take(self) -> subprocess.Popen[bytes]:
+        with self._lock:
+            spare, self._spare = self._spare, None
+        return spare if spare is not None and spare.poll() is None else _start()
+
+    def run(self, job: ImportJob) -> ImportOutcome:
+        """Do a job in a process of its own, which keeps its temporary files beside the job's file.
+
+        Raises:
+            TimeoutError: the process took longer than ``TIME_LIMIT`` and was ended.
+            ChildProcessError: the process ended without an outcome.
+        """
+        with self._turns:
+            try:
+                return _run(self._take(), job)
+            finally:
+                self.prepare()
+
+
+def _start() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "dashboard.uploads.import_process"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=os.environ | {"TMPDIR": str(folder)},
-        start_new_session=True,
-    ) as process:  # fmt: skip
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True)
+
+
+def _run(process: subprocess.Popen[bytes], job: ImportJob) -> ImportOutcome:
+    with process:
         try:
             output, _ = process.communicate(msgspec.json.encode(job), timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired:
@@ -268,7 +299,11 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):  # meant for the server; an import that has begun is completed
         signal.signal(name, signal.SIG_IGN)
     _lower_priority()
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=ImportJob)
+    message = sys.stdin.buffer.read()
+    if not message:
+        return  # the server ended and had no job for this process
+    job = msgspec.json.decode(message, type=ImportJob)
+    tempfile.tempdir = str(Path(job.path).parent)
     logs.configure(read_settings(), job.request_id)
     facts = {"file": job.name, "bytes": Path(job.path).stat().st_size, "writer": job.by, "dry_run": job.dry_run}
     log.info("import of %r began", job.name, extra=facts)

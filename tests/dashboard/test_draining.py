@@ -22,7 +22,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 
 BODY = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
-THREADS = 8  # of a worker
+THREADS = 12  # of a worker
 
 
 def wait_until(condition):

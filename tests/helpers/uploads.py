@@ -14,7 +14,7 @@ def upload_client(store, **settings):
     """An app that reads files in this process, with a token."""
     made = create_app(Settings(store=str(store), workers=1, **settings))
     service = made.extensions["clueline"]
-    service.import_file = lambda job, folder: import_process.run_job(job, service.store)
+    service.import_file = lambda job: import_process.run_job(job, service.store)
     token = Tokens(service.store.register).create("ann") if not Tokens(service.store.register).all() else None
     return SimpleNamespace(
         app=made, client=made.test_client(), service=service, auth={"Authorization": f"Bearer {token}"}, store=store

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import urllib.error
 import urllib.request
 
@@ -345,7 +346,7 @@ def test_a_store_that_cannot_be_written_is_said(standing, prompts, monkeypatch):
 
 
 def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
-    for _ in range(3):
+    for _ in range(8):
         assert upload.service.upload_slots.acquire(blocking=False)
     answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
     assert answer.status_code == 503 and answer.headers["Retry-After"]
@@ -354,7 +355,7 @@ def test_no_more_uploads_at_once_than_leave_room_for_readers(upload, prompts):
 
 
 def test_an_importer_that_dies_or_dawdles_is_said(standing, prompts, monkeypatch):
-    standing.service.import_file = import_process.run_in_subprocess
+    standing.service.import_file = import_process.ImportProcesses().run
     monkeypatch.setattr(import_process.sys, "executable", "/bin/false")
     assert post(standing, filled(prompts), 500)["error"]["code"] == "import_failed"
     sleeper = standing.store.parent / "sleeper"
@@ -414,3 +415,57 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
             assert denied.value.code == 403
     finally:
         served.stop()
+
+
+def test_uploads_wait_for_their_turn(standing, prompts):
+    """More at once than are imported at once: none is refused."""
+    processes = import_process.ImportProcesses(at_once=1)
+    running, most, lock = 0, 0, threading.Lock()
+
+    def run(job):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        try:
+            return processes.run(job)
+        finally:
+            with lock:
+                running -= 1
+
+    standing.service.import_file = run
+    results = []
+
+    def send(number):
+        client = standing.app.test_client()
+        answer = client.post(f"{ADDRESS}?dataset=pyramid&model=m{number}", data=filled(prompts), headers=standing.auth)
+        results.append(answer.status_code)
+
+    senders = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert results == [201] * 4
+    assert most > 1
+
+
+def test_a_spare_process_takes_the_next_job(standing, prompts, monkeypatch):
+    started = []
+    popen = import_process.subprocess.Popen
+    monkeypatch.setattr(
+        import_process.subprocess, "Popen", lambda *args, **named: started.append(popen(*args, **named)) or started[-1]
+    )
+    processes = import_process.ImportProcesses()
+    standing.service.import_file = processes.run
+    post(standing, filled(prompts), 201)
+    assert len(started) == 2 and started[1].poll() is None
+    post(standing, filled(prompts), 201, query="dataset=pyramid&model=second")
+    assert len(started) == 3
+    started[2].kill()  # as a machine that is short of memory does
+    started[2].wait()
+    post(standing, filled(prompts), 201, query="dataset=pyramid&model=third")
+    assert len(started) == 5
+    spare = started[-1]
+    spare.stdin.close()  # the server is gone
+    assert spare.wait(120) == 0

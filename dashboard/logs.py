@@ -19,6 +19,8 @@ SECRETS = re.compile(
     r"""(?P<token>clueline_)[A-Za-z0-9_-]{16,}     # a token, by its prefix (data.tokens)
     | (?P<header>\b(?:bearer|basic)\s+)[^\s"'\\]+  # the value of an Authorization header
     | (?P<url>://)[^\s/@"']*@                      # name and password in an address, such as that of Redis
+    | (?P<pair>\b(?:password|secret)\w*=)[^\s,;&)]+ # as of PostgreSQL's connections
+    | (?P<quoted>\b(?:password|secret)\s+)'[^']*'  # as in SQL
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -52,7 +54,7 @@ def without_secrets(line: str) -> str:
     >>> without_secrets("Authorization: Bearer abc to redis://user:secret@host:6379")
     'Authorization: Bearer *** to redis://***@host:6379'
     """
-    return SECRETS.sub(lambda m: f"{m['token'] or m['header'] or m['url']}***{'@' if m['url'] else ''}", line)
+    return SECRETS.sub(lambda match: f"{match[match.lastgroup or 0]}***{'@' if match['url'] else ''}", line)
 
 
 def configure(settings: Settings, request: str = "") -> None:

@@ -38,14 +38,14 @@ def coverage_notice(coverage: Coverage, facets: Facets, path: str, pairs: Pairs,
         return None
     taking_part = coverage.taking_part
     if not restricted:
-        asked, counts = coverage.questions, coverage.answered
+        total, counts = coverage.questions, coverage.answered
         what = "questions"
         if len({*counts.values()}) == 1:  # the same questions, but not the same clues
-            asked, counts, what = coverage.clues, coverage.answered_clues, "clues"
+            total, counts, what = coverage.clues, coverage.answered_clues, "clues"
         fewest, most = min(counts.values()), max(counts.values())
         return _notice(
             [
-                f"Runs answered different {what}: from {fewest:,} to {most:,} of {asked:,}. Each is measured on its own. "
+                f"Runs answered different {what}: from {fewest:,} to {most:,} of {total:,}. Each is measured on its own. "
                 f"A run that skips hard {what} looks better than it is. ",
                 page_link(
                     f"Count only the {_common(coverage)} that {_all(len(taking_part))} answered", href=_address(path, pairs, "1")

@@ -42,7 +42,7 @@ def echo():
     return server.test_client()
 
 
-def of(peer):
+def sent_by(peer):
     return {"environ_overrides": {"REMOTE_ADDR": peer}}
 
 
@@ -51,31 +51,31 @@ FORWARDED = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https", "X-
 
 @pytest.mark.parametrize("peer", [PROXY, "::1", "::ffff:10.1.2.3"])
 def test_a_trusted_proxy_says_where_requests_come_from(echo, peer):
-    seen = echo.get("/", headers=FORWARDED, **of(peer)).json
+    seen = echo.get("/", headers=FORWARDED, **sent_by(peer)).json
     assert seen == {"address": "203.0.113.7", "scheme": "https", "host": "lab.localhost"}
     chain = FORWARDED | {"X-Forwarded-For": "1.1.1.1, 203.0.113.7"}  # the client wrote the first one
-    assert echo.get("/", headers=chain, **of(peer)).json["address"] == "203.0.113.7"
+    assert echo.get("/", headers=chain, **sent_by(peer)).json["address"] == "203.0.113.7"
 
 
 @pytest.mark.parametrize("peer", [STRANGER, "127.0.0.1", "11.0.0.1", "::2", "", "not an address"])
 def test_nobody_else_says_where_requests_come_from(echo, peer):
-    seen = echo.get("/", headers=FORWARDED, **of(peer)).json
+    seen = echo.get("/", headers=FORWARDED, **sent_by(peer)).json
     assert seen == {"address": peer, "scheme": "http", "host": "localhost"}
 
 
 def test_the_name_of_an_unknown_host_is_refused_of_a_proxy_too(behind):
     headers = FORWARDED | {"X-Forwarded-Host": "evil.example"}
-    answer = behind.client.get("/api/v1/runs", headers=headers, **of(PROXY))
+    answer = behind.client.get("/api/v1/runs", headers=headers, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "unknown_host")
 
 
 def test_uploads_carry_the_name_of_a_proxys_user(copied):
     upload = upload_behind(copied)
     upload.auth = {}
-    result = post(upload, ANSWERS, 201, headers={HEADER: "ann@lab.example"}, **of(PROXY))
+    result = post(upload, ANSWERS, 201, headers={HEADER: "ann@lab.example"}, **sent_by(PROXY))
     run = result["runs"][0]["run"]
     assert upload.client.get(f"{ADDRESS}/{run}").json["imported_by"] == "ann@lab.example"
-    withdrawn = upload.client.delete(f"{ADDRESS}/{run}", headers={HEADER: "bob"}, **of(PROXY))
+    withdrawn = upload.client.delete(f"{ADDRESS}/{run}", headers={HEADER: "bob"}, **sent_by(PROXY))
     assert (withdrawn.status_code, withdrawn.json["withdrawn_by"]) == (200, "bob")
 
 
@@ -83,20 +83,20 @@ def test_a_token_is_taken_through_a_proxy(copied):
     """Its name counts, whoever is logged in; what a proxy passes on of its own log-in does not matter."""
     upload = upload_behind(copied)
     token = upload.auth
-    result = post(upload, ANSWERS, 201, headers={HEADER: "bob"}, **of(PROXY))
+    result = post(upload, ANSWERS, 201, headers={HEADER: "bob"}, **sent_by(PROXY))
     assert upload.client.get(f"{ADDRESS}/{result['runs'][0]['run']}").json["imported_by"] == "ann"
     upload.auth = {"Authorization": "Basic Ym9iOng="}
-    post(upload, ANSWERS, 200, headers={HEADER: "bob"}, **of(PROXY))
+    post(upload, ANSWERS, 200, headers={HEADER: "bob"}, **sent_by(PROXY))
     upload.auth = {"Authorization": "Bearer wrong"}
-    post(upload, ANSWERS, 401, headers={HEADER: "bob"}, **of(PROXY))
+    post(upload, ANSWERS, 401, headers={HEADER: "bob"}, **sent_by(PROXY))
     upload.auth = token
-    post(upload, ANSWERS, 200, **of(PROXY))
+    post(upload, ANSWERS, 200, **sent_by(PROXY))
 
 
 @pytest.mark.parametrize("peer", [STRANGER, "127.0.0.1", ""])
 @pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/runs", "/assets/theme.js", "/_dash-layout"])
 def test_the_header_is_refused_from_elsewhere(behind, peer, path):
-    answer = behind.client.get(path, headers={HEADER: "ann", "X-Forwarded-For": PROXY}, **of(peer))
+    answer = behind.client.get(path, headers={HEADER: "ann", "X-Forwarded-For": PROXY}, **sent_by(peer))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "untrusted_proxy")
     assert HEADER in answer.json["error"]["message"] and "CLUELINE_TRUSTED_PROXIES" in answer.json["error"]["message"]
 
@@ -104,31 +104,31 @@ def test_the_header_is_refused_from_elsewhere(behind, peer, path):
 def test_nobody_elsewhere_writes_by_the_header(behind):
     version = behind.service.store.version()
     for headers in ({HEADER: "ann"}, {HEADER: "ann"} | behind.auth):
-        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **of(STRANGER))
+        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **sent_by(STRANGER))
         assert (answer.status_code, answer.json["error"]["code"]) == (403, "untrusted_proxy")
     for headers in ({}, {HEADER: ""}, {HEADER: " "}):  # nobody is logged in at the proxy
-        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **of(PROXY))
+        answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers=headers, **sent_by(PROXY))
         assert (answer.status_code, answer.json["error"]["code"]) == (401, "no_token")
     assert behind.service.store.version() == version
 
 
 @pytest.mark.parametrize("name", ["open", "x" * 101, "a\tb", "a\x7fb"])
 def test_what_cannot_be_a_name_is_refused(behind, name):
-    answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers={HEADER: name}, **of(PROXY))
+    answer = behind.client.post(f"{ADDRESS}?dataset=pyramid", data=ANSWERS, headers={HEADER: name}, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "bad_user")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
 def test_pages_of_other_sites_do_not_write_as_a_user(behind, headers):
     """A browser sends what logs a user in at the proxy along with any site's request."""
-    answer = behind.client.post(ADDRESS, data=ANSWERS, headers={HEADER: "ann"} | headers, **of(PROXY))
+    answer = behind.client.post(ADDRESS, data=ANSWERS, headers={HEADER: "ann"} | headers, **sent_by(PROXY))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "cross_site")
 
 
 def test_a_server_without_the_setting_ignores_the_header(copied):
     upload = upload_client(copied, trusted_proxies=("10.0.0.0/8",))
     upload.auth = {}
-    post(upload, ANSWERS, 401, headers={HEADER: "ann"}, **of(PROXY))
+    post(upload, ANSWERS, 401, headers={HEADER: "ann"}, **sent_by(PROXY))
     assert upload.client.get("/healthz", headers={HEADER: "ann"}).status_code == 200
 
 

@@ -201,11 +201,11 @@ class NoServer:
     """Within it, the page may not ask the server for anything of Dash."""
 
     def __init__(self, page):
-        self.page, self.asked = page, []
+        self.page, self.requests = page, []
 
     def _note(self, request):
         if "/_dash-update-component" in request.url or "/api/" in request.url:
-            self.asked.append(request.url)
+            self.requests.append(request.url)
 
     def __enter__(self):
         self.page.on("request", self._note)
@@ -214,4 +214,4 @@ class NoServer:
     def __exit__(self, *error):
         self.page.remove_listener("request", self._note)
         if not any(error):
-            assert not self.asked, self.asked
+            assert not self.requests, self.requests

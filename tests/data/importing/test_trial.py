@@ -35,8 +35,8 @@ def between(store, path, options, meanwhile):
 
 
 def test_runs_of_one_dataset_do_not_disturb_each_other(toy, tmp_path):
-    one, two = (ImportOptions(dataset="toy", model=name) for name in ("one", "two"))
-    between(toy, tmp_path / "a.csv", one, lambda: import_paths(toy, [tmp_path / "b.csv"], two))
+    first, second = (ImportOptions(dataset="toy", model=name) for name in ("one", "two"))
+    between(toy, tmp_path / "a.csv", first, lambda: import_paths(toy, [tmp_path / "b.csv"], second))
     snapshot = toy.snapshot()
     assert snapshot.rows("select model, position from runs order by position") == [("first", 0), ("two", 1), ("one", 2)]
     # By hand: the first run is right at 2 of 3 and 1 of 2 clues; each of the others at 1 of 2 and 1 of 1.

@@ -4,7 +4,9 @@ import hashlib
 import json
 import math
 import random
+import shutil
 import struct
+from functools import partial
 
 import polars as pl
 import pytest
@@ -33,7 +35,7 @@ def drawn(model="m", seed=1):
     ]  # fmt: skip
 
 
-def slow(dataset, model, elicitation, rows):
+def reference_hash(dataset, model, elicitation, rows):
     """The same hash, value by value."""
     streams: dict[tuple[str, int], bytes] = {}
 
@@ -64,25 +66,38 @@ def slow(dataset, model, elicitation, rows):
     return hashlib.sha256(json.dumps([[dataset, model, elicitation], digests]).encode()).hexdigest()
 
 
-def hashes(folder, rows, **options):
-    store = open_store(folder / "store", threads=2)
-    bundles.put(store, bundle(folder / "bundle"))
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    """Folder of a store with the questions, to be copied."""
+    folder = tmp_path_factory.mktemp("questions")
+    bundles.put(open_store(folder / "store", threads=2), bundle(folder / "bundle"))
+    return folder / "store"
+
+
+@pytest.fixture
+def hashes(questions):
+    """The hash of each run of some rows, by model."""
+    return partial(hashes_of, questions)
+
+
+def hashes_of(questions, folder, rows, **options):
+    store = open_store(shutil.copytree(questions, folder / "store"), threads=2)
     path = folder / "run.parquet"
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
     bundles.put(store, path, dataset="toy", **options)
     return dict(store.snapshot().rows("select model, sha256 from runs"))
 
 
-def test_names_are_those_of_the_definition_value_by_value(tmp_path):
+def test_names_are_those_of_the_definition_value_by_value(hashes, tmp_path):
     rows = drawn("m", 1) + drawn("n", 2)
     random.Random(3).shuffle(rows)
     ids = hashes(tmp_path, rows)
     for model in ("m", "n"):
         its = [row for row in rows if row["model"] == model]
-        assert ids[model] == slow("toy", model, "verbalized", its)
+        assert ids[model] == reference_hash("toy", model, "verbalized", its)
 
 
-def test_a_column_without_values_is_none(tmp_path):
+def test_a_column_without_values_is_none(hashes, tmp_path):
     """Guesses of another run of the file, and correctness that no row states, are nothing to this one."""
     rows = [row | {"guess": None} for row in drawn("m", 1)] + drawn("n", 2)
     ids = hashes(tmp_path / "both", rows)
@@ -90,34 +105,40 @@ def test_a_column_without_values_is_none(tmp_path):
     assert (
         ids["m"]
         == hashes(tmp_path / "alone", bare)["m"]
-        == slow("toy", "m", "verbalized", [r for r in rows if r["model"] == "m"])
+        == reference_hash("toy", "m", "verbalized", [r for r in rows if r["model"] == "m"])
     )
+
+
+PIECES = [
+    row | {"token_logprobs": [-0.5] * (index % 3) or None, "confidence": None if index % 3 else row["confidence"]}
+    for index, row in enumerate(drawn("m", 1) + drawn("n", 2))
+]
+
+
+@pytest.fixture(scope="module")
+def in_one_piece(questions, tmp_path_factory):
+    return hashes_of(questions, tmp_path_factory.mktemp("whole"), PIECES, elicitation="e")
 
 
 @pytest.mark.parametrize(
     "limits", [{"GROUP": 16, "ROWS": 16}, {"GROUP": 64, "BYTES": 300}, {"GROUP": 16, "BYTES": 1}, {"IDS": 5}]
 )
-def test_pieces_do_not_show(tmp_path, monkeypatch, limits):
-    rows = [
-        row | {"token_logprobs": [-0.5] * (index % 3) or None, "confidence": None if index % 3 else row["confidence"]}
-        for index, row in enumerate(drawn("m", 1) + drawn("n", 2))
-    ]
-    whole = hashes(tmp_path / "whole", rows, elicitation="e")
+def test_pieces_do_not_show(hashes, in_one_piece, tmp_path, monkeypatch, limits):
     for name, limit in limits.items():
         monkeypatch.setattr(run_ids, name, limit)
-    assert hashes(tmp_path / "pieces", rows, elicitation="e") == whole
+    assert hashes(tmp_path, PIECES, elicitation="e") == in_one_piece
 
 
 @pytest.mark.parametrize(
     "change", [{"guess": "Nîme"}, {"confidence": 0.5000000001}, {"correct": 0.5}, {"question_id": "q3", "clue": 1}]
 )
-def test_any_cell_counts(tmp_path, change):
+def test_any_cell_counts(hashes, tmp_path, change):
     rows = [row for row in drawn() if (row["question_id"], row["clue"]) not in {("q3", 1), ("q5", 0)}]
     cell = {"model": "m", "question_id": "q5", "clue": 0, "guess": "Nîmes", "confidence": 0.5, "correct": 1.0}
     assert hashes(tmp_path / "one", [*rows, cell]) != hashes(tmp_path / "other", [*rows, cell | change])
 
 
-def test_a_parquet_column_named_file_row_number(tmp_path):
+def test_a_parquet_column_named_file_row_number(hashes, tmp_path):
     """DuckDB would number the rows in a column of this name."""
     rows = drawn()
     assert hashes(tmp_path / "one", [row | {"file_row_number": 7} for row in rows]) == hashes(tmp_path / "other", rows)

@@ -46,7 +46,8 @@ class Cluster:
 
     def start(self, index, **settings):
         log = self.folder / f"host{index}.log"
-        return start_server(self.urls[index], log, workers=2, cache=self.redis.url, uploads="token", **settings)
+        settings |= {"cache": self.redis.url, "uploads": "token", "trusted_proxies": "127.0.0.0/8"}
+        return start_server(self.urls[index], log, workers=2, **settings)
 
     def start_again(self, index):
         port = self.hosts[index].address.rpartition(":")[2]

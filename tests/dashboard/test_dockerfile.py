@@ -1,9 +1,12 @@
-"""The Dockerfile against the tree and .dockerignore. The image itself is not built here."""
+"""The Dockerfile and compose.yaml against the tree. No image is built here."""
 
 import re
 
 import pytest
+import yaml
 
+from dashboard.settings import Settings, read_settings
+from data.store.location import read_location
 from tests.helpers.paths import ROOT
 
 COPIES = re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -18,3 +21,41 @@ def test_what_is_copied_is_there_and_not_ignored(source):
 
 def test_what_runs_is_copied():
     assert {"assets", "dashboard", "data", "queries", "pyproject.toml", "requirements.lock"} <= set(SOURCES)
+
+
+@pytest.fixture(scope="module")
+def services():
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    for variable, value in (
+        ("POSTGRES_PASSWORD:?", "secret"),
+        ("S3_PASSWORD:?", "secret"),
+        ("CLUELINE_HOSTS:-localhost", "localhost"),
+    ):
+        text = text.replace(f"${{{variable}}}", value)
+    return yaml.safe_load(text)["services"]
+
+
+def test_the_settings_of_compose_are_settings(services, monkeypatch):
+    for name in ("web-a", "web-b"):
+        environment = services[name]["environment"]
+        with monkeypatch.context() as patch:
+            for variable, value in environment.items():
+                patch.setenv(variable, value)
+            settings = read_settings()
+            location = read_location(settings.store)
+        assert (settings.store, settings.uploads) == (environment["CLUELINE_STORE"], "token")
+        assert location.files.url == "s3://clueline/store" and location.local.as_posix() == "/store"
+        assert "secret" not in location.place
+        assert services[name]["read_only"] and set(services[name]["depends_on"]) < set(services)
+
+
+def test_compose_waits_as_long_as_a_server_may_take_to_end(services):
+    assert services["web-a"]["stop_grace_period"] == "31m"
+    assert Settings().drain_seconds <= 30 * 60
+
+
+def test_the_proxy_of_compose_knows_the_servers(services):
+    text = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    assert re.findall(r"server (web-\w):8050", text) == [name for name in services if name.startswith("web-")]
+    assert services["nginx"]["volumes"] == ["./deploy/nginx.conf:/etc/nginx/nginx.conf:ro"]
+    assert services["nginx"]["ports"] == ["127.0.0.1:8080:8080"] and "listen 8080;" in text

@@ -7,42 +7,16 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port
 
 PROGRAM = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")  # Debian: apt-get install nginx-light
-SETTINGS = """
-worker_processes 1;
-pid {folder}/pid;
-error_log {folder}/error.log;
-daemon off;
-events {{ worker_connections 512; }}
-http {{
-    access_log off;
-    client_max_body_size 1g;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    upstream hosts {{
-{hosts}
-    }}
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass http://hosts;
-            proxy_set_header Host $http_host;
-            # What cannot be answered by one host is asked of the other.
-            proxy_next_upstream error timeout http_503;
-            proxy_connect_timeout 2s;
-        }}
-    }}
-}}
-"""
+SETTINGS = ROOT / "deploy" / "nginx.conf"
+NAMES = ("web-a:8050", "web-b:8050")  # of the servers, in the settings
 
 
 class Nginx:
-    """A proxy on loopback that shares requests out between servers.
+    """A proxy on loopback that shares requests out between two servers, with the settings that we give away.
 
     Args:
         folder: for its files.
@@ -55,14 +29,14 @@ class Nginx:
     def __init__(self, folder: Path, addresses: list[str]):
         folder.mkdir()
         port = free_port()
-        # A host that failed is tried again after a second.
-        hosts = "\n".join(
-            f"        server {address.removeprefix('http://')} max_fails=1 fail_timeout=1s;" for address in addresses
-        )
+        text = SETTINGS.read_text(encoding="utf-8").replace("/tmp/nginx", f"{folder}/nginx")
+        for name, address in zip(NAMES, addresses, strict=True):
+            assert name in text
+            text = text.replace(name, address.removeprefix("http://"))
         settings = folder / "nginx.conf"
-        settings.write_text(SETTINGS.format(folder=folder, port=port, hosts=hosts))
+        settings.write_text(text.replace("listen 8080;", f"listen 127.0.0.1:{port};"))
         self.address = f"http://127.0.0.1:{port}"
-        command = [PROGRAM, "-p", str(folder), "-c", str(settings), "-g", "user root;"]
+        command = [PROGRAM, "-p", str(folder), "-c", str(settings), "-g", "daemon off; user root;"]
         self.process = subprocess.Popen(command, stderr=(folder / "stderr").open("wb"))
         until = time.monotonic() + 60
         while True:

@@ -1,6 +1,6 @@
-"""The JSON addresses, one module each; a new address is one new module here.
+"""The JSON addresses, a module per group of them. A new module is found by being here.
 
-Each is a thin wrapper: read the address, ask the query that the page asks, encode what it says.
+Each address is a thin wrapper: it reads the query string, calls the query that the page calls, and encodes the result.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import duckdb
 
 from data.polars_frames import literal
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS
-from data.store.errors import DamagedStore
+from data.store.errors import DamagedStore, StoreError
 from data.store.files import OBJECTS, StoreFiles
 
 Kind = Literal["responses", "statistics"]
@@ -107,13 +107,22 @@ class Objects:
         Args:
             kind, dataset, run: what it holds.
             write: called with a path that does not exist; writes the Parquet file there and returns its number of rows.
+
+        Raises:
+            StoreError: it cannot be written.
         """
         name = f"{kind}/dataset={dataset}/run={run}/{secrets.token_hex(8)}.parquet"
-        draft = self.files.draft(_file(name))
+        try:
+            draft = self.files.draft(_file(name))
+        except OSError as error:
+            raise StoreError(f"the store cannot be written: {error}") from error
         try:
             rows = write(draft)
             size, digest = _fingerprint(draft)
             self.files.add(_file(name), draft)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise StoreError(f"the store cannot be written: {error}") from error
         except BaseException:
             draft.unlink(missing_ok=True)
             raise

@@ -25,7 +25,7 @@ from dashboard.settings import Settings, variable
 from dashboard.uploads.access import Access
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.metrics import Metric

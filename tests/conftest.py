@@ -1,21 +1,13 @@
 """What the tests of several folders share: a seeded store, the command line, a served store."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.register_assert_rewrite("tests.helpers")  # a failed assert of a helper shows its values, too
 
-import dashboard  # noqa: E402, F401 - so that DuckDB looks for pandas in no test
 from tests.helpers.serving import call_cli, run_cli, start_server  # noqa: E402
-
-
-@pytest.fixture
-def pandas_not_ruled_out(monkeypatch):
-    """For tests with libraries that take None for pandas, such as scikit-learn."""
-    monkeypatch.delitem(sys.modules, "pandas", raising=False)
 
 
 @pytest.fixture

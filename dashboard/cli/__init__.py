@@ -48,7 +48,7 @@ class _Commands(click.Group):
             from dashboard.cli.output import Refusal
             from dashboard.error_messages import error_message
             from data.store import StoreError
-            from data.tokens import TokenError
+            from data.store.tokens import TokenError
 
             if isinstance(error, StoreError):
                 raise Refusal(error_message(error)) from error

@@ -6,7 +6,7 @@ import click
 
 from dashboard.settings import Settings
 from data.store import open_store
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 
 
 @click.group("token")

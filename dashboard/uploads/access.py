@@ -12,7 +12,7 @@ from flask import g, request
 from dashboard.settings import Settings
 from dashboard.trusted_proxies import from_trusted_proxy
 from data.store import StoreError
-from data.tokens import RESERVED, TokenError, Tokens
+from data.store.tokens import RESERVED, TokenError, Tokens
 from queries.parameters import BadRequest
 
 WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`

@@ -263,8 +263,10 @@ def stored_objects(
     """
     columns = ", ".join(f"o.{name}" for name in StoredObject._fields)
     if runs is not None:
-        sql = f"select {columns} from objects o where kind = $kind and run in (select unnest($runs::varchar[]))"
-        of_run = {row[2]: StoredObject(*row) for row in connection.execute(sql, {"kind": kind, "runs": list(runs)}).fetchall()}
+        # One text, for DuckDB looks at each value of a list for pandas: 0.7 s for 10,000 runs where pandas is not installed.
+        sql = f"select {columns} from objects o where kind = $kind and run in (select unnest(string_split($runs, ',')))"
+        rows = connection.execute(sql, {"kind": kind, "runs": ",".join(runs)}).fetchall()
+        of_run = {row[2]: StoredObject(*row) for row in rows}
         return [of_run[run] for run in runs if run in of_run]
     sql = f"""select {columns} from objects o join runs r using (run)
         where kind = $kind and ($dataset is null or o.dataset = $dataset) order by r.position"""

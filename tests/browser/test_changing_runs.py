@@ -5,7 +5,7 @@ import json
 import pytest
 
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.page_actions import eventually, fetched
 from tests.helpers.page_visits import Visit
 

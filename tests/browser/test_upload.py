@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.browser_bundles import BOLD, IMAGE, SCRIPT, TURNED
 from tests.helpers.page_actions import api, board, eventually, fetched
 from tests.helpers.page_visits import Tabs, Visit

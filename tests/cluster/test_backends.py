@@ -13,8 +13,8 @@ from data.store import DamagedStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup
 from data.store.objects import all_objects
 from data.store.repair import damage_of, versions_on_disk
+from data.store.tokens import TokenError, Tokens
 from data.store.withdrawal import restore, withdraw
-from data.tokens import TokenError, Tokens
 from tests.helpers.metric_digests import metric_digest
 
 NEW_PROCESS = multiprocessing.get_context("spawn")

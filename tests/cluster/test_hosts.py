@@ -14,7 +14,7 @@ import pytest
 
 from data.importing.seed import seed
 from data.store import open_store
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.nginx_server import Nginx
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.redis_server import start_redis

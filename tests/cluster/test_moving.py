@@ -2,7 +2,7 @@
 
 from data.importing.seed import seed
 from data.store import open_store
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_addresses import new_address
 

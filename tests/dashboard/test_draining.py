@@ -17,7 +17,7 @@ import pytest
 from dashboard.uploads.import_process import ImportJob
 from data.importing.staging import ImportOptions
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.logs import LineFormatter, without_secrets
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.serving import start_server
 
 ANSWERS = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"

@@ -15,7 +15,7 @@ from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.serving import start_server
 
 ADDRESS = "/metrics-prometheus"

@@ -17,8 +17,6 @@ from data.sample import annotators, make_lifeeval, tone_messages
 from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs
 
-pytestmark = pytest.mark.usefixtures("pandas_not_ruled_out")
-
 SAMPLE = Path(make_lifeeval.__file__).parent
 LIFEEVAL, PYRAMID, TONE = SAMPLE / "lifeeval", SAMPLE / "pyramid", SAMPLE / "tone"
 

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.version import VERSION
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.question import question

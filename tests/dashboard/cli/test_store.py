@@ -13,7 +13,7 @@ from data.store import Store, open_store
 from data.store.backup import back_up
 from data.store.register import FolderRegister
 from data.store.repair import inspect_version
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.stores import file_times, listed_datasets

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from data.store.register import FolderRegister
-from data.tokens import Tokens
+from data.store.tokens import Tokens
 from tests.helpers.serving import run_cli, start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
 

@@ -24,8 +24,6 @@ from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
 
-pytestmark = pytest.mark.usefixtures("pandas_not_ruled_out")
-
 MANY = examples(60)
 SOME = examples(30)  # where each metric has as many
 STANDARD = Conventions()

@@ -15,8 +15,6 @@ from data.statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import pairs
 
-pytestmark = pytest.mark.usefixtures("pandas_not_ruled_out")
-
 EXACT = {"abs": 1e-12, "rel": 0}
 STANDARD = Conventions()
 

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from data.store.register import FolderRegister
-from data.tokens import TokenError, Tokens
+from data.store.tokens import TokenError, Tokens
 
 
 @pytest.fixture

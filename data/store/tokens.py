@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from data.store import StoreError
+from data.store.errors import StoreError
 from data.store.register import Register
 
 PREFIX = "clueline_"  # by which scanners recognise a leaked token

@@ -40,8 +40,8 @@ def seeded(tmp_path_factory):
 
 @pytest.fixture
 def copied(seeded, tmp_path):
-    """A copy of the seeded store."""
-    return Path(shutil.copytree(seeded, tmp_path / "store"))
+    """A copy of the seeded store, without results that another test may have cached in it."""
+    return Path(shutil.copytree(seeded, tmp_path / "store", ignore=shutil.ignore_patterns("cache")))
 
 
 @pytest.fixture(scope="session")

@@ -51,3 +51,22 @@ def literal(text: object) -> str:
     "'it''s'"
     """
     return "'" + str(text).replace("'", "''") + "'"
+
+
+def first_rows(sql: str, order: str, limit: int | str) -> str:
+    """SQL for the first rows of a query, each with the number of all rows as its last column, ``total``.
+
+    Not ``count(*) over ()``, which in DuckDB 1.5 now and then ends with an internal error (duckdb/duckdb#22352).
+
+    Args:
+        sql: the query.
+        order: its columns by which the rows are ordered.
+        limit: number of rows, or SQL for it.
+
+    Example:
+        >>> import duckdb
+        >>> duckdb.sql(first_rows("select unnest([3, 1, 2]) as i", "i", 2)).fetchall()
+        [(1, 3), (2, 3)]
+    """
+    total = "(select count(*) from all_rows) as total"
+    return f"with all_rows as materialized ({sql}) select *, {total} from all_rows order by {order} limit {limit}"

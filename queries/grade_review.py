@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from data.importing.grading import doubt
+from data.polars_frames import first_rows
 from data.store import Snapshot
 
 MOST_EXAMINED = 20_000  # distinct guesses: more would take minutes
@@ -39,15 +40,19 @@ def uncertain_grades(snapshot: Snapshot, runs: Sequence[str]) -> GradeReview:
     Where there are very many distinct guesses, those that would be prompted on are examined first.
     """
     rows = snapshot.rows(
-        f"""select question_id, any_value(q.answer), guess, min(r.correct), list_sort(list(distinct clue)), count(*) over ()
-        from {snapshot.responses(runs)} r join questions q using (dataset, question_id)
-        where r.graded in ('answer', 'prompt') and guess is not null and correct = 0
-        group by question_id, guess
-        order by min(r.graded) = 'prompt' desc, any_value(q.position), min(clue), guess limit {MOST_EXAMINED}"""
+        first_rows(
+            f"""select question_id, any_value(q.answer) as answer, guess, min(r.correct) as correct,
+                list_sort(list(distinct clue)) as clues, min(r.graded) = 'prompt' as prompted, any_value(q.position) as position
+            from {snapshot.responses(runs)} r join questions q using (dataset, question_id)
+            where r.graded in ('answer', 'prompt') and guess is not null and correct = 0
+            group by question_id, guess""",
+            "prompted desc, position, clues[1], guess",
+            MOST_EXAMINED,
+        )
     )
     grades = []
-    for question_id, answer, guess, correct, clues, _ in rows:
+    for question_id, answer, guess, correct, clues, _, _, _ in rows:
         reason = doubt(answer, guess)
         if reason:
             grades.append(UncertainGrade(question_id, clues, guess, answer, correct, reason))
-    return GradeReview(len(grades), rows[0][5] if rows else 0, len(rows), grades[:MOST_LISTED])
+    return GradeReview(len(grades), rows[0][7] if rows else 0, len(rows), grades[:MOST_LISTED])

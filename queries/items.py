@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from data.polars_frames import first_rows
 from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.select import selected_responses, selection_clauses
@@ -52,14 +53,17 @@ def items(
     responses = selected_responses(snapshot, counted, parameters)
     low, high = confidence or (0.0, 1.0)
     rows = snapshot.frame(
-        f"""{with_clauses}
-        select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
-            abs(p.confidence - p.correct) as off, p.failed, count(*) over () as total
-        from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
-        join questions w on w.dataset = $dataset and w.question_id = p.question_id
-        where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)
-        order by off desc, q.position, p.clue, r.position limit $i_limit""",
+        first_rows(
+            f"""{with_clauses}
+            select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
+                abs(p.confidence - p.correct) as off, p.failed, q.position as question_position, r.position as run_position
+            from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
+            join questions w on w.dataset = $dataset and w.question_id = p.question_id
+            where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)""",
+            "off desc, question_position, clue, run_position",
+            "$i_limit",
+        ),
         parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS), "i_run": run},
     )
     total = int(rows["total"][0]) if len(rows) else 0
-    return ItemList(total, [Item(**row) for row in rows.drop("total").to_dicts()])
+    return ItemList(total, [Item(**row) for row in rows.drop("total", "question_position", "run_position").to_dicts()])

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from data.polars_frames import first_rows
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameters import BadRequest
@@ -164,11 +165,15 @@ def unanswered_questions(snapshot: Snapshot, name: str, most: int = 100) -> Unan
     """
     facts = run(snapshot, name)
     rows = snapshot.rows(
-        f"""select q.question_id, count(*) over () from questions q anti join {snapshot.statistics([facts.run])} using (position)
-        where q.dataset = $d order by q.position limit $most""",
+        first_rows(
+            f"""select q.question_id, q.position from questions q anti join {snapshot.statistics([facts.run])} using (position)
+            where q.dataset = $d""",
+            "position",
+            "$most",
+        ),
         {"d": facts.dataset, "most": most},
     )
-    return UnansweredQuestions(facts.run, rows[0][1] if rows else 0, [row[0] for row in rows])
+    return UnansweredQuestions(facts.run, rows[0][2] if rows else 0, [row[0] for row in rows])
 
 
 class GradedResponse(msgspec.Struct):

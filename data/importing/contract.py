@@ -14,7 +14,7 @@ import duckdb
 
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
-from data.polars_frames import literal
+from data.polars_frames import first_rows, literal
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1
@@ -207,7 +207,7 @@ def _read_json_lines(
         1,
     )
     bad = connection.execute(
-        f"select ordinal, line[:{SHOWN}], count(*) over () from lines where not good order by 1 limit {KEPT}"
+        first_rows(f"select ordinal, line[:{SHOWN}] as line from lines where not good", "ordinal", KEPT)
     ).fetchall()
     report.problems += [Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad]
     report.more += bad[0][2] - len(bad) if bad else 0
@@ -361,13 +361,18 @@ def _report_cells(
     if not result.fetchall()[0][0]:
         return
     bad = connection.execute(
-        f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),
-        faulty as (select ordinal, unnest([{", ".join(faults)}]) as fault from cells where {faulty})
-        select ordinal, fault.name, fault.value, fault.reason, fault.hint, count(*) over ()
-        from faulty where fault is not null order by ordinal, fault.nth limit {KEPT}"""
+        first_rows(
+            f"""with cells as (select ordinal, {", ".join(cells + texts)} from {raw}),
+            faulty as (select ordinal, unnest([{", ".join(faults)}]) as fault from cells where {faulty})
+            select ordinal, fault.name, fault.value, fault.reason, fault.hint, fault.nth
+            from faulty where fault is not null""",
+            "ordinal, nth",
+            KEPT,
+        )
     ).fetchall()
     lines = file.lines_of({row[0] for row in bad})
     report.problems += [
-        Problem(file.name, lines.get(ordinal), name, value, reason, hint or None) for ordinal, name, value, reason, hint, _ in bad
+        Problem(file.name, lines.get(ordinal), name, value, reason, hint or None)
+        for ordinal, name, value, reason, hint, _, _ in bad
     ]
-    report.more += bad[0][5] - len(bad)
+    report.more += bad[0][6] - len(bad)

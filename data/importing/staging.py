@@ -33,7 +33,7 @@ import duckdb
 from data.importing.contract import QUESTIONS, SHOWN, Column, stage
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
-from data.polars_frames import frame, literal
+from data.polars_frames import first_rows, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, create_schema
 
@@ -269,8 +269,11 @@ class Staging:
             hint: what would mend it.
         """
         bad = self.connection.execute(
-            f"""select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}], {reason}, count(*) over ()
-            from {table} s {where} order by 1, 2 limit {KEPT}"""
+            first_rows(
+                f"select s.file, s.ordinal, (({value})::varchar)[:{SHOWN}] as value, {reason} as reason from {table} s {where}",
+                "file, ordinal",
+                KEPT,
+            )
         ).fetchall()
         if not bad:
             return

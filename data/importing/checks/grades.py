@@ -8,7 +8,7 @@ from data.importing.contract import SHOWN
 from data.importing.grading import grade_guesses
 from data.importing.report import KEPT, Problem
 from data.importing.staging import ImportOptions, Staging
-from data.polars_frames import ArrowStream
+from data.polars_frames import ArrowStream, first_rows
 
 BATCH = 50_000  # guesses graded at a time
 DECISIONS = "grades"  # what a report calls the analyst's decisions, as if they were a file; a line is the place of one
@@ -44,8 +44,7 @@ def apply_decisions(staging: Staging, options: ImportOptions) -> None:
          "select max(nth) as nth from decided_rows group by file, ordinal having count(distinct nth) > 1"),
     ):  # fmt: skip
         bad = run(
-            f"""select nth, question_id, guess[:{SHOWN}], count(*) over () from decisions
-            where nth in ({wrong}) order by nth limit {KEPT}"""
+            first_rows(f"select nth, question_id, guess[:{SHOWN}] as guess from decisions where nth in ({wrong})", "nth", KEPT)
         ).fetchall()
         for nth, question, guess, _ in bad:
             staging.report.problems.append(Problem(DECISIONS, nth, "guess", guess, f"{reason} (question {question!r})"))

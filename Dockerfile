@@ -20,7 +20,8 @@ RUN pip install --no-cache-dir --root-user-action=ignore --no-compile \
     && find /usr/local/lib/python3* -type d -name tests -prune -exec rm -rf {} + \
     && find /usr/local/lib/python3* -name '*.map' -delete
 
-COPY LICENSE pyproject.toml ./
+COPY LICENSE pyproject.toml README.md CHANGELOG.md CONTRIBUTING.md ./
+COPY docs docs/
 COPY assets assets/
 COPY data data/
 COPY queries queries/

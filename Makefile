@@ -16,7 +16,7 @@ BENCH   := $(BENCH_VENV)/.bench
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev hooks serve check format test test-long walk test-cluster soak test-libraries calibrate-ourselves bench-metrics lock clean
+.PHONY: help install dev hooks serve check format test test-slow test-long walk test-cluster soak test-libraries calibrate-ourselves bench bench-quick bench-load bench-metrics lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -42,8 +42,11 @@ format: $(DEV) ## reformat the code and fix what ruff can fix
 
 # Python may compile files even where the environment forbids it: tests start hundreds of processes.
 test: check ## check, then run all tests (PYTEST_ARGS=... to choose)
-	@tests='not soak and not walk'; scripts/get-chromium $(PY) || tests='not soak and not walk and not browser'; \
-	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -m "$$tests" $(PYTEST_ARGS)
+	@without=; scripts/get-chromium $(PY) || without=--ignore=tests/browser; \
+	PYTHONDONTWRITEBYTECODE= $(PY) -m pytest $$without $(PYTEST_ARGS)
+
+test-slow: $(DEV) ## simulate what intervals and tests promise, and try every hostile file (a minute)
+	$(PY) -m pytest -m slow $(PYTEST_ARGS) tests/statistics tests/data/readers
 
 test-long: $(DEV) ## try thirty times as many random examples in the tests of data, queries and dashboard (an hour)
 	HYPOTHESIS_PROFILE=long $(PY) -m pytest $(PYTEST_ARGS) tests/data tests/queries tests/dashboard
@@ -65,6 +68,15 @@ test-libraries: $(BENCH) ## compare metrics with netcal and torchmetrics, in .ve
 calibrate-ourselves: $(DEV) ## simulate how often conclusions are wrong (minutes) and write benchmarks/inference.md
 	@$(PY) -m benchmarks.inference
 
+bench: $(DEV) ## time each page and its JSON by the size of the store (BENCH_ARGS=...) and write benchmarks/pages.md
+	@$(PY) -m benchmarks.pages $(BENCH_ARGS)
+
+bench-quick: $(DEV) ## fail where a ratio of processor times is lost by more than 30 % (BENCH_ARGS=--keep to keep new ones)
+	@$(PY) -m benchmarks.quick $(BENCH_ARGS)
+
+bench-load: $(BENCH) ## let fifty analysts look while others upload, for 15 minutes (BENCH_ARGS=...); write benchmarks/load.md
+	@$(BENCH_PY) -m benchmarks.load $(BENCH_ARGS)
+
 bench-metrics: $(BENCH) ## time each metric over 10 million responses (BENCH_ARGS=...) and write benchmarks/metrics.md
 	@$(BENCH_PY) -m benchmarks.metrics $(BENCH_ARGS)
 
@@ -74,6 +86,9 @@ lock: $(RUNTIME) ## rewrite the locks from pyproject.toml (UPGRADE=1: newest ver
 	@$(COMPILE) -o requirements-dev.lock -c requirements.lock --group dev
 	@$(COMPILE) -o requirements-bench.lock -c requirements.lock -c requirements-dev.lock --group bench
 	@$(COMPILE) --no-config -o requirements-torch.lock -c requirements.lock -c requirements-bench.lock --group torch
+
+sbom: $(DEV) ## write sbom.json: what Clueline is made of, as CycloneDX, from requirements.lock
+	@$(PY) scripts/write-sbom requirements.lock sbom.json
 
 clean: ## remove .venv, .venv-bench and caches (keeps the store)
 	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

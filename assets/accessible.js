@@ -20,12 +20,20 @@
                 control.setAttribute("aria-label", label.textContent + end);
             }
         }
+        document.querySelectorAll(".scroll, .top nav").forEach(cue);
         // A formula that is wider than the page scrolls: only such a one is a tab stop.
         for (const formula of document.querySelectorAll(".formula")) {
             if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
             else formula.removeAttribute("tabindex");
         }
     }
+    // A table that goes on beyond the right edge of its frame fades out there.
+    function cue(frame) {
+        frame.classList.toggle("cut", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 2);
+    }
+    document.addEventListener("scroll", (event) => {
+        if (event.target.classList && event.target.matches(".scroll, .top nav")) cue(event.target);
+    }, { capture: true, passive: true });
     let waits = false;
     function soon() {
         if (waits) return;

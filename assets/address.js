@@ -95,7 +95,8 @@
         let thresholds = parameters.getAll("threshold");
         for (const { id, value } of controls) {
             if (id.kind === "threshold") continue;
-            const text = asText[id.kind](value);
+            let text = asText[id.kind](value);
+            if (id.usual && String(text) === id.usual) text = "";
             // "As in the table" leaves the order to the table's headings.
             if (id.kind === "order" && !text && !clueline.hasOwnColumn(parameters.get(id.key))) continue;
             // Thresholds of one scale mean nothing on another.
@@ -173,15 +174,19 @@
         }
     });
 
-    press("[data-copy=address]", async (button) => {
-        const text = button.textContent;
+    // Buttons that copy: data-copy="address" the address, data-copy="text" the text of their section.
+    press("[data-copy]", async (button) => {
+        const label = button.textContent;
+        const source = button.dataset.copy === "text" ? button.closest("section").querySelector("pre") : null;
+        const text = source ? source.textContent : window.location.href;
         try {
-            await navigator.clipboard.writeText(window.location.href);
+            await navigator.clipboard.writeText(text);
             button.textContent = "Copied";
         } catch (e) {
-            window.prompt("Copy this link", window.location.href);
+            if (source) window.getSelection().selectAllChildren(source);
+            else window.prompt("Copy this link", text);
         }
-        window.setTimeout(() => { button.textContent = text; }, 1500);
+        window.setTimeout(() => { button.textContent = label; }, 1500);
     });
 
     // The part that the address names behind "#" is shown once the page is there.

@@ -5,7 +5,15 @@
     // A link that stays in the app: text only, whatever stands in it.
     components.QuestionLink = function (props) {
         if (!props.data) return "…";
-        return React.createElement("a", { href: props.data.href, "data-link": "", title: props.value }, props.value);
+        const { answer, question_id: id, href } = props.data;
+        const words = React.createElement("span", { key: "words", className: "words" }, answer ? ` ${props.value}` : props.value || id);
+        const title = [id, answer, props.value].filter(Boolean).join(" · ");
+        return React.createElement("a", { href, "data-link": "", title }, answer ? React.createElement("b", { key: "answer" }, answer) : null, words);
+    };
+    // A number on a ground that is the darker the better it is.
+    components.Heat = function (props) {
+        const good = props.data && props.data.heat ? props.data.heat[props.colDef.field] : undefined;
+        return React.createElement("span", { className: "heat-cell", style: { "--good": good || 0 } }, props.value);
     };
     // The small figure of a question: a line for each run, its dot filled where the last guess is right, and people's steps.
     components.Spark = function (props) {

@@ -40,6 +40,15 @@
         layout.height = down + layout.margin.t + layout.margin.b;
     }
 
+    // On a narrow screen names beside lines would leave the lines no room: the legend above has them.
+    const NARROW = 560; // pixels
+    function withoutLabels(layout) {
+        const left = (layout.annotations || []).filter((annotation) => annotation.name !== "end-label");
+        if (left.length === (layout.annotations || []).length) return;
+        layout.annotations = left;
+        if (!(layout.meta || {}).panels) layout.margin.r = 8;
+    }
+
     // -- painting
 
     // By name of a figure: what a script changes in it before it is painted, such as where a cursor stands by now.
@@ -53,6 +62,7 @@
         if (!frame || !drawn || !frame.clientWidth) return {};
         const figure = resolved(drawn, window.getComputedStyle(document.documentElement));
         figure.layout.width = frame.clientWidth; // with a size of its own, no change of the page makes Plotly draw it again
+        if (frame.clientWidth < NARROW) withoutLabels(figure.layout);
         if ((figure.layout.meta || {}).panels) arrange(figure.layout, frame.clientWidth);
         if (clueline.adjustments[name]) clueline.adjustments[name](figure);
         const before = painted.get(frame);
@@ -98,32 +108,81 @@
 
     // -- what is pressed
 
-    // A callback: a press on a dot of a figure that has an address for its dots opens it, as a link would.
+    // A callback: a press on a dot of a figure that has an address for its dots opens it, as a link would; a press on a run's line pins it.
     callbacks.openDot = function (clicks) {
         const [triggered] = window.dash_clientside.callback_context.triggered || [];
         const point = triggered && triggered.value && triggered.value.points && triggered.value.points[0];
         if (!point) return;
         const drawn = clueline.drawnFigure(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure);
-        const link = drawn && (drawn.data[point.curveNumber].meta || {}).link;
-        if (typeof link === "string") clueline.open(link.replace("ID", () => encodeURIComponent(point.customdata)));
+        const trace = drawn && drawn.data[point.curveNumber];
+        const link = trace && (trace.meta || {}).link;
+        if (typeof link === "string") { clueline.open(link.replace("ID", () => encodeURIComponent(point.customdata))); return; }
+        const run = trace && runOf(trace, point.pointNumber);
+        if (run && pinOf(figureOf(clueline.plot(JSON.parse(triggered.prop_id.replace(/\.clickData$/, "")).figure)), run)) clueline.pin(run);
     };
 
-    // A figure as a file, named after it and the page.
-    document.addEventListener("click", (event) => {
-        const button = event.target.closest("[data-download]");
-        if (!button) return;
-        const frame = button.closest("figure").querySelector("[data-figure]");
-        const plot = frame.querySelector(".js-plotly-plot");
-        const name = ["clueline", window.location.pathname.replace(/[^a-z0-9]+/gi, "-"), frame.dataset.figure].join("-");
-        const box = plot.getBoundingClientRect();
-        // On the page a legend stands above the figure; a file has its own.
-        const legend = (plot.layout.meta || {}).legend ? { showlegend: true } : {};
-        const entries = plot.data.filter((trace) => trace.showlegend !== false).length;
-        const room = legend.showlegend ? 24 * Math.ceil(entries / Math.max(1, Math.floor(box.width / 240))) : 0;
-        const height = box.height + room;
-        window.Plotly.downloadImage({ data: plot.data, layout: Object.assign({}, plot.layout, legend, { height: height }), config: { locale: "en" } }, {
-            format: button.dataset.download, filename: name.replace(/-+/g, "-"), width: box.width, height: height, scale: 2,
+    // -- runs in grey come forward on hover and focus, and are pinned by a click
+
+    const INK = "var(--ink)";
+    const runOf = (trace, point) => {
+        const meta = trace.meta || {};
+        return typeof meta === "string" ? meta : Array.isArray(meta.runs) ? meta.runs[point] : meta.run;
+    };
+    const figureOf = (element) => element.closest("figure.figure");
+    const pinOf = (figure, run) => figure && figure.querySelector(`[data-pin="${CSS.escape(run)}"]`);
+    const forward = new WeakMap(); // plot: the run that was brought forward
+
+    // Brings the line of a run forward, or puts it back where there is none.
+    function bring(plot, run) {
+        if (!plot || !plot.data || (forward.get(plot) || null) === run) return;
+        const entry = run && pinOf(figureOf(plot), run);
+        if (run && !entry) return;
+        forward.set(plot, run);
+        const style = window.getComputedStyle(document.documentElement);
+        const drawn = (clueline.drawnFigure(plot.closest("[data-figure]").dataset.figure) || {}).data || []; // Plotly changes its own
+        const indices = [], colours = [], widths = [], opacities = [];
+        plot.data.forEach((trace, index) => {
+            const before = resolved(drawn[index] || {}, style);
+            if (!before.line || typeof runOf(trace) !== "string" || !trace.line || !String(trace.mode).includes("lines")) return;
+            const here = run === runOf(trace);
+            indices.push(index);
+            colours.push(here ? resolved(entry.dataset.colour || INK, style) : before.line.color);
+            widths.push(here ? 3.5 : before.line.width);
+            opacities.push(run && !here ? 0.35 : before.opacity === undefined ? 1 : before.opacity);
         });
+        if (indices.length) window.Plotly.restyle(plot, { "line.color": colours, "line.width": widths, opacity: opacities }, indices);
+    }
+    const plotIn = (element) => { const figure = figureOf(element); return figure && figure.querySelector(".js-plotly-plot"); };
+    for (const [event, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+        document.addEventListener(event, (happened) => {
+            const entry = happened.target.closest && happened.target.closest("[data-pin]");
+            if (entry) bring(plotIn(entry), on ? entry.dataset.pin : null);
+        });
+    }
+    callbacks.hoverRun = function (hovers) {
+        for (const { prop_id } of window.dash_clientside.callback_context.triggered || []) {
+            const name = JSON.parse(prop_id.replace(/\.hoverData$/, "")).figure;
+            const plot = clueline.plot(name);
+            const hover = hovers[(window.dash_clientside.callback_context.inputs_list[0] || []).findIndex((input) => input.id.figure === name)];
+            const point = hover && hover.points && hover.points[0];
+            const run = point && plot && plot.data[point.curveNumber] ? runOf(plot.data[point.curveNumber], point.pointNumber) : null;
+            bring(plot, typeof run === "string" ? run : null);
+        }
+    };
+
+    // Pins a run, or unpins it: then the figures of every page show it in colour.
+    clueline.pin = function (run) {
+        const pins = new URLSearchParams(window.location.search).getAll("pin");
+        clueline.setKeys({ pin: pins.includes(run) ? pins.filter((pin) => pin !== run) : [...pins, run] });
+        clueline.redraw();
+    };
+    document.addEventListener("click", (event) => {
+        const entry = event.target.closest("[data-pin]");
+        if (entry) clueline.pin(entry.dataset.pin);
+    });
+    document.addEventListener("filled", (event) => {
+        const pins = new URLSearchParams(window.location.search).getAll("pin");
+        for (const entry of event.target.querySelectorAll("[data-pin]")) entry.setAttribute("aria-pressed", pins.includes(entry.dataset.pin));
     });
 
     document.addEventListener("click", (event) => {

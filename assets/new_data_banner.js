@@ -19,7 +19,7 @@
         refresh.addEventListener("click", () => window.location.reload());
         const later = clueline.element("button", { type: "button", class: "quiet" }, "Not now");
         later.addEventListener("click", () => { declined = version; hide(); });
-        bar = clueline.element("div", { class: "new-data", role: "status" }, clueline.element("span", {}, "New data is there."), refresh, later);
+        bar = clueline.element("div", { class: "new-data", role: "status" }, clueline.element("span", {}, "New data has been published."), refresh, later);
         bar.dataset.from = from;
         document.body.append(bar);
     }

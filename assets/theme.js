@@ -1,6 +1,9 @@
-// Before the first paint: the theme that the address names, else the one chosen last, else the system's.
+// Before the first paint: whether the page stands in a frame without navigation, and the theme that the address names, else the
+// one chosen last, else the system's.
 (function () {
-    const named = new URLSearchParams(window.location.search).get("theme");
+    const query = new URLSearchParams(window.location.search);
+    if (query.get("embed") === "1") document.documentElement.dataset.embed = "";
+    const named = query.get("theme");
     let chosen = null;
     try { chosen = window.localStorage.getItem("clueline-theme"); } catch (e) { /* storage may be switched off */ }
     const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;

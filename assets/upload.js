@@ -58,6 +58,8 @@
         const elicitation = box("upload-elicitation");
         const scale = make("select", { id: "upload-scale", class: "text" },
             make("option", { value: "" }, "0 to 1"), make("option", { value: "percent" }, "0 to 100 (percent)"));
+        const respondents = make("select", { id: "upload-respondents", class: "text" },
+            make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
         const format = make("select", { id: "upload-format", class: "text" }, make("option", { value: "" }, "recognised by its content"),
@@ -65,7 +67,7 @@
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
-        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, classes: classes, format: format,
+        const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
             id: id, title: title };
         // The keys of the address that the fields stand for.
         function keys() {
@@ -83,7 +85,7 @@
         const result = make("div", { id: "upload-result" });
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
-                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale),
+                labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents),
                 labelled("Classes", classes), labelled("Format", format)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
@@ -149,7 +151,7 @@
                 request.cancelled = true;
                 state.request = null;
                 request.abort();
-                say(whole && !trying ? "Cancelled, but the server had the whole file: the list of runs says whether it is there. " +
+                say(whole && !trying ? "Cancelled, but the server had the whole file: the list of runs says whether it was published. " +
                     "Sending it again does no harm." : "Cancelled; nothing was stored.", false);
                 refresh();
                 check.focus();
@@ -209,7 +211,7 @@
                 !runs.length ? null : table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
                     run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
-                    run.stored ? "is there already" : "new"]), [2, 3, 4, 5]),
+                    run.stored ? "stored already" : "new"]), [2, 3, 4, 5]),
                 notes(answer),
                 ...answer.missing.filter((gap) => gap.total).map((gap) => make("details", {},
                     make("summary", {}, `${count(gap.total, "question")} not answered by ${name(gap.run)}`),

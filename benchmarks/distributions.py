@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.measuring import machine, timed
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
@@ -70,24 +68,19 @@ def write_bundle(folder: Path, responses: int, runs: int) -> Path:
     return folder
 
 
-def timed(name: str, work: Callable[[], object], repeat: int = 1) -> Row:
+def row(name: str, work: Callable[[], object], repeat: int = 1) -> Row:
     """Medians of some repetitions."""
-    seconds, processor = [], []
-    for _ in range(repeat):
-        wall, cpu = time.perf_counter(), time.process_time()
-        work()
-        seconds.append(time.perf_counter() - wall)
-        processor.append(time.process_time() - cpu)
-    row = name, statistics.median(seconds), statistics.median(processor)
-    print(f"{row[0]}: {row[1]:.3f} s, processors {row[2]:.3f} s", flush=True)
-    return row
+    timings = timed(work, repeat)
+    result = name, statistics.median(timings.seconds), statistics.median(timings.processor)
+    print(f"{name}: {result[1]:.3f} s, processors {result[2]:.3f} s", flush=True)
+    return result
 
 
 def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
     """What is timed, and bytes in memory."""
     store = open_store(folder / "store", threads=2)
     bundle = write_bundle(folder / "poll", responses, runs)
-    rows = [timed("import", lambda: import_paths(store, [bundle], ImportOptions()))]
+    rows = [row("import", lambda: import_paths(store, [bundle], ImportOptions()))]
     snapshot, selection = open_store(folder / "store", threads=2).snapshot(), Selection(DATASET, common=False)
 
     def values(metrics: tuple[Metric, ...]) -> None:
@@ -95,13 +88,13 @@ def measure(folder: Path, responses: int, runs: int) -> tuple[list[Row], int]:
         for metric in metrics:
             evidence.values(metric)
 
-    rows.append(timed("all metrics, first read", lambda: values(VOTES)))
-    rows += [timed(f"`{metric.key}`", partial(values, (metric,)), REPEATED) for metric in VOTES]
-    rows.append(timed("all metrics", lambda: values(VOTES), REPEATED))
+    rows.append(row("all metrics, first read", lambda: values(VOTES)))
+    rows += [row(f"`{metric.key}`", partial(values, (metric,)), REPEATED) for metric in VOTES]
+    rows.append(row("all metrics", lambda: values(VOTES), REPEATED))
     rows.append(
-        timed("leaderboard of all metrics, with intervals and ranks", lambda: leaderboard(snapshot, selection, VOTES, True))
+        row("leaderboard of all metrics, with intervals and ranks", lambda: leaderboard(snapshot, selection, VOTES, True))
     )
-    rows.append(timed("page People", lambda: people(snapshot, selection), REPEATED))
+    rows.append(row("page People", lambda: people(snapshot, selection), REPEATED))
     names = [run for (run,) in snapshot.rows("select run from runs order by position")]
     return rows, sum(part.nbytes for part in run_distributions(snapshot, DATASET, names))
 
@@ -112,8 +105,7 @@ def report(rows: list[Row], size: int, responses: int, runs: int) -> str:
     lines = [
         f"# Whole distributions beside votes: {responses:,} responses of {runs} runs",
         "",
-        f"Written by `benchmarks/distributions.py` on {date.today()}, {os.cpu_count()} cores, load average "
-        f"{os.getloadavg()[0]:.1f}. Distributions are read,",
+        f"Written by `benchmarks/distributions.py`: {machine()}. Distributions are read,",
         f"and compared with the votes, once for each run. Seconds from memory are medians of {REPEATED} repetitions.",
         "",
         "| | s | s of processors |",

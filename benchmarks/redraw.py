@@ -27,7 +27,8 @@ from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402
 from data.store import open_store  # noqa: E402
-from tests.helpers.page_walk import COUNT, shown  # noqa: E402
+from tests.helpers.page_rest import COUNT  # noqa: E402
+from tests.helpers.page_walk import shown  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, start_server  # noqa: E402
 
 PAGES = ("/", "/reliability", "/difficulty", "/questions", "/compare", "/slices")

@@ -32,7 +32,7 @@ from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.seed import seed  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402
 from data.store.store import open_store  # noqa: E402
-from tests.helpers.page_walk import COUNT  # noqa: E402
+from tests.helpers.page_rest import COUNT  # noqa: E402
 from tests.helpers.serving import FLAGS, chromium, environment, free_port, start_server  # noqa: E402
 
 VARIANTS = {

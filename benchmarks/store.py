@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.synthetic_data import CLUES, write, write_bundle
+from benchmarks.measuring import machine, markdown_table, timed
+from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
@@ -57,44 +56,42 @@ def main() -> None:
 def measure(folder: Path, rows: int) -> dict[str, Any]:
     """Fill a store with ``rows`` responses and time what follows."""
     store = open_store(folder / "store", threads=2)
-    import_paths(store, [write_bundle(folder / "wide", "wide", QUESTIONS)], ImportOptions())
-    result: dict[str, Any] = {"rows": rows}
+    result: dict[str, Any] = {"rows": rows, "filling": timed(lambda: fill(store, folder, "wide", QUESTIONS, rows)).cost}
     if rows:
-        path = folder / "many.parquet"
-        write(path, QUESTIONS, rows)
-        began = time.perf_counter()
-        import_paths(store, [path], ImportOptions(dataset="wide"))
-        result["filling"] = time.perf_counter() - began
-        path.unlink()
-        began = time.process_time()
-        gather(open_store(store.url, threads=2).snapshot(), Selection("wide", common=False), METRICS)
-        result["first read, processor"] = time.process_time() - began
-    uploads = [timed(store, partial(upload, store, folder, number)) for number in range(REPEATED)]
+        result["first read"] = timed(
+            lambda: gather(open_store(store.url, threads=2).snapshot(), Selection("wide", common=False), METRICS)
+        ).cost
+    uploads = [measured(store, partial(upload, store, folder, number)) for number in range(REPEATED)]
     runs = store.snapshot().rows("select run from runs where model like 'small%' order by position")
-    withdrawals = [timed(store, partial(withdraw, store, run, None)) for (run,) in runs]
-    for name, measured in (("upload", uploads), ("withdrawal", withdrawals)):
-        result[f"{name}, seconds"] = min(seconds for seconds, _ in measured)
-        result[f"{name}, bytes"] = max(size for _, size in measured)
+    withdrawals = [measured(store, partial(withdraw, store, run, None)) for (run,) in runs]
+    for name, changes in (("upload", uploads), ("withdrawal", withdrawals)):
+        result[f"{name}, seconds"] = min(change.seconds for change in changes)
+        result[f"{name}, processor"] = min(change.processor for change in changes)
+        result[f"{name}, bytes"] = max(change.size for change in changes)
     result["disk"] = sum(sizes(store.files.root).values())
     return result
 
 
 def upload(store: Store, folder: Path, number: int) -> None:
     """Import a run of ``SMALL`` responses."""
-    path = folder / f"small{number}.csv"
-    lines = ["question_id,clue,guess,confidence,correct"]
-    lines += [f"q{k // CLUES:07d},{k % CLUES},guess {k % 7},0.{number}{k % 10},{k % 3 == 0:d}" for k in range(SMALL)]
-    path.write_text("\n".join(lines))
+    path = write_small_run(folder / f"small{number}.csv", SMALL, number)
     import_paths(store, [path], ImportOptions(dataset="wide", model=f"small {number}"))
 
 
-def timed(store: Store, change: Callable[[], object]) -> tuple[float, int]:
-    """Seconds that a change takes, and bytes of the files that are new or other afterwards."""
+class Change(NamedTuple):
+    """What a change of a store cost: seconds, seconds of processors, and bytes of the files that are new or other afterwards."""
+
+    seconds: float
+    processor: float
+    size: int
+
+
+def measured(store: Store, change: Callable[[], object]) -> Change:
+    """Change a store."""
     before = sizes(store.files.root)
-    began = time.perf_counter()
-    change()
-    seconds = time.perf_counter() - began
-    return seconds, sum(size for file, size in sizes(store.files.root).items() if file not in before)
+    timings = timed(change)
+    size = sum(size for file, size in sizes(store.files.root).items() if file not in before)
+    return Change(timings.seconds[0], timings.cost, size)
 
 
 def sizes(folder: Path) -> dict[tuple[str, int], int]:
@@ -109,22 +106,26 @@ def sizes(folder: Path) -> dict[tuple[str, int], int]:
 
 def table(results: list[dict[str, Any]]) -> str:
     """The results as Markdown."""
+    changes = ("upload", "withdrawal")
+    header = ["responses before", *(text for name in changes for text in (f"{name}, s", "CPU s", "MB")), "store, MB"]
+    header += ["filling, CPU s", "first read, CPU s"]
+    rows = []
+    for row in results:
+        cells = [f"{row['rows']:,}"]
+        for name in changes:
+            cells += [f"{row[f'{name}, seconds']:.2f}", f"{row[f'{name}, processor']:.2f}", f"{row[f'{name}, bytes'] / 1e6:.2f}"]
+        cells += [f"{row['disk'] / 1e6:.0f}", f"{row['filling']:.1f}", f"{row['first read']:.2f}" if "first read" in row else ""]
+        rows.append(cells)
     lines = [
         "# What an upload costs, by what the store holds",
         "",
-        f"Written by `benchmarks/store.py` on {date.today()}. The dataset has {QUESTIONS:,} questions of {CLUES} clues.",
-        f"Uploads have {SMALL:,} responses; seconds are the least of {REPEATED}. The first read is every metric of every run,",
-        "of a store that was just opened.",
+        f"Written by `benchmarks/store.py`: {machine()}.",
+        f"The dataset has {QUESTIONS:,} questions of {CLUES} clues. Uploads have {SMALL:,} responses; seconds are the least of "
+        f"{REPEATED}.",
+        "The first read is every metric of every run, of a store that was just opened.",
         "",
-        "| responses before | upload, s | upload, MB | withdrawal, s | withdrawal, MB | store, MB | first read, CPU s |",
-        "|---:|---:|---:|---:|---:|---:|---:|",
+        *markdown_table(header, rows, texts=0),
     ]  # fmt: skip
-    for row in results:
-        first = f"{row['first read, processor']:.2f}" if "first read, processor" in row else ""
-        cells = [f"{row['rows']:,}"]
-        for name in ("upload", "withdrawal"):
-            cells += [f"{row[f'{name}, seconds']:.2f}", f"{row[f'{name}, bytes'] / 1e6:.2f}"]
-        lines.append(f"| {' | '.join([*cells, format(row['disk'] / 1e6, '.0f'), first])} |")
     if len(results) > 1:
         ratios = [results[-1][f"{name}, bytes"] / results[0][f"{name}, bytes"] for name in ("upload", "withdrawal")]
         lines += [

@@ -9,8 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import Store
+
 CLUES = 4  # of a question
 CATEGORIES = 8
+ROWS_AT_ONCE = 10_000_000  # of a file: memory need not hold those of all runs together
 
 
 def write_bundle(folder: Path, dataset: str, questions: int) -> Path:
@@ -60,3 +65,30 @@ def write(path: Path, questions: int, rows: int, seed: int = 1) -> int:
             part.write_csv(out, include_header=index == 0)
             count += len(part)
     return count
+
+
+def fill(store: Store, folder: Path, dataset: str, questions: int, rows: int) -> None:
+    """Import a dataset and runs of so many responses together.
+
+    Args:
+        store: where to.
+        folder: for the files, which are deleted.
+        dataset: its name.
+        questions: how many it has. A run answers each of their clues.
+        rows: how many responses; 0 for no run.
+    """
+    import_paths(store, [write_bundle(folder / dataset, dataset, questions)], ImportOptions())
+    at_once = max(1, ROWS_AT_ONCE // (questions * CLUES)) * questions * CLUES
+    path = folder / f"{dataset}.parquet"
+    for seed, done in enumerate(range(0, rows, at_once), start=1):
+        write(path, questions, min(at_once, rows - done), seed)
+        import_paths(store, [path], ImportOptions(dataset=dataset))
+        path.unlink()
+
+
+def write_small_run(path: Path, rows: int, variant: int) -> Path:
+    """A CSV of one run of so many responses, to be imported with its model's name; runs of each variant differ."""
+    lines = ["question_id,clue,guess,confidence,correct"]
+    lines += [f"q{k // CLUES:07d},{k % CLUES},guess {k % 7},0.{variant}{k % 10},{k % 3 == 0:d}" for k in range(rows)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path

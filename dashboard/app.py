@@ -11,7 +11,7 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, dash_requests, logs, pages, prometheus, security
+from dashboard import api, dash_requests, documents, login, logs, pages, play, prometheus, security
 from dashboard.api.responses import error_response
 from dashboard.page_registry import check_page
 from dashboard.router import layout
@@ -49,11 +49,14 @@ def create_app(settings: Settings) -> Flask:
     if settings.prometheus == "on":
         prometheus.install(server, service.data_version)
     server.register_blueprint(api.register_all())
+    login.install(server)
+    documents.install(server)
+    play.install(server)
     app = Dash(
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"theme\.js",  # the index asks for it itself, early
+        assets_ignore=r"(theme|play)\.js",  # the index asks for the first itself, early; the second is that of /play
         index_string=INDEX,
         title="Clueline",
         update_title="",
@@ -80,12 +83,14 @@ def _status_of_page(response: Response) -> Response:
         request.method == "GET"
         and response.status_code == 200
         and response.mimetype == "text/html"
-        and not path.startswith(("/api/", "/_dash", "/assets/"))
+        and not path.startswith(("/api/", "/_dash", "/assets/", "/login", "/docs", "/play"))
     ):
         try:
             check_page(quote(path), list(request.args.items(multi=True)))
         except BadRequest as error:
             response.status_code = error.status
+            if error.retry_after is not None:
+                response.headers["Retry-After"] = str(error.retry_after)
         except StoreError:
             response.status_code = 503
     return response

@@ -1,13 +1,19 @@
-"""Queries that pages and JSON addresses put together from several cached ones: question lists and questions with buzzpoints."""
+"""Queries that pages and JSON addresses put together from several cached ones: question lists, questions with buzzpoints, and
+many datasets at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dashboard.service import service
+from queries.across import OVERCONFIDENCE, Across, Rows, across, shown_runs
 from queries.buzzing import Rules, threshold_explorer
 from queries.facets import Facets
-from queries.metrics import Metric
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Conventions, Metric
+from queries.parameters import BadRequest
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
@@ -78,3 +84,40 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
             (run.run, run.outcome.threshold) for run in runs if run.outcome.threshold is not None and run.outcome.optimal
         )
     return service().ask(question, selection, question_id, rules, best)
+
+
+def across_datasets(metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> Across:
+    """A metric of each model on each dataset that the reader may read and that has runs.
+
+    The leaderboard of each dataset is cached by itself: an import to one dataset leaves those of the others as they are, and
+    where computing all of them takes too long, the next request goes on where this one ended.
+
+    Args:
+        metric: that is shown.
+        datasets: ids of those that are shown; all where none is given.
+        rows: whether models or runs are rows; see ``queries.across``.
+        conventions: of the metrics.
+        failed: whether failed calls count.
+
+    Raises:
+        BadRequest: there is no such dataset.
+    """
+    snapshot = service().snapshot()
+    known = list(snapshot.states)
+    for dataset in datasets:
+        if dataset not in known:
+            raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
+    facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
+    measured = [facet for facet in facets if facet.runs]
+    metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
+    boards = {}
+    for facet in measured:
+        runs = shown_runs(facet, rows)
+        selection = Selection(
+            facet.dataset,
+            run=runs if len(runs) < len(facet.runs) else (),
+            conventions=replace(conventions, head_to_head=facet.head_to_head),
+            failed=failed,
+        )
+        boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
+    return across(measured, boards, metric, rows, snapshot.version)

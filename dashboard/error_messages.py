@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from data.store import StoreError
+import re
+
+from data.store import Store, StoreError
 from queries.parameters import BadRequest
 
 # By what is to be done to a store, and by the code of a bad request.
@@ -18,3 +20,13 @@ def error_message(error: StoreError | BadRequest) -> str:
     """The message of an error with the command that helps, if there is one."""
     problem = error.code if isinstance(error, BadRequest) else error.remedy
     return f"{error} {COMMANDS[problem]}" if problem in COMMANDS else str(error)
+
+
+def public_message(error: StoreError | BadRequest, store: Store) -> str:
+    """The same for whoever reaches the server: without the folders of the store."""
+    text = error_message(error).replace(f" in {store.place}", "")
+    for folder in {str(store.local), str(store.files.root)}:
+        # A relative one, such as "store", may be a word of the message, too.
+        optional = "?" if folder.startswith("/") else ""
+        text = re.sub(rf"(?<![\w./-]){re.escape(folder)}(/[^\s'\",;:)]*){optional}", "a file of it", text)
+    return text

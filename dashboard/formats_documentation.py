@@ -1,17 +1,17 @@
-"""``python -m dashboard.formats_documentation`` writes docs/formats.md, and the table of formats into README.md."""
+"""``python -m dashboard.formats_documentation`` writes docs/formats.md, and the table of formats into docs/importing.md."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.importing.contract import BUZZES, CLUES, EXPOSURES, QUESTIONS, RESPONSES, VOTES, Column
+from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, GRADE_PREFIX, QUESTIONS, RESPONSES, VOTES, Column
 from data.readers import Format, formats
 
 ROOT = Path(__file__).parents[1]
 TABLES = {
     "questions.csv": QUESTIONS, "clues.csv": CLUES, "exposures.csv": EXPOSURES, "buzzes.csv": BUZZES, "votes.csv": VOTES,
-    "responses/*.csv": RESPONSES,
+    "responses/*.csv": (*RESPONSES, Column(f"{GRADE_PREFIX}NAME", "truth", low=0, high=1)), "corrections.csv": CORRECTIONS,
 }  # fmt: skip
 TYPES = {
     "text": "text", "integer": "whole number", "number": "number", "truth": "true, false or a number", "flag": "true or false",
@@ -55,6 +55,8 @@ def documentation() -> str:
     parts = [HEAD, format_table(rows), "", "## Clueline's own tables", ""]
     parts += [
         "Each may be CSV, JSON Lines or Parquet. All but `questions` may be absent. One file of responses can be imported alone.",
+        "`correct.NAME` is another grading of the same answers; NAME is made of a-z, 0-9 and -, and `grading=NAME` chooses it.",
+        "`corrections` is the log of what reviewers decided of grades, as an export writes it.",
         "",
     ]
     for name, columns in TABLES.items():
@@ -70,20 +72,20 @@ def documentation() -> str:
     return "\n".join(parts)
 
 
-def in_readme(text: str) -> str:
-    """The text of README.md with the table of formats as it should be. Raises ``ValueError`` where its place is missing."""
+def in_guide(text: str) -> str:
+    """The text of docs/importing.md with the table of formats as it should be. Raises ``ValueError`` where it has no place."""
     before, start, rest = text.partition("<!-- formats, generated -->\n")
     _, end, after = rest.partition("<!-- end of formats -->")
     if not start or not end:
-        raise ValueError("README.md has no place for the table of formats")
+        raise ValueError("docs/importing.md has no place for the table of formats")
     return f"{before}{start}{format_table(formats())}\n{end}{after}"
 
 
 def main() -> None:
-    """Write docs/formats.md, and the table of formats into README.md."""
+    """Write docs/formats.md, and the table of formats into docs/importing.md."""
     (ROOT / "docs" / "formats.md").write_text(documentation(), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(in_readme(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    guide = ROOT / "docs" / "importing.md"
+    guide.write_text(in_guide(guide.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Measured with gunicorn 27.0.1 on two cores, two workers, by tests/soak/test_crowds.py:
 
-| | this worker, 8 threads (now 12) | gthread, 8 threads | gthread, 256 threads |
+| | this worker, 8 threads (now 32, of which 4 compute) | gthread, 8 threads | gthread, 256 threads |
 |---|---|---|---|
 | an answer while 1,000 connections send nothing | 0.05 s | more than 20 s | 5.0 s |
 | 1,000 connections with a request each | 0.3 s | 0.4 s | not measured |

@@ -64,6 +64,7 @@ def configure(settings: Settings, request: str = "") -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
     logging.getLogger("dashboard").setLevel(settings.log_level.upper())
+    logging.getLogger("clueline.audit").setLevel(logging.INFO)  # whatever else is left out
 
 
 def request_id() -> str:

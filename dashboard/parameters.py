@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from queries.across import ROWS, Rows
 from queries.engine.reliability_diagrams import BANDS
 from queries.facets import Facets
+from queries.gradings import SHOWN
 from queries.metrics import METRICS, Metric
-from queries.parameters import Choice, Flag, Fractions, Kind, MetricList, Parameters, Range
+from queries.parameters import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Parameters, Range, Texts
 from queries.question_order import FACTS, read_sort
+
+# Of the leaderboard. What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
+USUAL_METRICS = (
+    "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
+    "overconfidence", "hard_easy_slope", "pct_rounded",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,20 @@ class QuestionOrder(Kind[str]):
         return sort
 
 
+@dataclass(frozen=True)
+class View(Kind[str]):
+    """Path and query of a page of this server."""
+
+    longest = 8000  # characters: it may name 200 runs
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        view = texts[0]
+        if view and (not view.startswith("/") or view.startswith("//") or "\\" in view or not view.isprintable()):
+            raise BadRequest("bad_value", f"{key} is the path and query of a page, such as /reliability?dataset=pyramid.", key)
+        return view
+
+
 def usual_metric(facets: Facets) -> str:
     """Key of the metric of single questions that pages show by default."""
     return "calscore" if facets.human_teams else "brier"
@@ -32,11 +54,34 @@ def usual_metric(facets: Facets) -> str:
 BAND = Choice("consistency band: `pointwise`, the default, or `simultaneous`", BANDS, "There is no band {value!r}.", blank=True)
 
 
+GUESSES = Choice(
+    "which guesses: those on which gradings `differ`, the default; of which Clueline's rules are `uncertain`; that were "
+    "`corrected`; or `all`",
+    SHOWN,
+    "There are no guesses {value!r}.",
+    blank=True,
+)
+
+
 def known_run(about: str, blank: bool = False) -> Choice:
     """A run of the dataset, withdrawn or not."""
     return Choice(about, lambda facets: facets.all_runs, "Dataset {dataset!r} has no run {value!r}.", blank)
 
 
+FirstCurve = Annotated[
+    str, known_run("the first of the two runs whose difference has a band; by default the best by Brier", True)
+]
+SecondCurve = Annotated[str, known_run("the second of them; by default the next best", True)]
+BinnedRun = Annotated[str, known_run("the run whose bins are given; the first one by default", True)]
+AcrossMetric = Annotated[
+    Metric,
+    MetricChoice("by which metric datasets are compared; `net_score` by default", METRICS, "There is no metric {value!r}."),
+]
+AcrossDatasets = Annotated[tuple[str, ...], Texts("these datasets, by id; all of them by default")]
+AcrossRows = Annotated[
+    Rows,
+    Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS),
+]
 Metrics = Annotated[tuple[Metric, ...], MetricList("`brier,ece`: which metrics; all of them by default")]
 Intervals = Annotated[bool, Flag("`1`: with 95 % intervals")]
 Confidence = Annotated[Range | None, Fractions("`0.8..1`: answers with a confidence in this range", blank=True)]

@@ -24,8 +24,9 @@ import msgspec
 
 from dashboard import prometheus
 from dashboard.cache_failure import CacheFailure
+from dashboard.computing_queue import LOOK_INTERVAL, Client, ComputingQueue
 from dashboard.disk_cache import DiskCache
-from queries.time_limit import TimeLimitExceeded
+from queries.time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
 LOCKS = 1024  # shared by all keys; two keys that share one wait for each other
@@ -50,6 +51,7 @@ class QueryCache:
 
     Attributes:
         failures: how often the cache could not be read or written, in this process.
+        queue: of those who compute or wait for a result.
     """
 
     def __init__(self, url: str, folder: Path, max_bytes: int) -> None:
@@ -61,6 +63,7 @@ class QueryCache:
             max_bytes: of the results in the folder.
         """
         self.failures = 0
+        self.queue = ComputingQueue()
         self._log_at = 0.0
         self._callers: Counter[str] = Counter()
         self._counting = Lock()
@@ -70,7 +73,14 @@ class QueryCache:
             self._lock_folder.mkdir(parents=True, exist_ok=True)
         self._backend: Backend = DiskCache(folder / "results", max_bytes) if url == "filesystem" else _redis_cache(url)
 
-    def get(self, key: str, compute: Callable[[], bytes], decode: Callable[[bytes], T], wait: float = math.inf) -> T:
+    def get(
+        self,
+        key: str,
+        compute: Callable[[], bytes],
+        decode: Callable[[bytes], T],
+        wait: float = math.inf,
+        client: Client = Client(),  # noqa: B008
+    ) -> T:
         """The decoded value of a key, computed if there is none or if it cannot be decoded.
 
         Concurrent callers with the same key wait for the first one to compute it.
@@ -79,19 +89,30 @@ class QueryCache:
             key: any text.
             compute: makes the value.
             decode: reads the value; it may raise ``msgspec.MsgspecError`` for bytes that another version of the code left.
-            wait: seconds to wait for another caller who computes it.
+            wait: seconds to wait for another caller who computes it, or for a turn to compute it.
+            client: who asks for it.
 
         Raises:
-            TimeLimitExceeded: another caller took longer.
+            TimeLimitExceeded: another caller took longer, or no turn came.
+            Abandoned: the client has left, and nobody else waits for the result.
+            QueueFull, ClientLimitReached: there are too many who wait, or the client waits for too much.
         """
         name = hashlib.sha256(key.encode()).hexdigest()
         result = self._read(name, decode)
         if result is None:
-            with self._counted(key), self._locked(int(name[:8], 16) % LOCKS, time.monotonic() + wait):
+            deadline = time.monotonic() + wait
+            with (
+                self.queue.place(client, key),
+                self._counted(key),
+                self._locked(int(name[:8], 16) % LOCKS, deadline, client.left),
+            ):
                 result = self._read(name, decode)
                 if result is None:
                     prometheus.cache_reads.labels("miss").inc()
-                    with prometheus.computing.track_inprogress():
+                    with (
+                        self.queue.turn(client, deadline, lambda: client.left() and self.callers(key) <= 1),
+                        prometheus.computing.track_inprogress(),
+                    ):
                         value = compute()
                     self._write(name, value)
                     return decode(value)
@@ -138,19 +159,17 @@ class QueryCache:
             log.warning("the cache failed, %d times so far; results are computed instead: %s", self.failures, failure)
 
     @contextmanager
-    def _locked(self, index: int, deadline: float) -> Iterator[None]:
+    def _locked(self, index: int, deadline: float, left: Callable[[], bool]) -> Iterator[None]:
         """Hold one of the locks: among the threads of this process, then among the processes of this host.
 
         dogpile.cache's cross-process lock is the same ``flock``, but its file backend never forgets an old result.
         """
-        seconds = max(0.0, deadline - time.monotonic())
-        if not self._thread_locks[index].acquire(timeout=-1 if seconds == math.inf else seconds):
-            raise TimeLimitExceeded
+        while not self._thread_locks[index].acquire(timeout=max(0.0, min(LOOK_INTERVAL, deadline - time.monotonic()))):
+            _check(deadline, left)
         try:
             with self._lock_file(index) as handle:
                 while handle and not _try_lock(handle):
-                    if time.monotonic() > deadline:
-                        raise TimeLimitExceeded
+                    _check(deadline, left)
                     time.sleep(TRY_AGAIN)
                 yield
         finally:
@@ -166,6 +185,13 @@ class QueryCache:
             return
         with handle:
             yield handle
+
+
+def _check(deadline: float, left: Callable[[], bool]) -> None:
+    if time.monotonic() > deadline:
+        raise TimeLimitExceeded
+    if left():
+        raise Abandoned
 
 
 def _try_lock(handle: IO[str]) -> bool:

@@ -12,18 +12,30 @@ from urllib.parse import parse_qsl
 from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.active_filters import active_filters
 from dashboard.components.controls import control
 from dashboard.components.coverage import coverage_notice, nothing_in_common
 from dashboard.components.filters import filter_bar
 from dashboard.components.header import header
 from dashboard.components.markup import content_markup, markup
-from dashboard.components.messages import error_panel, ignored_keys, simulated_banner, withdrawn_banner
+from dashboard.components.messages import (
+    error_panel,
+    grading_notice,
+    ignored_keys,
+    simulated_banner,
+    version_notice,
+    withdrawn_banner,
+)
+from dashboard.components.page_foot import page_foot
 from dashboard.page_drawing import as_json, divide
-from dashboard.page_registry import Page, PageRequest, Pairs, find_page, navigation, read_page
+from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
 from data.store import StoreError
+from queries.datasets import Dataset
 from queries.engine.coverage import coverage
+from queries.gradings import grading_coverage
 from queries.parameters import BadRequest
+from queries.pinned_version import version_changes
 from queries.runs import run
 
 
@@ -56,9 +68,11 @@ def draw(request: dict[str, Any]) -> str:
     try:
         version = service().snapshot().version
         page_request = read_page(page, pairs, dataset, item)
-        content = _content(page, page_request, pairs)
+        content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, pairs)]
     except (BadRequest, StoreError) as error:
         content = [error_panel(error, path, pairs)]
+    measured = (page_request.selection, page_request.facets) if page_request and page.table else None
+    content.append(page_foot(path, pairs, version, measured))
     drawing = divide(content)
     answer = {
         "content": drawing.structure, "outline": drawing.outline(), "fragments": drawing.fragments, "figures": drawing.figures,
@@ -75,7 +89,7 @@ def draw(request: dict[str, Any]) -> str:
             "name": page.name,
             "title": f"{page.title} · Clueline",
             "version": version,
-            "header": content_markup(header(service().datasets(), chosen, page.path, links, navigation())),
+            "header": content_markup(header(_datasets(), chosen, page.path, links, navigation(), SHARED_KEYS, _account())),
             "banner": markup(banner),
             "filters": bar.structure,
         }
@@ -83,10 +97,35 @@ def draw(request: dict[str, Any]) -> str:
     return as_json(answer).decode()
 
 
+def _datasets() -> list[Dataset]:
+    """The datasets of the header; none where the store cannot be read or the visitor must log in, which the content says."""
+    try:
+        return service().datasets()
+    except (BadRequest, StoreError):
+        return []
+
+
+def _account() -> tuple[str, str] | None:
+    """Text and address of the link to the login page; None where logging in changes nothing."""
+    access = service().access
+    try:
+        reader = access.reader()
+        if reader.by_cookie:
+            return reader.name, "/login"
+        return ("Log in", "/login") if access.offers_login() and reader.right is None else None
+    except (BadRequest, StoreError):
+        return "Log in", "/login"
+
+
 def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[Component | None]:
     """The content of a page, below banners for withdrawn runs that its address names."""
     named = [name for name in request.facets.withdrawn if any(name in value for _, value in pairs)]
     above = [*(withdrawn_banner(service().ask(run, name)) for name in named), ignored_keys(request.ignored)]
+    if request.parameters.version:
+        above.append(version_notice(service().ask(version_changes, request.selection, request.parameters.version)))
+    if request.selection.grading:
+        grading = request.selection.grading
+        above.append(grading_notice(grading, service().ask(grading_coverage, request.selection)))
     common = page.common if request.selection.common is None else request.selection.common
     if common is None or (page.common is None and not common):
         return [*above, *page.draw(request)]
@@ -97,7 +136,7 @@ def _content(page: Page[Any], request: PageRequest[Any], pairs: Pairs) -> list[C
     return [*above, coverage_notice(*where, restricted=common), *page.draw(request)]
 
 
-CONTROL = control(ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
+CONTROL = control(ALL, ALL, ALL, ALL, ALL)  # type: ignore[arg-type]
 clientside_callback(ClientsideFunction("clueline", "begin"), Output("request", "data"), Input("page", "id"))
 clientside_callback(
     ClientsideFunction("clueline", "write"),

@@ -6,18 +6,32 @@ import re
 import time
 
 from dash import Dash
-from flask import Flask, Response, request
+from flask import Flask, Response, redirect, request
+from flask.typing import ResponseReturnValue
 
 from dashboard import trusted_proxies
+from dashboard.access import Denied
 from dashboard.api.blueprint import denied
+from dashboard.components.links import address
+from dashboard.dash_requests import CALLBACKS
+from dashboard.login import own_address
 from dashboard.service import service
 from dashboard.settings import Settings
-from dashboard.uploads.access import Denied
 from dashboard.uploads.request_body import time_limit
+from data.store import StoreError
 
 MAX_BODY = 8 * 2**20  # bytes, of every request but an upload
 MAX_QUERY = 8000  # characters
 BODY_TIMEOUT = 30.0  # seconds for such a body
+# Addresses that hold nothing of the store. The frame of all pages (Dash's layout) is asked for without the key of a signed link.
+PUBLIC = (
+    "/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies",
+    "/play", "/api/v1/play", "/api/v1/play/answers", "/api/v1/play/erase",  # opened by the secret of a session
+)  # fmt: skip
+PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")
+PAGES = ("/", "/<path:path>")  # Dash's rules for the addresses of pages
+DOCUMENTS = ("/docs", "/docs/<path:name>")  # from which a visitor is led to the login page, too
+NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload")  # pages that change something
 STREAMED = ("api.post_runs", "api.post_datasets")  # endpoints that read their own body
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -34,24 +48,40 @@ def install(server: Flask, app: Dash, settings: Settings) -> None:
     server.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     trusted_proxies.install(server, settings.trusted_proxies)
     server.before_request(_check_request)
+    server.before_request(_check_reading)
     server.register_error_handler(Denied, denied)
-    policy: list[str] = []
+    policies: dict[bool, str] = {}
 
     def with_headers(response: Response) -> Response:
-        if not policy:  # Dash knows its inline scripts only when every page is registered
-            policy.append(content_security_policy(app))
-        response.headers["Content-Security-Policy"] = policy[0]
+        framed = bool(settings.embed) and _may_be_framed()
+        if framed not in policies:  # Dash knows its inline scripts only when every page is registered
+            policies[framed] = content_security_policy(app, " ".join(settings.embed) if framed else "'none'")
+        response.headers["Content-Security-Policy"] = policies[framed]
         for name, value in HEADERS.items():
+            if framed and name == "X-Frame-Options":  # which knows no list of origins
+                continue
             response.headers.setdefault(name, value)
+        if not request.path.startswith(PUBLIC_FOLDERS):  # an answer may depend on who asks: no cache may give it to others
+            response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
 
     server.after_request(with_headers)
 
 
-def content_security_policy(app: Dash) -> str:
+def _may_be_framed() -> bool:
+    """Whether the request is for a view with ``embed=1``."""
+    page = request.url_rule is not None and request.url_rule.rule in PAGES
+    return page and request.args.get("embed") == "1" and not request.path.startswith(NEVER_EMBEDDED)
+
+
+def content_security_policy(app: Dash, ancestors: str) -> str:
     """The header that lets pages run, show and request only what this server sends.
 
     Dash's own inline scripts are allowed by their hashes. Inline styles are allowed: Plotly and ag-grid set them.
+
+    Args:
+        app: with all pages.
+        ancestors: origins whose pages may show the answer in a frame.
     """
     return "; ".join((
         "default-src 'self'",
@@ -62,7 +92,7 @@ def content_security_policy(app: Dash) -> str:
         "object-src 'none'",
         "base-uri 'none'",
         "form-action 'self'",
-        "frame-ancestors 'none'",
+        f"frame-ancestors {ancestors}",
     ))  # fmt: skip
 
 
@@ -79,3 +109,25 @@ def _check_request() -> None:
         deadline = time.monotonic() + BODY_TIMEOUT
         with time_limit(lambda: deadline):
             request.get_data()
+
+
+def _check_reading() -> ResponseReturnValue | None:
+    """Refuse who may read nothing, or lead a visitor to the login page. A drawing says itself that somebody must log in."""
+    if request.path in (*PUBLIC, CALLBACKS) or request.path.startswith(PUBLIC_FOLDERS):
+        return None
+    if service().access.reading == "open" and request.method not in ("GET", "HEAD"):
+        return None  # changes are refused where they are made
+    try:
+        service().access.check_reading()
+    except Denied as denied:
+        page = (
+            request.method in ("GET", "HEAD") and request.url_rule is not None and request.url_rule.rule in (*PAGES, *DOCUMENTS)
+        )
+        if page and denied.code == "no_token" and service().access.offers_login():
+            return redirect(address("/login", [("next", own_address())]), 303)
+        raise
+    except StoreError:
+        if request.path.startswith("/api/"):
+            raise
+        # Pages say what is wrong with the store.
+    return None

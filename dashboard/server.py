@@ -18,8 +18,10 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from dashboard import logs
+from dashboard.orphans import end_with
 from dashboard.settings import Settings, read_settings
 
+THREADS = 32  # of a worker; dashboard/computing_queue.py keeps some of them free of computing
 MAX_FILES = 4096  # that a process may have open
 SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder that is no disk, and can be written in a container
 
@@ -53,7 +55,7 @@ class Server(BaseApplication):
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
             "worker_class": "dashboard.gunicorn_worker.Worker",
-            "threads": 12,
+            "threads": THREADS,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
             "limit_request_fields": 64,
@@ -65,6 +67,7 @@ class Server(BaseApplication):
             "logger_class": ServerLog,
             "worker_tmp_dir": SHARED_MEMORY,  # heartbeats do not wait for a disk
             "when_ready": self._ready,
+            "post_fork": self._end_with_server,
             "post_worker_init": self._ignore_ctrl_c,
             "worker_exit": self._close,
             "child_exit": self._forget_worker,
@@ -93,6 +96,9 @@ class Server(BaseApplication):
 
             self.app.extensions[EXTENSION].draining = True
         return self.settings.drain_notice_seconds
+
+    def _end_with_server(self, server: object, worker: Any) -> None:
+        end_with(worker.ppid)
 
     def _ignore_ctrl_c(self, worker: object) -> None:
         # Ctrl-C reaches every process of the terminal's group, and the first process then ends its workers. A worker that is

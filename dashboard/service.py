@@ -1,31 +1,44 @@
-"""The service of one server: its store, read through the query cache, and who may write to it."""
+"""The service of one server: its store, read through the query cache, and who may read and write."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import socket
 import stat
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import TypeVar, cast, get_type_hints
 
+import duckdb
 import msgspec
-from flask import Flask, current_app, has_request_context, request
+from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
+from dashboard.access import Access
+from dashboard.computing_queue import (
+    PLACES_FOR_CLIENT,
+    RETRY_AFTER,
+    Client,
+    ClientLimitReached,
+    QueueFull,
+    client_address,
+)
 from dashboard.query_cache import QueryCache
 from dashboard.settings import Settings, variable
-from dashboard.uploads.access import Access
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
+from data.store.errors import UnreadableStore
 from data.store.tokens import Tokens
+from data.store.version_check import VersionCheck
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.metrics import Metric
@@ -46,8 +59,9 @@ class Service:
     Attributes:
         settings: of the server.
         store: the store.
+        version_check: finds damaged files of the version in force.
         cache: results of queries.
-        access: decides who may write.
+        access: decides who may read and write.
         upload_slots: one for each upload that a worker receives or imports at once.
         draining: this process was told to end, and should be sent no more requests.
         import_processes: start a process for each import.
@@ -59,17 +73,49 @@ class Service:
         self.store = open_store(settings.store, threads=max(1, 4 // settings.workers), capacity=settings.memory_mb * 2**20)
         with suppress(StoreError):  # every request will report it
             self.store.latest()  # from now on, a folder that disappears is not taken for a new store
+        self.version_check = VersionCheck(self.store.objects)
         self.cache = QueryCache(settings.cache, _cache_folder(self.store.local), settings.cache_mb * 2**20)
         self.access = Access(settings, Tokens(self.store.register))
         self.upload_slots = BoundedSemaphore(MAX_UPLOADS)
         self.draining = False
         self.import_processes = ImportProcesses()
-        self.import_file: Callable[[ImportJob], ImportOutcome] = self.import_processes.run
+        self.import_file: Callable[[ImportJob], ImportOutcome] = self._import_file
         server.extensions[EXTENSION] = self
 
+    def _import_file(self, job: ImportJob) -> ImportOutcome:
+        return self.import_processes.run(job, client_watcher())
+
     def snapshot(self) -> Snapshot:
-        """The store as it is now."""
-        return self.store.snapshot()
+        """The version of the store that this request reads: the one in force when it first asked, without the datasets that its
+        reader may not read. Outside a request, all of the current one.
+
+        So whatever is imported meanwhile, all parts of an answer belong together.
+
+        Raises:
+            Denied: the reader may read nothing.
+            StoreError: the store is damaged or cannot be read.
+        """
+        if not has_request_context():
+            return self.store.snapshot()
+        if "snapshot" not in g:
+            g.snapshot = self._readable(self.store.snapshot())
+        return cast("Snapshot", g.snapshot)
+
+    def _readable(self, snapshot: Snapshot) -> Snapshot:
+        return snapshot.without(self.access.hidden(snapshot.states))
+
+    def read_revision(self, revision: str) -> None:
+        """Let this request read a version in which a dataset has this revision, if it is still kept; else the current one."""
+        g.snapshot = self._readable(self.store.snapshot_at(revision) or self.store.snapshot())
+
+    def read_current(self) -> None:
+        """Let this request, which has changed the store or taken long, read the current version from now on."""
+        g.pop("snapshot", None)
+
+    def revision(self, dataset: str) -> str:
+        """The revision of a dataset in the version that this request reads; blank if it is not there."""
+        state = self.snapshot().states.get(dataset)
+        return state.revision if state else ""
 
     def data_version(self) -> str:
         """The version in force, blank where the store cannot be read."""
@@ -88,6 +134,7 @@ class Service:
 
         Raises:
             BadRequest: with status 503 where it takes too long.
+            StoreError: the store is damaged or cannot be read.
         """
         dataset = arguments[0].dataset if arguments and isinstance(arguments[0], Selection) else None
         return self._ask(self.snapshot(), dataset, query, *arguments)
@@ -97,11 +144,12 @@ class Service:
         revision = state.revision if state else snapshot.version
         result_type = get_type_hints(query)["return"]
         name = f"{query.__module__}.{query.__qualname__}"
-        key = msgspec.json.encode([_code(), revision, name, _key_of(arguments)]).decode()
-        seconds, client_left = self.settings.query_seconds, client_watcher()
+        hidden = [] if state else sorted(snapshot.hidden)  # what holds for a dataset holds for all who read it
+        key = msgspec.json.encode([_code(), revision, name, _key_of(arguments), hidden]).decode()
+        seconds, client = self.settings.query_seconds, current_client()
 
         def abandoned() -> bool:
-            return client_left() and self.cache.callers(key) <= 1
+            return client.left() and self.cache.callers(key) <= 1
 
         def compute() -> bytes:
             with time_limit(seconds, snapshot.connection.interrupt, abandoned):
@@ -110,17 +158,87 @@ class Service:
         def decode(value: bytes) -> T:
             return cast("T", msgspec.msgpack.decode(value, type=result_type))
 
+        with self._refusals(query):
+            result = self.cache.get(key, compute, decode, seconds, client)
+        if hasattr(result, "data_version"):
+            result.data_version = snapshot.version  # the result may be older, but holds for this version too
+        return result
+
+    @contextmanager
+    def _refusals(self, query: Callable[..., object]) -> Iterator[None]:
+        """Errors of a computation as those of a request."""
+        name, seconds = f"{query.__module__}.{query.__qualname__}", self.settings.query_seconds
         try:
-            result = self.cache.get(key, compute, decode, seconds)
+            yield
         except Abandoned:
             log.info("%s was ended: its client has left", name)
             raise BadRequest("client_left", "The client has left.", status=499) from None  # nobody reads this
         except TimeLimitExceeded:
             log.warning("%s was ended after %d seconds", name, seconds)
             raise _timeout(seconds) from None
-        if hasattr(result, "data_version"):
-            result.data_version = snapshot.version  # the result may be older, but holds for this version too
-        return result
+        except (duckdb.IOException, duckdb.FatalException) as error:
+            log.error("%s cannot read the store: %s", name, error)  # names files of this host
+            raise UnreadableStore("A file of the store cannot be read.") from error
+        except QueueFull:
+            log.warning("%s was refused: the queue is full", name)
+            raise BadRequest(
+                "busy",
+                "The server computes answers for others, and as many wait as may. Try again in a moment.",
+                status=503,
+                retry_after=RETRY_AFTER,
+            ) from None
+        except ClientLimitReached:
+            log.info("%s was refused: its client waits for %d answers", name, PLACES_FOR_CLIENT)
+            raise BadRequest(
+                "too_many_at_once",
+                f"{PLACES_FOR_CLIENT} answers are being computed for your address, the most at once. Try again soon.",
+                status=429,
+                retry_after=RETRY_AFTER,
+            ) from None
+
+    def compute(self, query: Callable[..., T], *arguments: object) -> T:
+        """The result of ``query(snapshot, *arguments)``, without the cache: for files, which are asked for once.
+
+        Raises:
+            BadRequest: with status 503 where it takes too long, or where too many wait.
+        """
+        snapshot, client, queue = self.snapshot(), current_client(), self.cache.queue
+        with (
+            self._refusals(query),
+            queue.place(client, f"{query.__qualname__} {id(arguments)}"),
+            queue.turn(client, time.monotonic() + self.settings.query_seconds, client.left),
+            time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client.left),
+        ):
+            return query(snapshot, *arguments)
+
+    def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
+        """The parts of ``query(snapshot, *arguments)``, each made when it is asked for, but the first one at once.
+
+        Raises:
+            BadRequest: with status 503 where the first part takes too long. Where a later one does, the stream ends early.
+        """
+        # The request is over when later parts are made: what they need of it is kept.
+        snapshot, client_left = self.snapshot(), client_watcher()
+        parts = query(snapshot, *arguments)
+        with self._limited(query, snapshot, client_left):
+            first = list(itertools.islice(parts, 1))
+
+        def following() -> Iterator[T]:
+            yield from first
+            while True:
+                with self._limited(query, snapshot, client_left):
+                    part = list(itertools.islice(parts, 1))
+                if not part:
+                    return
+                yield part[0]
+
+        return following()
+
+    @contextmanager
+    def _limited(self, query: Callable[..., object], snapshot: Snapshot, client_left: Callable[[], bool]) -> Iterator[None]:
+        """End what is not cached after as long as any query, and when its client has left."""
+        with self._refusals(query), time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client_left):
+            yield
 
     def facets(self, dataset: str | None) -> Facets:
         """The filter values of a dataset; of the first one without a name."""
@@ -147,6 +265,13 @@ class Service:
             BadRequest: for an unknown key or value, naming what is allowed.
         """
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
+
+
+def current_client() -> Client:
+    """Who asks: the client of this request or, outside a request, this program itself."""
+    if not has_request_context():
+        return Client()
+    return Client(client_address(request.remote_addr), client_watcher())
 
 
 def client_watcher() -> Callable[[], bool]:

@@ -17,6 +17,7 @@ from msgspec import Meta
 from msgspec.inspect import IntType, LiteralType, Metadata, VarTupleType, type_info
 
 PREFIX = "CLUELINE_"
+Origin = Annotated[str, Meta(pattern=r"^(https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?|'self')$")]
 HostName = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:.]+\])$")]
 
 
@@ -93,6 +94,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="Longest time that one query may take, in seconds. One that takes longer is ended, with status 503.",
         ),
     ] = 120
+    read: Annotated[
+        Literal["open", "token", "proxy"],
+        Meta(
+            description="Who may read: everybody who reaches the server (`open`), holders of a `token` and users whom a trusted "
+            "proxy names, who log in at `/login`, or the same without that page (`proxy`). Datasets can be private in any case; "
+            "see docs/security.md.",
+        ),
+    ] = "open"
     uploads: Annotated[
         Literal["token", "open", "off"],
         Meta(
@@ -107,11 +116,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: Annotated[
         tuple[HostName, ...],
         Meta(
-            description="Names by which the server may be called, separated by commas, such as `lab.example,10.0.0.5`. A server "
-            "that listens on a loopback address or takes uploads from everybody answers only to loopback names, `CLUELINE_HOST` "
-            "and these. Behind a proxy that passes its own name on, list that name.",
+            description="Names by which the server may be called, separated by commas, such as `lab.example,10.0.0.5`. It "
+            "answers only to these, loopback names and `CLUELINE_HOST`; without a list, a server that listens beyond this "
+            "machine and does not take uploads from everybody answers to any IP address, too. Behind a proxy that passes its own "
+            "name on, list that name.",
             extra={
                 "expected": "host names without scheme and port, separated by commas, such as lab.example,10.0.0.5",
+                "default": "none",
+            },
+        ),
+    ] = ()
+    embed: Annotated[
+        tuple[Origin, ...],
+        Meta(
+            description="Origins whose pages may show views in a frame, separated by commas, such as `https://wiki.example`; "
+            "`'self'` is this server. A view in a frame has `embed=1` in its address, and no navigation. Pages that change "
+            "something are in no frame.",
+            extra={
+                "expected": "origins, scheme and host with an optional port, separated by commas, such as https://wiki.example",
                 "default": "none",
             },
         ),
@@ -232,11 +254,13 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             try:
                 values[name] = read_setting(name, text)
             except ValueError as expected:
-                given = re.sub("://[^/]*@", "://***@", text)  # without a password
+                given = re.sub(".*@", "***@", text, flags=re.DOTALL)  # without a password, however the address is misspelt
                 raise BadSetting(f"{variable(name)} must be {expected}, not {given!r}") from None
     settings = Settings(**values)
     if settings.user_header and not settings.trusted_proxies:
         raise BadSetting(f"{variable('user_header')} needs {variable('trusted_proxies')}: the networks whose word is taken")
+    if settings.read == "proxy" and not settings.user_header:
+        raise BadSetting(f"{variable('read')}=proxy needs {variable('user_header')}: the header that names a user")
     return settings
 
 

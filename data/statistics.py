@@ -30,7 +30,7 @@ ROUNDING = 1e-9  # how near a confidence must be to a multiple of 5 %: as floats
 
 @dataclass(frozen=True)
 class Items:
-    """Items grouped by question. Within a question they are in the order of clues.
+    """Items grouped by question. Within a question they are in the order of clues, or of samples and of clues in each.
 
     Attributes:
         confidence, correct: in [0, 1], shape (items,).
@@ -38,12 +38,20 @@ class Items:
             question has an item.
         curves: h of each of ``CURVES``, in [0, 1], shape (items,); NaN where no human team heard the question. None
             where no team heard any of them.
+        sequences: where a question has several samples, index of the first item of each and, last, the number of items; shape
+            (samples + 1,). None where each question is one sequence of clues.
     """
 
     confidence: Floats
     correct: Floats
     first: Ints
     curves: dict[str, Floats] | None = None
+    sequences: Ints | None = None
+
+    @property
+    def clue_sequences(self) -> Ints:
+        """Index of the first item of each sequence of clues and, last, the number of items."""
+        return self.first if self.sequences is None else self.sequences
 
     def total(self, values: Floats) -> Floats:
         """Sum of ``values``, shape (items,), over the items of each question: shape (questions,).
@@ -64,9 +72,9 @@ class Items:
         The model buzzes at item t with probability b_t = c_t prod (1 - c_e, e < t). The last c counts as 1, so that b adds
         up to 1. GRACE eq. 2, app. M.
         """
-        sizes = np.diff(self.first)
-        longest_first = np.argsort(-sizes, kind="stable")  # the questions that have a t-th item come first
-        first, sizes = self.first[:-1][longest_first], sizes[longest_first]
+        sizes = np.diff(self.clue_sequences)
+        longest_first = np.argsort(-sizes, kind="stable")  # the sequences that have a t-th item come first
+        first, sizes = self.clue_sequences[:-1][longest_first], sizes[longest_first]
         silent, right = np.ones(len(sizes)), np.zeros(len(sizes))
         result = np.empty_like(self.confidence)
         for step in range(int(sizes.max(initial=0))):
@@ -146,9 +154,11 @@ def _reward(curve: str) -> Statistic:
     def compute(items: Items) -> Floats:
         h, right = items.curve(curve), items.buzzed_right
         before = np.append(0.0, h)[:-1]
-        before[items.first[:-1]] = 0.0
-        last = items.first[1:] - 1
-        return items.total((h - before) * right) + (1 - h[last]) * right[last]
+        before[items.clue_sequences[:-1]] = 0.0
+        gained = (h - before) * right
+        last = items.clue_sequences[1:] - 1
+        gained[last] += (1 - h[last]) * right[last]
+        return items.total(gained)
 
     meaning = f"sum m_t r_t + (1 - h_T) r_T, m_t = h_t - h_(t-1), h = {curve}, r = Items.buzzed_right: GRACE eq. 2, app. M"
     return Statistic(f"{curve}_reward", meaning, compute)

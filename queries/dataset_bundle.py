@@ -36,6 +36,11 @@ VOTES = """
     select v.question_id, v.class, v.votes from votes v join questions q using (dataset, question_id)
     where v.dataset = $dataset order by q.position, v.class"""
 
+CORRECTIONS = """
+    select r.model, r.elicitation, c.question_id, c.clue, c.guess, c.correct, c.corrected_at, c.corrected_by, c.note
+    from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
+    order by r.position, c.number"""
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -81,5 +86,8 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
     kept = [run for run, counts in runs if counts]
     for number, run in enumerate(kept, start=1):  # files are imported in the order of their names, which fixes the runs' colours
         tables[f"responses/{number:04d}-{run}"] = responses(snapshot, run, form)
+    corrected = "select 1 from corrections c join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
+    if snapshot.rows(corrected, {"d": dataset}):
+        tables["corrections"] = Table(CORRECTIONS, parameters)
     facts = {key: value for key, value in rows[0].items() if value is not None}
     return Bundle(facts, tables, len(kept), len(runs) - len(kept))

@@ -23,6 +23,8 @@ class Facets(msgspec.Struct, frozen=True):
     withdrawn: tuple[str, ...]
     failed: int = 0  # failed calls of all runs
     head_to_head: bool = False  # at most one team of a room can be right
+    imported: tuple[str, ...] = ()  # all runs, also withdrawn ones, in order of import
+    gradings: tuple[str, ...] = ()  # names of the gradings that some run has
 
     @property
     def all_runs(self) -> tuple[str, ...]:

@@ -280,6 +280,20 @@ class Switch(SelectionKey[bool]):
 
 
 @dataclass(frozen=True)
+class GradingChoice(SelectionKey[str]):
+    """One of the gradings of a dataset's runs; blank for the first one of each run."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        return allowed(key, texts[0], facets.gradings, facets, "No run of dataset {dataset!r} has a grading {value!r}.")
+
+    def control(self, key: str, value: str, facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        options = (("", "first of each run"), *((name, name) for name in facets.gradings))
+        return MenuControl(self.label, options, value) if len(facets.gradings) > 1 else None
+
+
+@dataclass(frozen=True)
 class Convention(SelectionKey[str]):
     """One of some conventions of how metrics are computed.
 

@@ -20,6 +20,7 @@ class Item(msgspec.Struct):
     run: str
     question_id: str
     clue: int
+    sample: str | None  # which of several answers to the clue
     category: str | None
     guess: str | None
     answer: str | None
@@ -55,12 +56,12 @@ def items(
     rows = snapshot.frame(
         first_rows(
             f"""{with_clauses}
-            select p.run, p.question_id, p.clue, w.category, p.guess, w.answer, p.confidence, p.correct,
+            select p.run, p.question_id, p.clue, p.sample, w.category, p.guess, w.answer, p.confidence, p.correct,
                 abs(p.confidence - p.correct) as off, p.failed, q.position as question_position, r.position as run_position
             from ({responses}) p join chosen_questions q using (question_id) join chosen_runs r using (run)
             join questions w on w.dataset = $dataset and w.question_id = p.question_id
             where p.confidence between $i_low and $i_high and ($i_run is null or p.run = $i_run)""",
-            "off desc, question_position, clue, run_position",
+            "off desc, question_position, clue, sample, run_position",
             "$i_limit",
         ),
         parameters | {"i_low": low, "i_high": high, "i_limit": min(limit, MOST_ITEMS), "i_run": run},

@@ -10,11 +10,11 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.coverage import Coverage, coverage, restrict
-from queries.engine.gather import gather
 from queries.engine.inference import wilson_interval
 from queries.engine.ranking import MetricCell, RunRow, run_rows
 from queries.engine.run_pairs import known_runs
-from queries.engine.select import failed_calls
+from queries.engine.select import chosen, failed_calls
+from queries.engine.summed_runs import measured_runs
 from queries.metrics import CATALOGUE, Metric
 from queries.selection import Selection, selection_keys
 
@@ -22,6 +22,7 @@ ACCURACY = CATALOGUE["accuracy"]
 HARDLY_RIGHT = 0.05  # accuracy below which a run has too few right answers for its calibration to say much
 ALMOST_NEVER_RIGHT = "almost never right: its calibration says little"
 ALL_FAILED = "none of its calls got an answer"
+REFERENCE = "computed"  # elicitation of a forecaster that is a formula: a point of reference, not a model
 BELOW_CHANCE = "right less often than chance: its calibration says little"
 
 
@@ -32,13 +33,16 @@ class LeaderboardRow(RunRow):
         answered: questions of the selection that it answered; ``questions`` are those that its metrics are computed from.
         answered_clues: clues of the selection that it answered; ``items`` are those that its metrics are computed from.
         ranked: false where it answered too few to be measured beside the others. Then its metrics are of all that it answered,
-            without ranks and intervals; it has none where all of its calls failed.
+            without ranks and intervals; it has none where all of its calls failed. Also false for a ``reference``.
+        reference: it is a formula-based reference forecaster among models. Its metrics are of the questions that the ranked runs
+            are measured on, with intervals, without ranks and letters. Where all runs are formulas, they are ranked.
         note: a warning about a run that is hardly ever right, see ``accuracy_note``, or of which nothing is known.
     """
 
     answered: int
     answered_clues: int
     ranked: bool
+    reference: bool
     note: str | None
 
 
@@ -73,14 +77,18 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
         metrics: to compute.
         intervals: whether to give intervals and letters.
     """
-    counted, restricted = restrict(snapshot, selection, by_default=True)
-    counts = restricted or coverage(snapshot, selection)
+    models, references = _divided(snapshot, selection)
+    counted, restricted = restrict(snapshot, models, by_default=True)
+    counts = restricted if restricted and not references else coverage(snapshot, selection)
     failed, chance = failed_calls(snapshot, selection), _chance(snapshot, selection.dataset)
 
-    def rows_of(runs: Selection, ranked: bool) -> dict[str, LeaderboardRow]:
-        evidence = gather(snapshot, runs, (*metrics, ACCURACY))
+    def rows_of(runs: Selection, ranked: bool, reference: bool = False) -> dict[str, LeaderboardRow]:
+        evidence = measured_runs(snapshot, runs, (*metrics, ACCURACY))
         comparable = restricted is not None or not counts.differs
-        rows = run_rows(evidence, metrics, failed, intervals and ranked, comparable)
+        rows = run_rows(evidence, metrics, failed, intervals and (ranked or reference), comparable and not reference)
+        if not ranked:
+            for cell in (cell for row in rows for cell in row.metrics.values()):
+                cell.rank = cell.rank_low = cell.rank_high = None
         notes = [
             accuracy_note(float(accuracy), row.questions, chance)
             for row, accuracy in zip(rows, evidence.values(ACCURACY), strict=True)
@@ -91,6 +99,7 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
                 answered=counts.answered[row.run],
                 answered_clues=counts.answered_clues[row.run],
                 ranked=ranked,
+                reference=reference,
                 note=note,
             )
             for row, note in zip(rows, notes, strict=True)
@@ -98,11 +107,9 @@ def leaderboard(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metr
 
     rows = _rows_without_answers(snapshot, selection, metrics, failed, counts) | rows_of(counted, ranked=True)
     if restricted and restricted.apart:
-        unranked = rows_of(selection.on_runs(restricted.apart), ranked=False)
-        for row in unranked.values():
-            for cell in row.metrics.values():
-                cell.rank = None
-        rows |= unranked
+        rows |= rows_of(selection.on_runs(restricted.apart), ranked=False)
+    if references:
+        rows |= rows_of(counted.on_runs(references), ranked=False, reference=True)
     return Leaderboard(
         data_version=snapshot.version,
         selection=selection_keys(selection),
@@ -131,11 +138,27 @@ def _rows_without_answers(
             answered=0,
             answered_clues=0,
             ranked=False,
+            reference=False,
             note=ALL_FAILED,
         )
         for run, answered in counts.answered.items()
         if not answered and run in calls
     }
+
+
+def _divided(snapshot: Snapshot, selection: Selection) -> tuple[Selection, list[str]]:
+    """The selection of the runs that can be ranked, and the formula-based reference forecasters that stand beside them.
+
+    Where all runs are formulas, they are ranked.
+    """
+    names = known_runs(snapshot, selection)
+    if all(run.elicitation != REFERENCE for run in names.values()):
+        return selection, []
+    runs, _ = chosen(snapshot, selection)
+    models = [run for run in runs if names[run].elicitation != REFERENCE]
+    if not models:
+        return selection, []
+    return selection.on_runs(models), [run for run in runs if names[run].elicitation == REFERENCE]
 
 
 def leading_metric(people: bool) -> Metric:

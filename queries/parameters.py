@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 import msgspec
 
 from queries.facets import Facets
-from queries.metrics import CATALOGUE, METRICS, Metric
+from queries.metrics import CATALOGUE, Metric
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Parameters")
@@ -31,11 +31,23 @@ NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
 
 
 class BadRequest(Exception):
-    """An address names something unknown or malformed. The attributes are those of the error envelope."""
+    """An address names something unknown or malformed, or cannot be answered now.
 
-    def __init__(self, code: str, message: str, field: str | None = None, allowed: Sequence[str] = (), status: int = 400) -> None:
+    The attributes are those of the error envelope; ``retry_after`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        field: str | None = None,
+        allowed: Sequence[str] = (),
+        status: int = 400,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.code, self.message, self.field, self.allowed, self.status = code, message, field, list(allowed), status
+        self.retry_after = retry_after
 
 
 # -- kinds of keys -----------------------------------------------------------------------------------------------------
@@ -82,6 +94,21 @@ class Text(Kind[str]):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""
         return texts[0]
+
+
+@dataclass(frozen=True)
+class Texts(Kind[tuple[str, ...]]):
+    """Any texts, each given once."""
+
+    repeatable: ClassVar[bool] = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
+        """See ``Kind``."""
+        return tuple(dict.fromkeys(texts))
+
+    def write(self, value: tuple[str, ...]) -> list[str]:
+        """See ``Kind``."""
+        return list(value)
 
 
 @dataclass(frozen=True)
@@ -216,7 +243,7 @@ class MetricChoice(Kind[Metric | None]):
 class MetricList(Kind[tuple[Metric, ...]]):
     """Several metrics, ``a,b`` or repeated."""
 
-    metrics: Sequence[Metric] = METRICS
+    metrics: Sequence[Metric] = tuple(CATALOGUE.values())
     unknown: str = "There is no metric {value!r}."
     repeatable: ClassVar[bool] = True
 

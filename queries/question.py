@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -56,10 +58,11 @@ class Votes(msgspec.Struct):
 
 
 class ClueResponse(msgspec.Struct):
-    """A run at one clue.
+    """An answer of a run at one clue.
 
-    ``contribution`` is the clue's share in CalScore's mean, (1 - h_t) g_t c_t / T, None without people. A failed call has neither
-    contribution nor buzz mass where the selection does not count failed calls.
+    ``contribution`` is the clue's share in the mean inside CalScore, (1 - h_t) g_t c_t / T, of its sample; None without people.
+    A failed call has neither contribution nor buzz mass where the selection does not count failed calls. ``sample`` says which of
+    several answers to the clue it is. ``buzz`` is the system's own decision to answer there, None where it states none.
     """
 
     clue: int
@@ -70,13 +73,16 @@ class ClueResponse(msgspec.Struct):
     contribution: float | None
     graded: str
     failed: bool
+    sample: str | None = None
+    buzz: bool | None = None
 
 
 class RunResponses(msgspec.Struct):
     """A run over the question; metrics that are undefined for it are None.
 
     ``shares`` is its whole distribution over the classes of the votes, at its last clue; None where there are none of either.
-    ``buzzpoint`` is None where nobody asked for it, or the dataset's questions are not read clue by clue.
+    ``buzzpoint`` is None where nobody asked for it, or the dataset's questions are not read clue by clue. ``clues`` has the
+    answers in the order of samples and clues.
     """
 
     run: str
@@ -86,6 +92,36 @@ class RunResponses(msgspec.Struct):
     shares: list[float] | None
     buzzpoint: Buzzpoint | None
     clues: list[ClueResponse]
+
+    def one_per_clue(self) -> list[ClueResponse]:
+        """One answer for each clue: of several samples the most frequent guess, with means over those that did not fail."""
+        if all(answer.sample is None for answer in self.clues):
+            return self.clues
+        by_clue: dict[int, list[ClueResponse]] = {}
+        for answer in self.clues:
+            by_clue.setdefault(answer.clue, []).append(answer)
+        return [_summary(by_clue[clue]) for clue in sorted(by_clue)]
+
+    def own_buzz(self) -> int | None:
+        """The first clue at which the system itself decided to answer, in its first sample that has one."""
+        return next((answer.clue for answer in self.clues if answer.buzz), None)
+
+
+def _summary(answers: Sequence[ClueResponse]) -> ClueResponse:
+    """Several answers to one clue as one."""
+    counted = [answer for answer in answers if not answer.failed]
+    if not counted:
+        return answers[0]
+    guesses = Counter(answer.guess for answer in counted)
+
+    def mean(name: str) -> float | None:
+        values = [value for answer in counted if (value := getattr(answer, name)) is not None]
+        return sum(values) / len(values) if values else None
+
+    guess = max(guesses, key=lambda guess: guesses[guess])
+    first = next(answer for answer in counted if answer.guess == guess)
+    means = {name: mean(name) for name in ("correct", "confidence", "buzz_mass", "contribution")}
+    return msgspec.structs.replace(first, **means, sample=None, buzz=None)
 
 
 class Lifespan(msgspec.Struct):
@@ -116,13 +152,16 @@ class QuestionFacts(msgspec.Struct):
 class Question(QuestionFacts):
     """Answer of ``/api/v1/questions/<dataset>/<question_id>``.
 
-    ``model_buzzes`` are those of models that played as teams; they are no part of ``human``.
+    ``model_buzzes`` are those of models that played as teams; they are no part of ``human``. ``human_curve`` is the one that
+    CalScore is computed with. ``drawn_curve`` is the one that pictures show: the chosen one, else the share of teams that were
+    right by then.
     """
 
     clues: list[Clue]
     human: HumanRecord | None
     model_buzzes: list[HumanBuzz]
     human_curve: str
+    drawn_curve: str
     votes: Votes | None
     lifespan: Lifespan | None
     runs: list[RunResponses]
@@ -170,6 +209,7 @@ def question(
         human=human,
         model_buzzes=_buzzes(snapshot, this_question, identity, "model"),
         human_curve=curve,
+        drawn_curve=selection.conventions.human or CATALOGUE["calscore2"].human_curve(selection.conventions) or curve,
         votes=votes,
         lifespan=_lifespan(facts[0]),
         runs=_runs(
@@ -256,21 +296,22 @@ def _runs(
     rows = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
-            p.option_names
+            p.option_names, p.sample, p.buzz
         from ({selected_responses(snapshot, only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
-        order by r.place, p.clue""",
+        order by r.place, p.sample, p.clue""",
         parameters,
     )
     runs = []
     for (run, model, elicitation), part in rows.partition_by("run", "model", "elicitation", as_dict=True).items():
         answers = part.drop("run", "model", "elicitation", "options", "option_names").to_dicts()
         counted = [row for row, answer in enumerate(answers) if only.failed or not answer["failed"]]
-        mass = np.zeros(len(answers))
-        if counted:
-            mass[counted] = buzz_mass([answers[row]["confidence"] for row in counted])
+        mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
+        for sample in sizes:
+            rows_of_sample = [row for row in counted if answers[row]["sample"] == sample]
+            mass[rows_of_sample] = buzz_mass([answers[row]["confidence"] for row in rows_of_sample])
         for row, answer in enumerate(answers):
             weight = 1 - np.nan if curve is None else 1 - float(curve[answer["clue"]] or 0.0)
-            share = weight * (2 * answer["correct"] - 1) * answer["confidence"] / max(len(counted), 1)
+            share = weight * (2 * answer["correct"] - 1) * answer["confidence"] / max(sizes[answer["sample"]], 1)
             answer["buzz_mass"] = float(mass[row])
             answer["contribution"] = number(share) if row in counted else None
         index = index_of.get(run)

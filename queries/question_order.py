@@ -13,12 +13,25 @@ from data.store import Snapshot
 from queries.engine.coverage import restrict, shared_selections
 from queries.engine.gather import gather
 from queries.engine.select import selected_responses, selection_clauses
+from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameters import BadRequest
 from queries.selection import Selection
 
 # What can be sorted by beside what runs said.
-FACTS = ("position", "question_id", "category", "subcategory", "radius", "difficulty", "people")
+FACTS = (
+    "position",
+    "question_id",
+    "answer",
+    "category",
+    "subcategory",
+    "radius",
+    "difficulty",
+    "heard",
+    "people",
+    "h",
+    "conversion",
+)
 WRONG_EARLY = "wrong"  # of a run: confidently wrong before people knew
 QUESTION_METRICS = tuple(metric for metric in METRICS if metric.single)
 VALUED = pl.Schema({"question_id": pl.String, "value": pl.Float64})
@@ -104,10 +117,7 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
     parsed = read_sort(sort, runs, selection.dataset)
     counted, _ = restrict(snapshot, selection)
     condition, parameters = counted.question_filter()
-    if parsed.by == "fact":
-        value = {"people": f"(select last(h.team_share order by h.clue) {_of_question('h')})"}.get(parsed.key, f"q.{parsed.key}")
-    else:
-        value = "null"
+    value = human_facts(selection).get(parsed.key, f"q.{parsed.key}") if parsed.by == "fact" else "null"
     facts = snapshot.frame(
         f"select q.question_id, q.position, {value} as value from questions q where {condition} order by q.position", parameters
     )
@@ -118,8 +128,24 @@ def ordered_questions(snapshot: Snapshot, selection: Selection, sort: str = "pos
     return QuestionOrder(ordered["question_id"].to_list(), None if parsed.by == "fact" else ordered["value"].to_list())
 
 
-def _of_question(table: str) -> str:
-    return f"from curves {table} where {table}.dataset = q.dataset and {table}.question_id = q.question_id"
+def human_facts(selection: Selection) -> dict[str, str]:
+    """SQL of what people did on a question ``q``, by name.
+
+    ``heard`` counts human teams, once per room; ``people`` is the share of them that were right; ``h`` is the last value of the
+    human curve; ``conversion`` is the share of rooms in which a human team was right.
+    """
+    rooms = f"(select count(distinct e.match_id) {_of_question('exposures', 'e')} and e.team_kind = 'human')"
+    converted = f"(select count(distinct b.match_id) {_of_question('buzzes', 'b')} and b.team_kind = 'human' and b.correct)"
+    return {
+        "heard": f"(select count(distinct (e.match_id, e.team)) {_of_question('exposures', 'e')} and e.team_kind = 'human')",
+        "people": f"(select last(h.team_share order by h.clue) {_of_question('curves', 'h')})",
+        "h": f"(select last(h.{selection.conventions.early_curve} order by h.clue) {_of_question('curves', 'h')})",
+        "conversion": f"{converted}::double / nullif({rooms}, 0)",
+    }
+
+
+def _of_question(table: str, name: str) -> str:
+    return f"from {table} {name} where {name}.dataset = q.dataset and {name}.question_id = q.question_id"
 
 
 def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFrame:
@@ -143,16 +169,18 @@ def _values(snapshot: Snapshot, selection: Selection, sort: Sort) -> pl.DataFram
 
 
 def _wrong(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Of the run of a selection: how sure it was of a wrong guess while people did not know, max over clues (1 - h)(1 - y) c.
+    """Of the run of a selection: how sure it was of a wrong guess while people did not know.
 
-    In [0, 1]. Nobody knew what no human team was asked: h is 0 there, as before the first buzz.
+    This is the maximum of (1 - h)(1 - y) c over clues and samples, in [0, 1]. Of a dataset that people played, questions that no
+    human team heard are left out: nobody can say what people knew. Where nobody played at all, h is 0.
     """
+    join = "join" if has_people(snapshot, selection.dataset) else "left join"
     curve = selection.conventions.early_curve
     with_clauses, parameters = selection_clauses(selection)
     responses = selected_responses(snapshot, selection, parameters)
     return snapshot.frame(
         f"""{with_clauses}
         select p.question_id, max((1 - coalesce(h.{curve}, 0)) * (1 - p.correct) * p.confidence) as value
-        from ({responses}) p left join curves h using (dataset, question_id, clue) group by 1""",
+        from ({responses}) p {join} curves h using (dataset, question_id, clue) group by 1""",
         parameters,
     )

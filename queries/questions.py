@@ -12,7 +12,7 @@ from queries.engine.coverage import restrict
 from queries.engine.gather import gather
 from queries.metrics import Metric
 from queries.parameters import BadRequest
-from queries.question_order import QuestionOrder, ordered_questions
+from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
 
 LONGEST_PAGE = 1000
@@ -21,16 +21,22 @@ LONGEST_PAGE = 1000
 class QuestionRow(msgspec.Struct):
     """One question of the list.
 
-    ``people`` is the share of human teams that were right; ``value`` is what the list is sorted by, where that is no fact.
+    ``heard`` counts the human teams that heard it, once per room, and ``people`` is the share of them that were right. ``h`` is
+    the human curve at the end of the question, and ``conversion`` the share of rooms in which a human team was right. ``value``
+    is what the list is sorted by, where that is no fact.
     """
 
     question_id: str
     text: str | None
+    answer: str | None
     category: str | None
     subcategory: str | None
     radius: int | None
     difficulty: float | None
+    heard: int
     people: float | None
+    h: float | None
+    conversion: float | None
     runs: dict[str, dict[str, float | None]]  # run -> metric -> value
     value: float | None = None
 
@@ -142,12 +148,9 @@ def question_table(
 def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     """What there is to know of each question of a selection."""
     condition, parameters = selection.question_filter()
-    people = f"""select question_id, last(team_share order by clue) as people from curves
-        where dataset = $dataset and question_id in (select q.question_id from questions q where {condition}) group by 1"""
-    columns = ", ".join(["q.question_id", "q.category", "q.subcategory", "q.radius", "q.difficulty", "h.people", "q.text"])
-    return snapshot.frame(
-        f"select {columns} from questions q left join ({people}) h using (question_id) where {condition}", parameters
-    )
+    people = ", ".join(f"{sql} as {name}" for name, sql in human_facts(selection).items())
+    columns = f"q.question_id, q.answer, q.category, q.subcategory, q.radius, q.difficulty, {people}, q.text"
+    return snapshot.frame(f"select {columns} from questions q where {condition}", parameters)
 
 
 def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:

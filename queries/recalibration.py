@@ -14,9 +14,10 @@ from queries.engine.coverage import restrict
 from queries.engine.evidence import Run
 from queries.engine.gather import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams
+from queries.engine.run_columns import sample_numbers
 from queries.engine.select import Responses, selected_responses, selection_clauses
 from queries.metrics import Metric
-from queries.metrics.kernels.recalibration import METHODS, cross_fitted
+from queries.metrics.kernels.recalibration import METHODS, LogOddsMap, cross_fitted, fit
 from queries.metrics.metric import Floats
 from queries.selection import Selection, number, selection_keys
 
@@ -47,7 +48,8 @@ class RecalibratedRun(msgspec.Struct):
     """One run. ``changes`` counts items by abs(c' - y) - abs(c - y), in bins between ``edges``: below 0, an item gains by it.
 
     ``well_calibrated`` items were within 0.1 of what they should be; ``sacrificed`` are those of them that no longer are.
-    ``losers`` are the items that lose most; ``after`` is the reliability diagram of the recalibrated confidences.
+    ``losers`` are the items that lose most; ``after`` is the reliability diagram of the recalibrated confidences. ``slope`` and
+    ``intercept`` are those of the log-odds, fitted to all items: the temperature is 1 / slope. Isotonic maps have none.
     """
 
     run: str
@@ -63,6 +65,8 @@ class RecalibratedRun(msgspec.Struct):
     sacrificed: int
     losers: list[RecalibratedItem]
     after: ReliabilityDiagram | None
+    slope: float | None
+    intercept: float | None
 
 
 class Recalibration(msgspec.Struct):
@@ -115,18 +119,19 @@ def recalibration(snapshot: Snapshot, selection: Selection, method: str, metrics
             was = values_before[metric.key][index]
             now = np.nan if part is None else values_after[metric.key][index_after[run.run]]
             changes[metric.key] = _change(metric, was, now, part is None)
-        results.append(_recalibrated(run, changes, part, drawn.get(run.run)))
+        line = None if part is None else fit(method, part["confidence"].to_numpy(), part["correct"].to_numpy())
+        results.append(_recalibrated(run, changes, part, drawn.get(run.run), line if isinstance(line, LogOddsMap) else None))
     return Recalibration(snapshot.version, selection_keys(selection), method, FOLDS, results)
 
 
 def selected_items(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
-    """Run, question, clue, confidence, correctness of each item of a selection, and the place of its question in it."""
+    """Run, question, clue, sample, confidence, correctness of each item of a selection, and the place of its question in it."""
     with_clauses, parameters = selection_clauses(selection)
     return snapshot.frame(
         f"""{with_clauses}
-        select p.run, p.question_id, p.clue, p.confidence, p.correct, q.place
+        select p.run, p.question_id, p.clue, p.sample, p.confidence, p.correct, q.place
         from ({selected_responses(snapshot, selection, parameters)}) p join chosen_questions q using (question_id)
-        order by p.run, q.place, p.clue""",
+        order by p.run, q.place, p.sample, p.clue""",
         parameters,
     )
 
@@ -150,7 +155,8 @@ def _mapped(part: pl.DataFrame, method: str) -> pl.DataFrame | None:
 def _responses(part: pl.DataFrame) -> Responses:
     """The items of one run with the recalibrated confidence."""
     place = part["place"].cast(pl.Int64).to_numpy()
-    return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy())
+    sample = None if part["sample"].is_null().all() else sample_numbers(part["sample"])
+    return Responses(place, part["clue"].to_numpy(), part["after"].to_numpy(), part["correct"].to_numpy(), sample)
 
 
 def _change(metric: Metric, before: float, after: float, too_few: bool) -> MetricChange:
@@ -161,7 +167,11 @@ def _change(metric: Metric, before: float, after: float, too_few: bool) -> Metri
 
 
 def _recalibrated(
-    run: Run, changes: dict[str, MetricChange], part: pl.DataFrame | None, after: ReliabilityDiagram | None
+    run: Run,
+    changes: dict[str, MetricChange],
+    part: pl.DataFrame | None,
+    after: ReliabilityDiagram | None,
+    line: LogOddsMap | None,
 ) -> RecalibratedRun:
     off_before, off_after = _off(part, "confidence"), _off(part, "after")
     moved = np.round(off_after - off_before, DIGITS)  # so that rounding moves nothing into the bin below
@@ -181,6 +191,8 @@ def _recalibrated(
         sacrificed=int((well & (off_after > WELL + SAME)).sum()),
         losers=[] if part is None else [_item(part, int(row)) for row in losers if moved[row] > SAME],
         after=after,
+        slope=None if line is None else number(line.slope),
+        intercept=None if line is None else number(line.intercept),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from data.importing.contract import GRADE_PREFIX
 from data.polars_frames import first_rows
 from data.store import Snapshot
 from data.store.export import Form, Table
@@ -46,6 +47,8 @@ class RunFacts(msgspec.Struct):
     items: int
     questions: int
     missing_questions: int  # of the dataset, that it did not answer
+    samples: int  # how many answers it has to a clue at most
+    respondents: bool  # whether these are the answers of different people
     failed: int  # calls that got no answer; they are not among the items
     skipped: dict[str, int]  # reason -> rows that the model failed to answer
     decisions: list[GradingDecision]  # what the analyst who brought it decided of guesses
@@ -64,7 +67,7 @@ def _time(column: str) -> str:
 
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
+    missing_questions, samples, respondents, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
@@ -104,9 +107,10 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """What a run answered, as a file of responses that gives the same run when it is imported again.
 
     ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
-    and blank where Clueline graded the guess. Distributions are lists in the order of the dataset's classes or, where it names
-    none, maps. Columns that hold nothing are left out. Rows come by question id and clue: the order in which they are stored, so
-    that nothing need be sorted.
+    and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that came with the run; that of Clueline's
+    rules is made again at import. Distributions are lists in the order of the dataset's classes or, where it names
+    none, maps. Columns that hold nothing are left out. Rows come by question id, sample and clue: the order in which they are
+    stored, so that nothing need be sorted.
 
     Args:
         snapshot: the store.
@@ -118,7 +122,11 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """
     facts = run(snapshot, name)
 
-    relation = snapshot.responses([facts.run])
+    relation = snapshot.with_grading("").responses([facts.run])
+    given = snapshot.rows(
+        "select name from gradings where run = $run and source = 'column' order by position", {"run": facts.run}
+    )
+    further = [grading for (grading,) in given]
 
     def has(condition: str) -> bool:
         return bool(snapshot.rows(f"select 1 from {relation} where {condition} limit 1"))
@@ -131,18 +139,26 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     columns = {
         "question_id": "question_id",
         "clue": "clue",
+        "sample": "sample" if has("sample is not null") else None,
         "failed": "failed" if has("failed") else None,
         "guess": "guess" if has("guess is not null") else None,
         "confidence": "if(failed, null, confidence)",
         "correct": f"case when {STATED} then correct end" if has(STATED) else None,
         "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
         "options": nested(distribution) if has("options is not null") else None,
+        "buzz": "buzz" if has("buzz is not null") else None,
         "model": "$model::varchar",
         "elicitation": "$elicitation::varchar",
     }
+    grades = {grading: snapshot.with_grading(grading).responses([facts.run]) for grading in further}
+    joined = "".join(
+        f""" positional join (select if(failed, null, correct) as "{GRADE_PREFIX}{grading}" from {rows})"""
+        for grading, rows in grades.items()
+    )
+    columns |= {f'"{GRADE_PREFIX}{grading}"': f'"{GRADE_PREFIX}{grading}"' for grading in further}
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
     parameters = {"model": facts.model, "elicitation": facts.elicitation}
-    return Table(f"select {chosen} from {relation}", parameters)
+    return Table(f"select {chosen} from {relation}{joined}", parameters)
 
 
 def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
@@ -182,11 +198,12 @@ class GradedResponse(msgspec.Struct):
     run: str
     question_id: str
     clue: int
+    sample: str | None  # which of several answers to the clue
     guess: str | None
     confidence: float
     correct: float
     failed: bool
-    graded: str  # see responses.graded in data/store/schema.sql
+    graded: str  # see responses.graded in data/store/objects.py
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:
@@ -198,9 +215,9 @@ def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) ->
         most: how many answers.
     """
     rows = snapshot.frame(
-        f"""select run, question_id, clue, guess, confidence, correct, failed, graded
+        f"""select run, question_id, clue, sample, guess, confidence, correct, failed, graded
         from {snapshot.responses(names)} r join questions q using (dataset, question_id)
-        order by q.position, clue, run limit $most""",
+        order by q.position, clue, sample, run limit $most""",
         {"most": most},
     )
     return [GradedResponse(**row) for row in rows.to_dicts()]

@@ -22,6 +22,7 @@ from queries.filters import (
     Condition,
     Convention,
     Filter,
+    GradingChoice,
     Narrows,
     RangeFilter,
     RunFilter,
@@ -135,12 +136,20 @@ class Selection(Parameters, frozen=True):
             lambda facets: facets.failed > 0,
         ),
     ] = False
+    grading: Annotated[
+        str,
+        GradingChoice(
+            "by which grading answers are right or wrong, such as `graded` (by Clueline's rules) or `reviewed` (with the "
+            "corrections of reviewers): a run without it keeps its first one, which is the default",
+            "Grading",
+        ),
+    ] = ""
     common: Annotated[
         bool | None,
         Flag(
             "`1`: only questions, and clues of these, that every run answered, where runs that answered less than half take no "
             "part; `0`: each run on its own. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, "
-            "breakdown, reliability, recalibration, difficulty, slices), else `0`"
+            "breakdown, decide, reliability, recalibration, difficulty, slices, triptych, which-ece), else `0`"
         ),
     ] = None
     # Set by queries, never by an address. Few questions are named by id; many by position, for DuckDB takes 200 times as long to
@@ -269,6 +278,13 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         withdrawn=tuple(run for run, _, _, gone, _ in runs if gone is not None),
         failed=sum(failed for *_, failed in runs),
         head_to_head=head_to_head,
+        imported=tuple(run for run, *_ in runs),
+        gradings=tuple(
+            name
+            for (name,) in snapshot.rows(
+                "select name from gradings where dataset = $d group by 1 order by min(position), 1", parameters
+            )
+        ),
     )
 
 

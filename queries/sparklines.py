@@ -42,7 +42,7 @@ class Sparklines(msgspec.Struct):
 
 
 def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -> Sparklines:
-    """Confidence of runs and the human curve over the clues of some questions.
+    """Confidence of runs, the mean over their samples, and the human curve over the clues of some questions.
 
     Args:
         snapshot: the store.
@@ -54,9 +54,13 @@ def sparklines(snapshot: Snapshot, selection: Selection, ids: tuple[str, ...]) -
     responses = selected_responses(snapshot, selection, parameters)
     rows = snapshot.rows(
         f"""{with_clauses}
+        , means as (
+            select run, dataset, question_id, clue, avg(confidence) as confidence, avg(correct) as correct
+            from ({responses}) group by all
+        )
         select p.run, p.question_id, list(k.revealed order by p.clue), list(p.confidence order by p.clue),
             last(p.correct order by p.clue)
-        from ({responses}) p join clues k using (dataset, question_id, clue) group by 1, 2""",
+        from means p join clues k using (dataset, question_id, clue) group by 1, 2""",
         parameters,
     )
     by_question = {name: QuestionSparklines({}, human) for name, human in _people(snapshot, selection, ids).items()}

@@ -4,10 +4,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest.register_assert_rewrite("tests.helpers")  # a failed assert of a helper shows its values, too
 
+from tests.helpers.examples import PROFILE  # noqa: E402
 from tests.helpers.serving import call_cli, run_cli, start_server  # noqa: E402
+
+# No test depends on a quiet machine: by default, an example that takes 200 ms is a failure. `make test` tries the same examples
+# at each run, so that it fails for what was changed; the long runs look for new ones.
+settings.register_profile("any machine", deadline=None, derandomize=PROFILE == "default")
+settings.load_profile("any machine")
 
 
 @pytest.fixture

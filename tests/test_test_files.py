@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 
 import pytest
 
@@ -52,3 +53,12 @@ def test_nothing_private_is_used(files):
 def test_folders_are_those_of_the_packages(files):
     folders = {path.rpartition("/")[0].removeprefix("tests/") for path in files}
     assert [name for name in sorted(folders) if name.partition("/")[0] in MIRRORED and not (ROOT / name).is_dir()] == []
+
+
+def test_by_default_slow_tests_are_left_out():
+    """Those whose marker names the target that runs them; `make test` chooses no others."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    slow = [marker.partition(":")[0] for marker in options["markers"] if "run by `make " in marker]
+    assert slow and [name for name in slow if not re.search(rf"\bnot {name}\b", options["addopts"])] == []
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ntest: ")[2].partition("\n\n")[0]
+    assert "pytest" in recipe and not re.search(r"pytest\b.* -m ", recipe)

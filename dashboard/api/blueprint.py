@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import cleandoc
-from typing import Any, Concatenate
+from typing import Any, Concatenate, cast
 
 from flask import Blueprint, Response, current_app, request
 
+from dashboard import signed_links
+from dashboard.access import Denied
 from dashboard.api.responses import error_response
-from dashboard.error_messages import error_message
+from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
-from dashboard.uploads.access import Denied
+from dashboard.version_words import what_changed
 from data.store import StoreError
 from queries.parameters import BadRequest, P, Parameters
-from queries.selection import Request, read_parameters
+from queries.pinned_version import version_changes
+from queries.selection import Request, Selection, read_parameters
 
 api = Blueprint("api", __name__)
+log = logging.getLogger(__name__)
+VERSION = "version"  # the key that pins a data version
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -31,20 +39,22 @@ class Route:
         gives: what it answers, the docstring of its function.
         takes: its own keys.
         selection: whether it also takes those of the selection.
+        view: its function.
     """
 
     address: str
     gives: str
     takes: type[Parameters]
     selection: bool = False
+    view: Callable[..., object] | None = None
 
 
 ROUTES: list[Route] = []
 
 
-def document(address: str, view: Callable[..., Response], takes: type[Parameters], selection: bool = False) -> None:
+def document(address: str, view: Callable[..., object], takes: type[Parameters], selection: bool = False) -> None:
     """Add an address to the documentation."""
-    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes, selection))
+    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes, selection, view))
 
 
 def get(
@@ -72,7 +82,9 @@ def get_selected(
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
         @wraps(view)
         def answer(**parts: str) -> Response:
-            return view(service().read(pairs(), takes, parts.get("dataset")), **parts)
+            query = service().read([pair for pair in pairs() if pair[0] != VERSION], takes, parts.get("dataset"))
+            check_version(query.selection)
+            return view(query, **parts)
 
         document(f"GET {path}", view, takes, selection=True)
         api.add_url_rule(path, view_func=answer)
@@ -81,15 +93,49 @@ def get_selected(
     return declare
 
 
+def check_version(selection: Selection) -> None:
+    """Refuse a request that pins a data version which would give other figures by now.
+
+    Raises:
+        BadRequest: with status 409, saying what changed.
+    """
+    for version in request.args.getlist(VERSION):
+        changes = service().ask(version_changes, selection, version)
+        if not changes.same:
+            message = f"{what_changed(changes)} Leave `{VERSION}` out for the figures of today."
+            raise BadRequest("data_changed", message, VERSION, status=409)
+
+
+def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[str, str]) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows that an address of a selection gives as CSV.
+
+    Args:
+        address: as its route declares it, without ``.csv``.
+        pairs: keys and values of its query string.
+        parts: of its path.
+
+    Raises:
+        BadRequest: as the address itself would answer.
+    """
+    route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
+    assert route.view is not None
+    response = cast("Response", route.view(service().read(pairs, route.takes, parts.get("dataset")), **parts))
+    header, *rows = csv.reader(io.StringIO(response.get_data(as_text=True)))
+    return header, rows
+
+
 def pairs() -> list[tuple[str, str]]:
-    """Keys and values of this request's query string, in order."""
-    return list(request.args.items(multi=True))
+    """Keys and values of this request's query string, in order, without the signature of a link."""
+    return [(key, value) for key, value in request.args.items(multi=True) if key != signed_links.KEY]
 
 
 @api.errorhandler(BadRequest)
 def bad_request(error: BadRequest) -> Response:
     """The address names something unknown."""
-    return error_response(error.code, error_message(error), error.status, error.field, error.allowed)
+    answer = error_response(error.code, error_message(error), error.status, error.field, error.allowed)
+    if error.retry_after is not None:
+        answer.headers["Retry-After"] = str(error.retry_after)
+    return answer
 
 
 @api.errorhandler(Denied)
@@ -103,7 +149,8 @@ def denied(error: Denied) -> Response:
 @api.errorhandler(StoreError)
 def no_store(error: StoreError) -> Response:
     """The store cannot be read."""
-    return error_response("store_unavailable", error_message(error), 503)
+    log.error("%s", error)
+    return error_response("store_unavailable", public_message(error, service().store), 503)
 
 
 @api.route("/api", defaults={"rest": ""}, strict_slashes=False, methods=METHODS)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 from flask import Response
 
-from dashboard.api.blueprint import get
+from dashboard.api.blueprint import api, document, get, pairs
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
+from data.store import StoreError
+from data.store.tokens import TokenError
 from queries.datasets import Dataset, Datasets
-from queries.parameters import NoParameters
+from queries.parameters import BadRequest, NoParameters, Parameters, Texts
+from queries.selection import read_parameters
 
 
 @get("/api/v1/datasets", NoParameters)
@@ -29,3 +34,69 @@ def get_datasets_csv(parameters: NoParameters) -> Response:
         for row in service().datasets()
     ]
     return csv_response(header, rows, "datasets")
+
+
+class ReadersParameters(Parameters, frozen=True):
+    """Who reads a private dataset."""
+
+    reader: Annotated[
+        tuple[str, ...],
+        Texts("name of a token, or `user:NAME` for a user of a trusted proxy; without it, tokens that may `admin`"),
+    ] = ()
+
+
+class Readers(msgspec.Struct):
+    """Whether a dataset is private, and who reads it, beside tokens with the right ``admin``."""
+
+    dataset: str
+    private: bool
+    readers: list[str]
+
+
+@api.get("/api/v1/datasets/<dataset>/readers")
+def get_readers(dataset: str) -> Response:
+    """Whether a dataset is private, and who reads it. It needs a token with the right `admin`."""
+    service().access.admin()
+    read_parameters(pairs(), NoParameters)
+    return _readers(dataset)
+
+
+@api.put("/api/v1/datasets/<dataset>/readers")
+def put_readers(dataset: str) -> Response:
+    """Makes a dataset private: it exists for these readers alone, and for tokens with the right `admin`, which this needs. The
+    dataset may be one that is yet to be uploaded.
+    """
+    by = service().access.admin()
+    readers = read_parameters(pairs(), ReadersParameters).reader
+    try:
+        service().access.tokens.make_private(dataset, readers, by)
+    except TokenError as error:
+        if isinstance(error.__cause__, (OSError, StoreError)):
+            raise StoreError(str(error)) from error
+        raise BadRequest("unknown_value", f"{str(error)[0].upper()}{str(error)[1:]}.", "reader") from None
+    return _readers(dataset)
+
+
+@api.delete("/api/v1/datasets/<dataset>/readers")
+def delete_readers(dataset: str) -> Response:
+    """Makes a dataset public: whoever reads this server reads it. It needs a token with the right `admin`."""
+    by = service().access.admin()
+    read_parameters(pairs(), NoParameters)
+    try:
+        service().access.tokens.make_public(dataset, by)
+    except TokenError as error:
+        raise StoreError(str(error)) from error
+    return _readers(dataset)
+
+
+def _readers(dataset: str) -> Response:
+    try:
+        private = service().access.tokens.record().private
+    except TokenError as error:
+        raise StoreError(str(error)) from error
+    return json_response(Readers(dataset, dataset in private, list(private.get(dataset, ()))))
+
+
+document("GET /api/v1/datasets/<dataset>/readers", get_readers, NoParameters)
+document("PUT /api/v1/datasets/<dataset>/readers", put_readers, ReadersParameters)
+document("DELETE /api/v1/datasets/<dataset>/readers", delete_readers, NoParameters)

@@ -19,6 +19,7 @@ from queries.parameters import Kind
 from queries.selection import Selection
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
+PATHS_WITH_ITEMS = {"question": "/questions/<dataset>/<question_id>", "run": "/runs/<run>"}
 UPLOADS = ("POST /api/v1/runs", "POST /api/v1/datasets")  # whose keys have a table of their own
 
 
@@ -88,7 +89,7 @@ def _keys_of_pages() -> str:
     shared = PageParameters.kinds()
     rows = [["every page", f"`{key}`", _meaning(kind)] for key, kind in shared.items()]
     for page in sorted(PAGES.values(), key=lambda page: page.path):
-        path = "/questions/<dataset>/<question_id>" if page.name == "question" else page.path
+        path = PATHS_WITH_ITEMS.get(page.name, page.path)
         own = [(key, kind) for key, kind in page.parameters.kinds().items() if key not in shared]
         rows += [[f"`{path}`", f"`{key}`", _meaning(kind)] for key, kind in own]
     return _table(["page", "key", "meaning"], rows)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 from flask import Response
 
 from dashboard.api.blueprint import api, document
 from dashboard.api.responses import error_response, json_response
 from dashboard.service import service
 from dashboard.version import VERSION
+from data.store import DamagedStore
 from queries.parameters import NoParameters
+
+log = logging.getLogger(__name__)
 
 REGISTER_AGE = 10.0  # seconds; older data may be served, but other hosts may know more
 
@@ -21,16 +26,23 @@ def healthz() -> Response:
 
 @api.get("/readyz")
 def readyz() -> Response:
-    """Store readable, with its version. 503 with `draining` while the server is shutting down, and with `register_away` when the
-    PostgreSQL server of the store has not been reached for 10 s.
+    """Store readable, with its version. 503 with `draining` while the server is shutting down, with `register_away` when the
+    PostgreSQL server of the store has not been reached for 10 s, and with `store_unavailable` when a file of the version in force
+    is lost or not what was written.
     """
     if service().draining:
         return error_response("draining", "This server is shutting down.", 503)
     age = service().store.register.age()
     if age > REGISTER_AGE:
         return error_response("register_away", f"The register of the store was last reached {age:.0f} s ago.", 503)
-    snapshot = service().snapshot()
+    snapshot = service().store.snapshot()  # no permission is needed: nothing of it is in the answer
     snapshot.rows("select count(*) from datasets")
+    if age == 0:
+        service().store.check_catalogue()
+    damage = service().version_check.damage(snapshot)
+    if damage is not None:
+        log.error("%s", damage)
+        raise DamagedStore("a file of the version in force is lost, or not what was written")  # its name has that of a dataset
     return json_response({"status": "ready", "data_version": snapshot.version})
 
 

@@ -19,7 +19,7 @@ def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
     to fill in.
     """
     blank = (pl.lit(None, pl.String).alias("guess"), pl.lit(None, pl.Float64).alias("confidence"))
-    frames = (frame.with_columns(blank) for frame in prompts(service().snapshot(), query.selection))
+    frames = (frame.with_columns(blank) for frame in service().stream(prompts, query.selection))
     header = ("question_id", "clue", "text", "guess", "confidence")
     return stream_response(csv_parts(header, frames), "csv", f"{dataset}-prompts")
 
@@ -27,4 +27,4 @@ def get_prompts_csv(query: Request[NoParameters], dataset: str) -> Response:
 @get_selected("/api/v1/datasets/<dataset>/prompts.jsonl", NoParameters)
 def get_prompts_jsonl(query: Request[NoParameters], dataset: str) -> Response:
     """The same as JSON Lines, without columns to fill in."""
-    return stream_response(jsonl_parts(prompts(service().snapshot(), query.selection)), "jsonl", f"{dataset}-prompts")
+    return stream_response(jsonl_parts(service().stream(prompts, query.selection)), "jsonl", f"{dataset}-prompts")

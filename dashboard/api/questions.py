@@ -9,7 +9,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.api.blueprint import get_selected, pairs
-from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response
+from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response, without_formulas
 from dashboard.cached_queries import question_list, question_with_buzzpoints
 from dashboard.parameters import Metrics, Sort
 from dashboard.service import service
@@ -51,8 +51,8 @@ def get_questions_csv(query: Request[QuestionsTableParameters]) -> Response:
     `cursor` on, and the address of the next ones in the header `Link`.
     """
     given = query.parameters
-    frame, following = question_table(service().snapshot(), query.selection, given.metrics, given.sort, given.limit, given.cursor)
-    answer = stream_response(csv_parts(frame.columns, frame.iter_slices(ROWS)), "csv", "questions")
+    frame, following = service().compute(question_table, query.selection, given.metrics, given.sort, given.limit, given.cursor)
+    answer = stream_response(csv_parts(frame.columns, without_formulas(frame).iter_slices(ROWS)), "csv", "questions")
     if following is not None:
         keys = [*((key, value) for key, value in pairs() if key != "cursor"), ("cursor", following)]
         answer.headers["Link"] = f'<{request.path}?{urlencode(keys)}>; rel="next"'

@@ -13,6 +13,9 @@ from flask import Response
 
 from data.store.export import Form
 
+# Text with which spreadsheets begin a formula, but no number. https://owasp.org/www-community/attacks/CSV_Injection
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+\-]?[0-9.]+([eE][+\-]?[0-9]+)?$"
 CHUNK = 256 * 1024  # bytes of a file that are sent at once
 MIMETYPES: dict[Form, str] = {
     "csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet",
@@ -51,6 +54,8 @@ def error_response(
 def csv_response(header: Sequence[str], rows: Sequence[Sequence[object]], name: str) -> Response:
     """A table as CSV, numbers in full precision, missing values blank, truth values as ``true`` and ``false``.
 
+    An apostrophe stands before text that a spreadsheet would run as a formula. Files that import again have none.
+
     Args:
         header: names of the columns.
         rows: of cells.
@@ -67,6 +72,8 @@ def _cell(value: object) -> object:
         return ""
     if isinstance(value, bool):  # as files of responses have it
         return "true" if value else "false"
+    if isinstance(value, str) and re.match(FORMULA, value) and not re.match(NUMBER, value):
+        return f"'{value}"
     return repr(value) if isinstance(value, float) else value
 
 
@@ -84,6 +91,13 @@ _WRITER = csv.writer(_Echo(), lineterminator="\r\n")
 
 def _line(cells: Sequence[object]) -> str:
     return str(_WRITER.writerow(cells)).removesuffix("\r\n") + "\n"
+
+
+def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table whose text no spreadsheet runs, as ``csv_response`` gives it."""
+    text = pl.col(pl.String)
+    runs = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
+    return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
 
 
 def csv_parts(header: Sequence[str], frames: Iterable[pl.DataFrame]) -> Iterator[str]:

@@ -13,11 +13,11 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
+from dashboard.access import Denied
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import error_response, json_response
 from dashboard.logs import request_id
 from dashboard.service import service
-from dashboard.uploads.access import Denied
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from dashboard.uploads.request_body import check_type, clean_name, receive, too_large
 from data.importing.ingest import Content
@@ -30,6 +30,7 @@ from queries.facets import Facets
 from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
 from queries.runs import run
 from queries.selection import read_parameters
+from queries.time_limit import Abandoned
 
 ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
 MOST_DECISIONS = 10_000
@@ -90,6 +91,7 @@ class UploadParameters(Parameters, frozen=True):
     filename: Annotated[str | None, Text("what the file is called in provenance and reports; by default as the form says")] = None
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
     classes: Annotated[str | None, Text("`a,b,c`: the order of classes in ChaosNLI predictions")] = None
+    respondents: Annotated[bool, Flag("`1`: the values of the column `sample` are people who answered")] = False
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MOST_ROWS}", MOST_ROWS)] = ROWS
     grades: Annotated[
@@ -108,6 +110,7 @@ class UploadParameters(Parameters, frozen=True):
             model=self.model,
             elicitation=self.elicitation,
             percent=self.confidence_scale == "percent",
+            respondents=self.respondents,
             decisions=self.grades,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
@@ -148,21 +151,24 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
         raise too_large(most)
     with _slot(), _folder() as folder:
         received = receive(folder, most)
+        service().read_current()  # sending may have taken long
         given = _read([*fields, *received.fields], kind)
         job = ImportJob(
             store=service().store.url, path=str(received.path), by=by, largest=UNPACKED * most,
             name=clean_name(given.filename) or received.name or "upload", form=given.format, options=given.options(),
             dry_run=given.dry_run, rows=given.rows, threads=max(1, 4 // service().settings.workers),
-            request_id=request_id(), content=content,
+            request_id=request_id(), content=content, hidden=service().access.hidden_names(),
         )  # fmt: skip
-        service().store.version()  # sending may have taken long
+        service().store.version()  # raises for a damaged store
         try:
             outcome = service().import_file(job)
         except TimeoutError:
             raise StoreError("reading the file took too long; divide it, or import it on the command line") from None
+        except Abandoned:
+            raise BadRequest("client_left", "The client has left.", status=499) from None  # nobody reads this
         except ChildProcessError:
             return error_response(
-                "import_failed", "The import ended unexpectedly. GET /api/v1/runs says whether the run is there; "
+                "import_failed", "The import ended unexpectedly. GET /api/v1/runs says whether the run was published; "
                 "sending the file again does no harm.", 500,
             )  # fmt: skip
     if isinstance(outcome, Failed):
@@ -182,24 +188,28 @@ def delete_run(run_id: str) -> Response:
     """Withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`."""
     by = service().access.writer()
     _no_keys()
-    with _named(run_id):
+    with no_such_run(run_id):
         withdraw(service().store, run_id, by)
+    service().read_current()
     return json_response(service().ask(run, run_id))
 
 
 @api.post("/api/v1/runs/<run_id>/restore")
 def restore_run(run_id: str) -> Response:
     """Restores it; 409 where the questions that it answered were replaced."""
-    service().access.writer()
+    by = service().access.writer()
     _no_keys()
-    with _named(run_id):
-        restore(service().store, run_id)
+    with no_such_run(run_id):
+        restore(service().store, run_id, by)
+    service().read_current()
     return json_response(service().ask(run, run_id))
 
 
 @contextmanager
-def _named(run_id: str) -> Iterator[None]:
+def no_such_run(run_id: str) -> Iterator[None]:
+    """Answer 404 where a change names a run that is not there, and 409 where it cannot be restored."""
     try:
+        service().ask(run, run_id)  # raises as below for a run of a dataset that the reader may not read
         yield
     except NoSuchRun:
         raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None

@@ -14,14 +14,20 @@ from dashboard.version import VERSION
 COMMANDS = {
     "serve": "dashboard.cli.serve:serve",
     "import": "dashboard.cli.import_files:import_command",
+    "batch": "dashboard.cli.batch:batch_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
-    "datasets": "dashboard.cli.datasets:datasets_command",
+    "grades": "dashboard.cli.grades:grades_command",
+    "datasets": "dashboard.cli.datasets:datasets_group",
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",
     "lake": "dashboard.cli.store:lake",
     "migrate": "dashboard.cli.store:migrate",
     "repair": "dashboard.cli.store:repair",
+    "sign": "dashboard.cli.sign:sign",
+    "invite": "dashboard.cli.people:invite",
+    "collect": "dashboard.cli.people:collect_command",
+    "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
 }
 

@@ -2,24 +2,118 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import click
 
+from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.public_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.store import open_store
+from data.store.tokens import Tokens
 from queries.datasets import datasets
 
 
-@click.command("datasets")
-@click.pass_obj
-def datasets_command(settings: Settings) -> None:
-    """List the datasets of the store."""
+@click.group("datasets", invoke_without_command=True)
+@click.pass_context
+def datasets_group(context: click.Context) -> None:
+    """List the datasets of the store, and the public ones that `datasets get` fetches."""
+    if context.invoked_subcommand:
+        return
+    settings: Settings = context.obj
     store = open_store(settings.store)
     rows = datasets(store.snapshot()).datasets
+    private = Tokens(store.register).record().private
     if not rows:
         click.echo(f"The store in {store.place} is empty.")
     for dataset in rows:
         people = f", {dataset.human_teams} human teams" if dataset.human_teams else ""
         people += f", {dataset.votes:,} human votes" if dataset.votes else ""
+        readers = private.get(dataset.dataset)
+        access = "" if readers is None else f", private ({', '.join(readers) or 'admin only'})"
         click.echo(
-            f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs{people}"
+            f"{dataset.dataset}: {dataset.title} ({dataset.kind}), {dataset.questions:,} questions, {dataset.runs} runs"
+            f"{people}{access}"
         )
+    click.echo("\nPublic datasets, which `datasets get KEY` fetches:")
+    for public in public_datasets().values():
+        click.echo(f"{public.key}: {_facts(public)}")
+
+
+@datasets_group.command("private")
+@click.argument("dataset")
+@click.option(
+    "--reader", "readers", multiple=True, metavar="NAME", help="A token, or user:NAME for a user of a proxy; repeatable."
+)
+@click.pass_obj
+def make_private(settings: Settings, dataset: str, readers: tuple[str, ...]) -> None:
+    """Let DATASET be read by these readers alone, and by tokens with the right admin.
+
+    They replace those it had. For all others it does not exist, on any page or address. It may be a dataset that is yet to be
+    imported.
+    """
+    names = Tokens(open_store(settings.store).register).make_private(dataset, readers)
+    click.echo(f"{dataset} is private. It is read by: {', '.join([*names, 'tokens with the right admin'])}.")
+
+
+@datasets_group.command("public")
+@click.argument("dataset")
+@click.pass_obj
+def make_public(settings: Settings, dataset: str) -> None:
+    """Let DATASET be read by all who may read this server."""
+    changed = Tokens(open_store(settings.store).register).make_public(dataset)
+    click.echo(f"{dataset} is public{'' if changed else ' already'}.")
+
+
+@datasets_group.command("get")
+@click.argument("key")
+@click.option("--mirror", metavar="URL", help="Fetch the files from here instead; their paths below it are the same.")
+@click.pass_obj
+def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
+    """Fetch the public dataset KEY and import it with all its models.
+
+    Each file comes from a fixed commit, and its checksum is compared.
+    """
+    known = public_datasets()
+    if key not in known:
+        raise click.BadParameter(f"the public datasets are: {', '.join(known)}", param_hint="KEY")
+    dataset = known[key]
+    click.echo(_facts(dataset))
+    address = dataset.address if mirror is None else f"{mirror.rstrip('/')}/"
+    store = open_store(settings.store)
+    with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
+        paths = _download(dataset, address, Path(folder))
+        seed_empty_store(store)
+        for part, files in zip(dataset.imports, paths, strict=True):
+            try:
+                report = import_paths(store, files, part.options(), form=part.format)
+            except Refused as refused:
+                raise refusal(refused, "imported") from refused
+            for line in report.lines:
+                click.echo(line)
+            print_remarks(report.repaired, report.warnings)
+
+
+def _download(dataset: PublicDataset, address: str, folder: Path) -> list[list[Path]]:
+    """The files of each import; nothing is imported before all of them are here."""
+    fetched = 0
+    paths = []
+    try:
+        with progress_bar(f"Fetching {dataset.bytes / 1e6:.1f} MB") as progress:
+            for part in dataset.imports:
+                files = []
+                for file in part.files:
+                    progress(Path(file.path).name, fetched, dataset.bytes)
+                    files.append(download(address, file, folder))
+                    fetched += file.bytes
+                paths.append(files)
+    except DownloadError as error:
+        raise Refusal(str(error)) from error
+    return paths
+
+
+def _facts(dataset: PublicDataset) -> str:
+    return f"{dataset.title}. Licence: {dataset.licence}. Source: {dataset.source}"

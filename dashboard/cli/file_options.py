@@ -20,6 +20,7 @@ class FileOptions(TypedDict):
     elicitation: str | None
     classes: str | None
     confidence_scale: str
+    respondents: bool
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -32,6 +33,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Scale of the confidences: 0 to 1, or 0 to 100.",
         ),
+        click.option("--respondents", is_flag=True, help="The values of the column `sample` are people who answered."),
         click.option("--classes", metavar="A,B,C", help="Order of the classes: of a new dataset, or of ChaosNLI predictions."),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
@@ -60,6 +62,7 @@ def import_options(
         model=options["model"],
         elicitation=options["elicitation"],
         percent=options["confidence_scale"] == "percent",
+        respondents=options["respondents"],
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,
         names=names,

@@ -7,6 +7,8 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 
@@ -106,3 +108,23 @@ def _kind_lines(kind: ProblemKind) -> list[str]:
 def _reason(problem: Problem) -> str:
     """What is wrong and, in the words of the command line, what would mend it."""
     return f"{problem.reason}; {HINTS[problem.hint]}" if problem.hint else problem.reason
+
+
+class Until(click.ParamType[datetime]):
+    """A date, which ends with its day, or a time, in UTC unless it says otherwise."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The end."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            time = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no date such as 2027-01-31 and no time such as 2027-01-31T18:00", param, ctx)
+        end = time + timedelta(days=1) if len(str(value)) == len("2027-01-31") else time
+        end = end.replace(tzinfo=UTC) if end.tzinfo is None else end
+        if end <= datetime.now(UTC):
+            self.fail(f"{value} is past", param, ctx)
+        return end

@@ -54,6 +54,7 @@ class Score(msgspec.Struct):
 @click.option("--beta", metavar="NUMBER", help="Weight of R_U against R_O in HMR; 1 by default.")
 @click.option("--t", metavar="NUMBER", help="Confidence above which an answer counts in the net score; 0.5 by default.")
 @click.option("--failed", metavar="0|1", help="1: failed calls count as wrong at confidence 0; left out by default.")
+@click.option("--grading", metavar="NAME", help="By which grading of the files: a column correct.NAME, or graded (by the rules).")
 @click.option("--common", metavar="0|1", help="0: each run on its own questions; by default, on those that all runs answered.")
 @click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/leaderboard, with what an import would report.")
 @click.pass_obj
@@ -69,6 +70,7 @@ def score_command(
     t: str | None,
     failed: str | None,
     common: str | None,
+    grading: str | None,
     **options: Unpack[FileOptions],
 ) -> None:
     """Compute the metrics of files of runs, without storing anything."""
@@ -90,7 +92,8 @@ def score_command(
                 progress=progress,
             ) as dry_run,
         ):
-            result = score(dry_run, conventions, request.parameters.metrics)
+            named_grading = [] if grading is None else [("grading", grading)]  # which there are, only the files say
+            result = score(dry_run, [*conventions, *named_grading], request.parameters.metrics)
     except BadRequest as error:
         if error.code == "empty_store":
             raise Refusal(error_message(error)) from error

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
+import time
 from typing import Any
 
 import click
@@ -14,6 +16,8 @@ from dashboard.cli.output import Refusal, seed_empty_store
 from dashboard.settings import Settings, read_setting, variable
 from data.importing.report import Refused
 from data.store import OlderStore, StoreError, open_store
+
+PATIENCE = 2.0  # seconds in which the address may become free
 
 
 class _SettingType(click.ParamType[Any]):
@@ -61,9 +65,21 @@ def _check_port(settings: Settings) -> None:
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((settings.host, settings.port))
+            _bind(probe, settings)
         except OSError as error:
             raise Refusal(
                 f"cannot listen on {settings.host}, port {settings.port}: {error.strerror}. Is Clueline running already? "
                 "Choose another port with --port 8051 or CLUELINE_PORT=8051"
             ) from error
+
+
+def _bind(probe: socket.socket, settings: Settings) -> None:
+    """Bind a socket to the address, when the workers of a server that was killed just now have left it. Raises ``OSError``."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return probe.bind((settings.host, settings.port))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise
+            time.sleep(0.05)

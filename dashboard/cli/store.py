@@ -1,4 +1,4 @@
-"""``python -m dashboard backup``, ``restore``, ``migrate``, ``lake`` and ``repair``."""
+"""``python -m dashboard backup``, ``restore``, ``migrate``, ``lake``, ``verify`` and ``repair``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import click
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
+from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, restore_backup, whole_version
 from data.store.lake import make_lake
-from data.store.repair import VersionOnDisk, damage_of, versions_on_disk
+from data.store.objects import damaged_object
+from data.store.register import EMPTY
+from data.store.repair import VersionOnDisk, damage_of, lost_runs, mend, versions_on_disk
+from data.store.tokens import TokenError, Tokens
 
 
 @click.command()
@@ -44,6 +48,7 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     if contents and not yes:
         click.confirm(f"The store in {store.place} holds {contents}. Put the backup in its place?", abort=True)
     restore_backup(store, source)
+    Audit(store.register).record("restored_backup", None)
     click.echo(f"Restored to {store.place}. No file was deleted.")
 
 
@@ -53,8 +58,8 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
 def migrate(settings: Settings, target: str | None) -> None:
     """Bring a store that an earlier version of Clueline made to this version; with --to, copy it to another place.
 
-    Back it up and stop its servers first. What the store held before stays on the disk until later imports remove it. With --to,
-    the store itself is left as it is; start the servers again with CLUELINE_STORE=URL.
+    Back it up first, and stop the servers that run an earlier version. What the store held before stays on the disk until later
+    imports remove it. With --to, the store itself is left as it is; start the servers again with CLUELINE_STORE=URL.
     """
     store = open_store(settings.store)
     if target is not None:
@@ -66,6 +71,7 @@ def migrate(settings: Settings, target: str | None) -> None:
     if before == after:
         click.echo(f"The store in {store.place} {'has this schema' if store.catalogue() else 'is empty'}: nothing to migrate.")
     else:
+        Audit(store.register).record("migrated", None)
         click.echo(f"The store in {store.place} had schema {before} and has schema {after} now.")
 
 
@@ -83,12 +89,50 @@ def lake(settings: Settings, path: Path) -> None:
 
 
 @click.command()
+@click.pass_obj
+def verify(settings: Settings) -> None:
+    """Read everything in the store, and name what is damaged.
+
+    Each file of the version in force is compared with its checksum, and so are those of the earlier versions that are still
+    there. Servers and imports may go on meanwhile. The exit code is 1 if the version in force or the tokens are damaged.
+    """
+    store = open_store(settings.store)
+    damage: StoreError | TokenError | None = None
+    try:
+        pointer = store.pointer()
+        store.catalogue()
+    except StoreError as error:
+        click.echo(str(error))
+        damage, pointer = error, EMPTY
+    for version in versions_on_disk(store):
+        in_force = version.name == pointer.name
+        click.echo(f"{_line(version)}{' (in force)' if in_force else ''}")
+        for part, reason in version.damaged_objects:
+            click.echo(f"  {damaged_object(part, reason).reason}")
+        if in_force and version.damage:
+            damage = StoreError(f"The version in force, {version.name}, is damaged.")
+    try:
+        count = len(Tokens(store.register).all())
+        click.echo(f"tokens: {count}")
+    except TokenError as error:
+        click.echo(str(error))
+        damage = damage or error
+    if isinstance(damage, StoreError):
+        raise Refusal("The store is damaged. To mend it: python -m dashboard repair")
+    if damage is not None:
+        raise Refusal("The tokens are damaged.")
+    click.echo(f"The store in {store.place} is {'whole' if pointer.name else 'empty'}.")
+
+
+@click.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def repair(settings: Settings, yes: bool) -> None:
-    """Find damage in the store and restore its newest whole version.
+    """Find damage in the store and mend it.
 
-    Each version in the store's folder is listed first. No file is deleted.
+    Each version in the store's folder is listed first. If the version in force cannot be read, the newest one that can is put in
+    its place. Damaged statistics of a run are computed again from its responses. A run whose responses are damaged is removed
+    from the store, so that its file can be imported again. No file is deleted.
     """
     store = open_store(settings.store)
     damage = damage_of(store)
@@ -98,15 +142,55 @@ def repair(settings: Settings, yes: bool) -> None:
     click.echo(str(damage))
     versions = versions_on_disk(store)
     for version in versions:
-        state = f"damaged: {version.damage}" if version.damage else f"whole: {_contents(version)}"
-        click.echo(f"  {version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}")
-    newest = next((version for version in versions if version.damage is None), None)
-    if newest is None:
+        click.echo(f"  {_line(version)}")
+    chosen = _readable_version(store, versions)
+    if chosen is None:
         raise Refusal("No whole version is left; restore the folder from a backup. Nothing was changed.")
+    steps = [] if _is_in_force(store, chosen) else [f"Restore {chosen.name}"]
+    with store.open_catalogue(chosen.name) as connection:
+        lost = lost_runs(connection, chosen.damaged_objects)
+    computed = sorted({part.run for part, _ in chosen.damaged_objects} - {run.run for run in lost})
+    if computed:
+        steps.append(f"Compute the statistics of {_runs(len(computed))} again ({', '.join(computed)})")
+    for run in lost:
+        name = f"{run.model} ({run.elicitation}), run {run.run} of dataset {run.dataset}"
+        steps.append(f"Remove {name}; import {run.file_name or 'its file'} again")
+    for step in steps:
+        click.echo(step)
     if not yes:
-        click.confirm(f"Restore {newest.name}?", abort=True)
-    store.restore(newest.name)
-    click.echo(f"{newest.name} is in force again. No file was deleted.")
+        click.confirm("Do this?" if len(steps) > 1 else f"{steps[0].partition(';')[0]}?", abort=True)
+    if not _is_in_force(store, chosen):
+        store.restore(chosen.name)
+    Audit(store.register).record("repaired", None)
+    if chosen.damaged_objects:
+        mend(store, chosen.damaged_objects)
+    if not computed and not lost:
+        click.echo(f"{chosen.name} is in force again. No file was deleted.")
+        return
+    click.echo(f"{store.pointer().name} is in force now. No file was deleted.")
+
+
+def _readable_version(store: Store, versions: list[VersionOnDisk]) -> VersionOnDisk | None:
+    """The version in force if its catalogue is whole, else the newest one whose catalogue is; None if there is none."""
+    readable = [version for version in versions if version.readable]
+    return next((version for version in readable if _is_in_force(store, version)), readable[0] if readable else None)
+
+
+def _is_in_force(store: Store, version: VersionOnDisk) -> bool:
+    try:
+        store.catalogue()
+        return store.pointer().name == version.name
+    except StoreError:
+        return False
+
+
+def _line(version: VersionOnDisk) -> str:
+    state = f"damaged: {version.damage}" if version.damage else f"whole: {_contents(version)}"
+    return f"{version.name}  {version.written_at:%Y-%m-%d %H:%M} UTC  {version.size / 2**20:,.1f} MiB  {state}"
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def _contents(version: VersionOnDisk) -> str:

@@ -1,33 +1,47 @@
-"""``python -m dashboard token``: the tokens that uploads need."""
+"""``python -m dashboard token``: the tokens that uploads and, on some servers, readers need."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
+from dashboard.cli.output import Until
 from dashboard.settings import Settings
 from data.store import open_store
-from data.store.tokens import Tokens
+from data.store.tokens import RIGHTS, Right, Tokens
+
+UNTIL = Until()
 
 
 @click.group("token")
 def token_group() -> None:
-    """Create, list and revoke the tokens that uploads need."""
+    """Create, list and revoke the tokens that uploads and, with CLUELINE_READ=token, readers need."""
 
 
 @token_group.command("create")
 @click.argument("name")
+@click.option(
+    "--rights",
+    type=click.Choice(RIGHTS),
+    default="upload",
+    show_default=True,
+    help="read; upload, which also reads and changes runs; or admin, which also reads every dataset and makes datasets private.",
+)
+@click.option("--until", type=UNTIL, metavar="DATE", help="When it ends: a date or a time, UTC. By default, never.")
 @click.pass_obj
-def create(settings: Settings, name: str) -> None:
+def create(settings: Settings, name: str, rights: Right, until: datetime | None) -> None:
     """Create a token called NAME and print it, this once: only its hash is kept."""
-    click.echo(_tokens(settings).create(name))
+    click.echo(_tokens(settings).create(name, rights, until))
 
 
 @token_group.command("list")
 @click.pass_obj
 def list_tokens(settings: Settings) -> None:
-    """List the tokens, separated by tabs: name, when it was created, whether it was revoked."""
+    """List the tokens, separated by tabs: name, when it was created, whether it is valid, what it may do, when it ends."""
     for token in _tokens(settings).all():
-        click.echo(f"{token.name}\t{token.made_at}\t{f'revoked {token.revoked_at}' if token.revoked_at else 'valid'}")
+        state = f"revoked {token.revoked_at}" if token.revoked_at else "ended" if token.ended_at() else "valid"
+        click.echo("\t".join([token.name, token.made_at, state, token.right, token.until or "never"]))
 
 
 @token_group.command("revoke")

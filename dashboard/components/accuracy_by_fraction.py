@@ -8,13 +8,13 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import legend, named
+from dashboard.components.run_names import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import revealed_figure
 from queries.buzzing import FractionAccuracy
 
 
-def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure | None:
+def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
     """A row per run, and one per human team or group of teams; None where there is nothing to draw.
 
     Args:

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.controls import menu
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.figures.style import OTHERS
 from queries.buzzing import Buzzpoint
 from queries.metrics import CATALOGUE, Metric
@@ -27,7 +27,7 @@ ABOUT = {
 
 
 def answers_section(
-    question: Question, names: Mapping[str, str], colours: Mapping[str, str], metric: Metric | None, cursor: int
+    question: Question, names: Mapping[str, str], colours: RunColours, metric: Metric | None, cursor: int
 ) -> html.Section:
     """The table below its title and a menu for the order of the runs.
 
@@ -44,7 +44,7 @@ def answers_section(
         metrics = list(dict.fromkeys([metric, *metrics]))
         runs.sort(key=partial(_best_first, metric))
     title = html.H2(answers_title(question, cursor), id="answers-title", **aria(live="polite"))
-    orders = {"": "Import of the runs", **{known.key: known.name for known in QUESTION_METRICS}}
+    orders = {"": "Import order", **{known.key: known.name for known in QUESTION_METRICS}}
     order = menu("metric", "Order by", orders, metric.key if metric else "")
     return html.Section(
         [html.Div([title, order], className="heading"), answers_table(question, runs, names, colours, metrics, cursor)],
@@ -56,7 +56,7 @@ def answers_table(
     question: Question,
     runs: Sequence[RunResponses],
     names: Mapping[str, str],
-    colours: Mapping[str, str],
+    colours: RunColours,
     metrics: Sequence[Metric],
     cursor: int,
 ) -> html.Div:
@@ -101,7 +101,7 @@ def answers_title(question: Question, clue: int) -> str:
     title = f"Answers after clue {clue + 1} of {len(question.clues)}"
     if not question.human:
         return title
-    return f"{title}; people: h = {short(getattr(question.human, question.human_curve)[clue])}"
+    return f"{title}; people: h = {short(getattr(question.human, question.drawn_curve)[clue])}"
 
 
 def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
@@ -115,8 +115,9 @@ def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:
 def _row(
     run: RunResponses, clue: int, question: Question, name: str, colour: str, buzzes: bool, metrics: Sequence[Metric]
 ) -> html.Tr:
-    answer = next((answer for answer in run.clues if answer.clue == clue), None)
-    cells: list[Component] = [html.Th(named(colour, name), scope="row"), *_answer(answer, colour)]
+    answer = next((answer for answer in run.one_per_clue() if answer.clue == clue), None)
+    guesses = [other.guess or "no answer" for other in run.clues if other.clue == clue and not other.failed]
+    cells: list[Component] = [html.Th(named(colour, name), scope="row"), *_answer(answer, colour, guesses)]
     if question.human:
         share = answer.contribution if answer else None
         cells.append(html.Td(short(share), className="number bad" if share is not None and share < 0 else "number"))
@@ -126,14 +127,18 @@ def _row(
     return html.Tr(cells, **data(run=run.run))
 
 
-def _answer(answer: ClueResponse | None, colour: str) -> list[html.Td]:
-    """The guess, whether it is right, and the confidence."""
+def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str]) -> list[html.Td]:
+    """The guess, whether it is right, and the confidence; of several guesses the most frequent one, with means of the others."""
     if answer is None:
         return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
     if answer.failed:
         return [html.Td("no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
-    guess = html.Td(answer.guess or "no answer", className="guess" if answer.guess else "missing")
-    if answer.graded == "table":  # the life table gives a probability of being right, neither right nor wrong
+    words: list[Component | str] = [answer.guess or "no answer"]
+    if len(guesses) > 1:
+        note = f"most frequent of {len(guesses)} answers"
+        words.append(html.Span(f" {note}", className="row-note", title=", ".join(guesses)))
+    guess = html.Td(words, className="guess" if answer.guess else "missing")
+    if answer.graded == "table" or len(guesses) > 1:  # a probability of being right, or a share of answers
         mark = html.Td(short(answer.correct), className="number mark")
     else:
         right = answer.correct >= 0.5

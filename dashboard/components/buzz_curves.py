@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import legend
+from dashboard.components.run_names import RunColours, legend
 from dashboard.components.table import table
 from dashboard.figures.buzzes import curve_name, curves_figure
 from queries.buzzing import BuzzCurves
@@ -19,7 +19,7 @@ Names = Mapping[str, str]
 MARKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def buzz_curves(curves: BuzzCurves, names: Names, colours: dict[str, str]) -> html.Section:
+def buzz_curves(curves: BuzzCurves, names: Names, colours: RunColours) -> html.Section:
     """Cumulative buzzes over the fraction of the question revealed, as a figure and a table.
 
     Args:
@@ -43,13 +43,13 @@ def buzz_curves(curves: BuzzCurves, names: Names, colours: dict[str, str]) -> ht
     not_drawn = [f" Not drawn: {', '.join(who)} ({why})." for why, who in gaps.items()]
     parts.append(html.P([note, *not_drawn], className="note"))
     if drawn:
-        parts.append(legend([curve.name for curve in drawn if curve.kind == "run"], names, colours))
         parts.append(
             figure(
                 "curves",
                 curves_figure(curves, names, colours),
                 "Cumulative buzzes over the fraction of the question revealed: solid, correct; dotted, incorrect",
                 _curves_table(curves, names),
+                legend([curve.name for curve in drawn if curve.kind == "run"], names, colours),
             )
         )
     return html.Section(parts, className="buzz-curves")

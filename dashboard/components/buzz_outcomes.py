@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
 from dashboard.components.numbers import DASH, percent, short
-from dashboard.components.run_names import run_cell
+from dashboard.components.run_names import RunColours, run_cell
 from dashboard.components.table import row, table
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds
@@ -35,7 +35,7 @@ COLUMNS = (
 )
 
 
-def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: Mapping[str, str]) -> html.Div:
+def outcomes_table(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Div:
     """A row per run: its threshold and what comes of it.
 
     Args:

@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.attributes import data
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import run_cell
+from dashboard.components.run_names import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.buzzes import habits_figure
 from dashboard.figures.style import INK
@@ -21,7 +21,7 @@ Names = Mapping[str, str]
 RATES = (("buzz_rate", "Buzzes per clue"), ("survey_score", "Survey score"))
 
 
-def buzz_rates(rates: BuzzRates, names: Names, colours: dict[str, str]) -> html.Section:
+def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Section:
     """P(buzz | correct), P(buzz | incorrect) and what follows from them, as a figure and a table.
 
     Args:

@@ -8,13 +8,13 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import legend
+from dashboard.components.run_names import RunColours, legend
 from dashboard.components.table import row, table
 from dashboard.figures.human_votes import classes_figure
 from queries.human_votes import People
 
 
-def class_reliability(result: People, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+def class_reliability(result: People, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """The figure and its table, a row per run, class and bin that holds items.
 
     Args:

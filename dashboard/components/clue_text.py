@@ -13,9 +13,14 @@ from dashboard.components.quizbowl_markup import Character, characters, draw
 from data.importing.quizbowl_text import words
 from queries.question import HumanBuzz, Question
 
+FEW_CLUES = 8  # that have a row each, however short they are
+SHORT_CLUE = (
+    6  # words: more clues that are no longer on average stand as running text, or they would push the figure off the screen
+)
+
 
 def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
-    """The clues as a list that the cursor walks over; those behind it are dimmed.
+    """The clues as a list that the cursor walks over; those behind it are dimmed. Many short ones stand as running text.
 
     Args:
         question: whose clues.
@@ -35,7 +40,8 @@ def clue_text(question: Question, cursor: int, *, quizbowl: bool) -> html.Ol:
         parts = _words(text, shown, start, clue.word_end, ticks, last=clue.clue == len(question.clues) - 1)
         items.append(html.Li(parts, className=f"clue {state}", tabIndex="0", **data(clue=str(clue.clue), end=str(clue.word_end))))
         start = clue.word_end
-    return html.Ol(items, className="clues", id="clues", **aria(label="Clues, hardest first"))
+    flows = len(items) > FEW_CLUES and start <= SHORT_CLUE * len(items)
+    return html.Ol(items, className=f"clues{' flowing' if flows else ''}", id="clues", **aria(label="Clues, hardest first"))
 
 
 def _words(

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import row, table
 from dashboard.figures.confidence_gap import gap_figure
 from queries.leaderboard import Leaderboard
@@ -17,7 +17,7 @@ from queries.metrics import CATALOGUE
 GAP_METRICS = (CATALOGUE["accuracy"], CATALOGUE["mean_confidence"])
 
 
-def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """The figure and its table.
 
     Args:

@@ -20,10 +20,10 @@ def confidence_table(question: Question, names: Mapping[str, str]) -> html.Div:
     """
     rows = []
     if question.human:
-        curve = getattr(question.human, question.human_curve)
+        curve = getattr(question.human, question.drawn_curve)
         rows.append(row("People, h", *map(short, curve)))
     for run in question.runs:
-        answers = {answer.clue: answer for answer in run.clues}
+        answers = {answer.clue: answer for answer in run.one_per_clue()}
         buzz = run.buzzpoint.clue if run.buzzpoint else None
         cells = [_cell(answers.get(clue.clue), clue.clue == buzz) for clue in question.clues]
         rows.append(html.Tr([html.Th(names[run.run], scope="row"), *cells]))

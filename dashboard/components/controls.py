@@ -3,7 +3,7 @@
 The id of a control says which key it sets and how: ``assets/address.js`` reads the controls of a page into the address, each by
 its ``kind``:
 
-- ``choices``: several values, the key repeated;
+- ``choices``: several values, the key repeated; left out where they are the ``usual`` ones;
 - ``choice`` and ``text``: one value, left out where it is blank;
 - ``range``: two numbers within 0..1, left out where they are the full range;
 - ``order``: as ``choice``, but a blank leaves the order to the headings of the table;
@@ -23,10 +23,11 @@ from dashboard.components.attributes import aria
 from queries.filters import Value
 from queries.parameters import LONGEST_VALUE
 
+MOST_UNSEARCHED = 20  # choices of a menu without a box for words to look for
 MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, beyond which they go into a menu
 
 
-def control(key: str, kind: str, run: str = "", scale: str = "") -> dict[str, str]:
+def control(key: str, kind: str, run: str = "", scale: str = "", usual: str = "") -> dict[str, str]:
     """Id of the control of a key of the address; see the module's docstring for the fields.
 
     Args:
@@ -34,8 +35,9 @@ def control(key: str, kind: str, run: str = "", scale: str = "") -> dict[str, st
         kind: how the value is written.
         run: whose threshold it sets, if any.
         scale: under which it was drawn, for thresholds.
+        usual: choices, with commas between them, that are left out of the address.
     """
-    return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale}
+    return {"role": "control", "key": key, "kind": kind, "run": run, "scale": scale, "usual": usual}
 
 
 def choices(key: str, label: str, options: Sequence[tuple[Value, str]], chosen: Sequence[Value], blank: str) -> Component:
@@ -68,12 +70,24 @@ def menu(key: str, label: str, options: Mapping[str, str], chosen: str, kind: st
         kind: how the value is written; see the module's docstring.
     """
     named = [{"label": name, "value": value} for value, name in options.items()]
-    inner = dcc.Dropdown(options=named, value=chosen, id=control(key, kind), clearable=False, searchable=False, className="menu")
+    inner = dcc.Dropdown(
+        options=named,
+        value=chosen,
+        id=control(key, kind),
+        clearable=False,
+        searchable=len(options) > MOST_UNSEARCHED,
+        className="menu",
+    )
     return labelled(label, inner, key)
 
 
 def several(
-    key: str, label: str, options: Mapping[str, str] | Mapping[Value, str], chosen: Sequence[Value], blank: str
+    key: str,
+    label: str,
+    options: Mapping[str, str] | Mapping[Value, str],
+    chosen: Sequence[Value],
+    blank: str,
+    usual: Sequence[str] = (),
 ) -> Component:
     """Several of many named values, in a menu.
 
@@ -83,10 +97,11 @@ def several(
         options: names by value.
         chosen: values in force.
         blank: what the menu shows while none is chosen.
+        usual: the choices that hold where the address says nothing.
     """
     inner = dcc.Dropdown(
         options=[{"label": name, "value": value} for value, name in options.items()], value=list(chosen),
-        id=control(key, "choices"), multi=True, placeholder=blank, closeOnSelect=False, className="menu",
+        id=control(key, "choices", usual=",".join(usual)), multi=True, placeholder=blank, closeOnSelect=False, className="menu",
     )  # fmt: skip
     return labelled(label, inner, key)
 

@@ -17,11 +17,16 @@ CONFIG: Any = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "resetScale2d"],
     "toImageButtonOptions": {"format": "svg"},
 }
+DOWNLOADS = {  # see assets/figure_files.js
+    "svg": "This figure as SVG, with title and source",
+    "pdf": "Print this figure on a page of its size: choose “Save as PDF”",
+    "png": "This figure as PNG",
+}
 AT_ONCE: Any = {"mode": "immediate", "transition": {"duration": 0}, "frame": {"duration": 0, "redraw": False}}
 
 
 def figure(
-    name: str, spec: PlotlyJson, title: str, text: Component | None = None, legend: Component | None = None
+    name: str, spec: PlotlyJson, title: str, text: Component | None = None, legend: Component | None = None, hint: str = ""
 ) -> html.Figure:
     """A figure and its text equivalent.
 
@@ -32,21 +37,27 @@ def figure(
         text: the same as a table, shown on demand.
         legend: which colour is what. It stands above the figure, where it has room on any screen; Plotly's own one, which would
             take that room from the figure, is drawn into the files that go out.
+        hint: what one can do with it on the screen, behind the title. Files leave it out.
     """
     spec["layout"].setdefault("meta", {}).update(figure=name, legend=legend is not None)
     graph = dcc.Graph(
-        id={"role": "figure", "figure": name}, figure=spec, config=CONFIG, responsive=False, animation_options=AT_ONCE
+        id={"role": "figure", "figure": name},
+        figure=spec,
+        config=CONFIG,
+        responsive=False,
+        animation_options=AT_ONCE,
+        clear_on_unhover=True,
     )
     frame = html.Div(graph, className="frame", **data(figure=name))
     return html.Figure(
         [
-            html.Figcaption(title),
+            html.Figcaption([title, html.Span(f". {hint}", className="hint")] if hint else title),
             legend,
             frame,
             html.Div(
                 [
                     html.Details([html.Summary("As a table"), text], className="text-equivalent") if text is not None else None,
-                    html.Span([_download(kind) for kind in ("svg", "png")], className="downloads"),
+                    html.Span([_download(kind) for kind in DOWNLOADS], className="downloads"),
                 ],
                 className="figure-foot",
             ),
@@ -56,10 +67,13 @@ def figure(
 
 
 def _download(kind: str) -> html.Button:
-    return html.Button(kind.upper(), type="button", title=f"This figure as {kind.upper()}", **data(download=kind))
+    return html.Button(kind.upper(), type="button", title=DOWNLOADS[kind], **data(download=kind))
 
 
 clientside_callback(ClientsideFunction("clueline", "openDot"), Input({"role": "figure", "figure": ALL}, "clickData"))
+clientside_callback(
+    ClientsideFunction("clueline", "hoverRun"), Input({"role": "figure", "figure": ALL}, "hoverData"), prevent_initial_call=True
+)
 clientside_callback(
     ClientsideFunction("clueline", "clearRange"),
     Input({"role": "figure", "figure": MATCH}, "clickData"),

@@ -9,13 +9,13 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure
 from queries.difficulty import Difficulty
 
 
-def hard_easy(result: Difficulty, names: Mapping[str, str], colours: Mapping[str, str], link: str) -> list[Component | None]:
+def hard_easy(result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str) -> list[Component | None]:
     """The figure, where difficulty comes from, and the slopes; a sentence where no question has a difficulty.
 
     Args:
@@ -42,8 +42,9 @@ def hard_easy(result: Difficulty, names: Mapping[str, str], colours: Mapping[str
             "hard-easy",
             hard_easy_figure(result.runs, names, colours, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
-            "95 % interval. A line that rises is the hard-easy effect. A press on a dot opens its question"
+            "95 % interval. A line that rises is the hard-easy effect"
             + (f"; dots are one question in {thinned}" if thinned > 1 else ""),
+            hint="Click a dot to open its question",
         ),
         html.P(_sources(result.sources), className="note"),
         html.P(f"{missing} without a difficulty: left out.", className="note") if missing else None,

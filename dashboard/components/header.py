@@ -1,22 +1,30 @@
-"""The header of every page: name, navigation, datasets, theme."""
+"""The header of every page: name, datasets, link, keys and theme; below them the navigation."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from dash import html
 
 from dashboard.components.attributes import aria, data
+from dashboard.components.dataset_menu import dataset_menu
+from dashboard.components.keyboard_help import keyboard_help
 from dashboard.components.links import page_link
 from queries.datasets import Dataset
-from queries.selection import Selection
 
 
 def header(
-    datasets: list[Dataset], chosen: str | None, path: str, pairs: list[tuple[str, str]], pages: list[tuple[str, str]]
+    datasets: list[Dataset],
+    chosen: str | None,
+    path: str,
+    pairs: list[tuple[str, str]],
+    pages: list[tuple[str, str]],
+    shared_keys: Sequence[str],
+    account: tuple[str, str] | None = None,
 ) -> html.Header:
-    """Navigation that keeps the selection, and the switch between datasets.
+    """The switch between datasets, the link to this view, keys and theme; below them navigation that keeps the selection.
 
     Args:
         datasets: every dataset.
@@ -24,12 +32,22 @@ def header(
         path: of this page.
         pairs: keys and values of its address.
         pages: path and title of those that are linked.
+        shared_keys: keys of the address that links keep.
+        account: text and address of the link to the login page; None for no link.
     """
-    query = urlencode([(key, value) for key, value in pairs if key in Selection.kinds()])
+    query = urlencode([(key, value) for key, value in pairs if key in shared_keys])
     return html.Header(
         [
             html.A("Skip to content", href="#main", className="skip"),
             page_link([html.Span("◢", className="mark", **aria(hidden="true")), "Clueline"], href="/", class_name="brand"),
+            dataset_menu(datasets, chosen, path),
+            html.Span(className="gap"),
+            html.A(account[0], href=account[1], className="quiet account", title="Log in or out") if account else None,
+            html.Button(
+                "Copy link", type="button", className="quiet", title="Copy a link to exactly this view", **data(copy="address")
+            ),
+            *keyboard_help(),
+            html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
             html.Nav(
                 [
                     html.A(
@@ -41,23 +59,8 @@ def header(
                     for target, title in pages
                 ],
                 **aria(label="Pages"),
-                **data(keys=json.dumps(list(Selection.kinds()))),
+                **data(keys=json.dumps(list(shared_keys))),
             ),
-            html.Div(
-                [
-                    page_link(
-                        dataset.title,
-                        href=f"{path}?dataset={dataset.dataset}",
-                        class_name="current" if dataset.dataset == chosen else "",
-                        title=f"{dataset.questions:,} questions, {dataset.runs} runs",
-                    )
-                    for dataset in datasets
-                ],
-                className="datasets",
-                role="group",
-                **aria(label="Dataset"),
-            ),
-            html.Button("◐", id="theme-switch", className="quiet", title="Light or dark theme", **aria(label="Switch theme")),
         ],
         className="top",
     )

@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.buzz_outcomes import interval_text
 from dashboard.components.figure import figure
 from dashboard.components.numbers import percent
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import row, table
 from dashboard.figures.thresholds import outcomes_figure
 from queries.buzzing import ThresholdExplorer
@@ -20,7 +20,7 @@ Names = Mapping[str, str]
 COLUMNS = ("Run", "Wins", "95 % interval", "of which not sure", "Neither", "People win", "95 % interval", "Questions")
 
 
-def against_teams(explorer: ThresholdExplorer, names: Names, colours: dict[str, str]) -> html.Section:
+def against_teams(explorer: ThresholdExplorer, names: Names, colours: RunColours) -> html.Section:
     """How often each run wins, loses or neither against a human team, as a figure and a table.
 
     Args:

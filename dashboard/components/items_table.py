@@ -33,7 +33,7 @@ def items_section(
     return html.Section(
         [
             html.Div(
-                [html.H2("Items, furthest off first"), run_menu, between("confidence", "Confidence", confidence)],
+                [html.H2("Answers with the largest error"), run_menu, between("confidence", "Confidence", confidence)],
                 className="heading",
             ),
             html.P(

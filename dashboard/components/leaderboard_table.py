@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
@@ -13,14 +15,20 @@ from dashboard.components.coverage import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body
-from dashboard.components.run_names import swatch
+from dashboard.components.run_names import RunColours, swatch
+from dashboard.figures.labels import fitting
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Conventions, Metric
 from queries.selection import Selection
 
+LETTERS = 26  # of the alphabet
+MOST_LETTERS = 8  # characters of the letters in a cell
+LONGEST_MODEL = 34  # characters of a model's name
 NAMES = ("model", "elicitation")  # columns beside the metrics that can be sorted by
+REFERENCES = "Not ranked: formula-based reference forecasters, for comparison"
+TOO_FEW = "Not ranked: answered less than half. Each on its own questions"
 FAILED = {
     False: "Calls that got no answer from the model. They are left out, as if it had not been asked.",
     True: "Calls that got no answer from the model. They count as wrong answers with confidence 0.",
@@ -33,20 +41,25 @@ def board_table(
     shown: Sequence[Metric],
     selection: Selection,
     sort: str,
-    colours: Mapping[str, str],
+    colours: RunColours,
     published: str,
+    heat: bool,
+    link: Callable[[str], str],
 ) -> html.Div:
     """The leaderboard as a table: a row per run, a column per metric that sorts.
 
     Args:
         board: with its ranked rows in the order to show.
-        unranked: the rows of runs that answered too few questions to be ranked, shown below a line.
+        unranked: the rows that are not ranked, shown below a line: formulas, and runs that answered too few.
         shown: the columns.
         selection: of the page.
         sort: the key by which it is sorted.
         colours: run id to colour.
         published: key of a table of published values to show below; blank for none.
+        heat: whether the better values of a column have a darker ground.
+        link: run id to the address of its page.
     """
+    scales = {metric.key: ColumnScale.of([row.metrics[metric.key] for row in board.rows]) for metric in shown}
     head = [
         _head("Model", "model", sort, "The model"),
         _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
@@ -64,6 +77,9 @@ def board_table(
         head.append(html.Th("Failed", scope="col", className="number", title=FAILED[selection.failed]))
     head += [_head(_title(metric), metric.key, sort, _about(metric, selection.conventions), number=True) for metric in shown]
 
+    every = [*board.rows, *unranked]
+    names = dict(zip([row.run for row in every], fitting([row.model for row in every], LONGEST_MODEL), strict=True))
+
     def body(rows: Sequence[LeaderboardRow]) -> list[html.Tr]:
         return [
             html.Tr(
@@ -71,11 +87,11 @@ def board_table(
                     html.Th(
                         [
                             swatch(colours.get(row.run)),
-                            html.Span(row.model, className="name"),
+                            page_link(names[row.run], href=link(row.run), class_name="name"),
                             row.note and html.Span(row.note, className="row-note"),
                         ],
                         scope="row",
-                        title=f"run {row.run}",
+                        title=f"{row.model}, run {row.run}",
                     ),
                     html.Td(row.elicitation),
                     html.Td(
@@ -87,18 +103,30 @@ def board_table(
                         title=f"Measured on {count(row.items, 'item')} of {count(row.questions, 'question')}",
                     ),
                     *([html.Td(f"{row.failed:,}", className="number", title=FAILED[selection.failed])] if failures else []),
-                    *(_cell(row.metrics[metric.key], metric, selection.conventions) for metric in shown),
+                    *(_cell(row.metrics[metric.key], metric, selection.conventions, scales[metric.key]) for metric in shown),
                 ],
                 **data(run=row.run),
             )
             for row in rows
         ]
 
-    line = html.Th("Not ranked: answered less than half. Each on its own questions", colSpan=len(head), scope="rowgroup")
-    apart = html.Tbody([html.Tr(line), *body(unranked)], className="unranked") if unranked else None
+    def apart(title: str, rows: Sequence[LeaderboardRow]) -> html.Tbody | None:
+        line = html.Th(title, colSpan=len(head), scope="rowgroup")
+        return html.Tbody([html.Tr(line), *body(rows)], className="unranked") if rows else None
+
+    class_name = "board leaderboard heat" if heat else "board leaderboard"
     below = published_body(published, shown, len(head))
     return html.Div(
-        html.Table([html.Thead(html.Tr(head)), html.Tbody(body(board.rows)), apart, below], className="board"),
+        html.Table(
+            [
+                html.Thead(html.Tr(head)),
+                html.Tbody(body(board.rows)),
+                apart(REFERENCES, [row for row in unranked if row.reference]),
+                apart(TOO_FEW, [row for row in unranked if not row.reference]),
+                below,
+            ],
+            className=class_name,
+        ),
         className="scroll",
         tabIndex="0",
         role="region",
@@ -117,14 +145,18 @@ def sorted_rows(rows: list[LeaderboardRow], sort: str, columns: Sequence[Metric]
     key, turned = sort.removeprefix("-"), sort.startswith("-")
     if key in NAMES:
         return sorted(rows, key=lambda row: getattr(row, key).casefold(), reverse=turned)
-    if key not in {metric.key for metric in columns}:  # a column that was taken away
+    metric = next((metric for metric in columns if metric.key == key), None)
+    if metric is None:  # a column that was taken away
         return rows
 
     def place(row: LeaderboardRow) -> float:
         cell = row.metrics[key]
         if cell.value is None:
             return math.inf
-        best_first = cell.rank if cell.rank is not None else -cell.value
+        if metric.direction == "none":
+            best_first = -cell.value
+        else:
+            best_first = cell.rank if cell.rank is not None else float(metric.loss(np.asarray(cell.value)))
         return -best_first if turned else best_first
 
     return sorted(rows, key=place)
@@ -161,11 +193,49 @@ def _head(title: str | list[str | Component], key: str, sort: str, about: str, *
     return html.Th(button, scope="col", **(aria(sort=order) if order else {}))
 
 
-def _cell(cell: MetricCell, metric: Metric, conventions: Conventions) -> html.Td:
+@dataclass(frozen=True)
+class ColumnScale:
+    """What the bars and the shading of a column are relative to.
+
+    Attributes:
+        low, high: ends of the bars.
+        runs: number of ranked runs.
+        letters: characters of the longest group of letters.
+    """
+
+    low: float
+    high: float
+    runs: int
+    letters: int
+
+    @classmethod
+    def of(cls, cells: Sequence[MetricCell]) -> ColumnScale:
+        """The scale of the cells of a column."""
+        ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None]
+        widest = max((len(_cut(letters(cell))) for cell in cells), default=0)
+        ranks = [cell.rank for cell in cells if cell.rank is not None]
+        return cls(min(ends, default=0.0), max(ends, default=1.0), len(ranks), widest)
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the ends, from 0 to 1."""
+        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+
+    def style(self, cell: MetricCell) -> dict[str, str]:
+        """Variables of the style sheet: ends and middle of the bar, and how good the value is, from 0 to 1."""
+        style = {}
+        if cell.low is not None and cell.high is not None and cell.value is not None:
+            places = {"low": cell.low, "high": cell.high, "at": cell.value}
+            style = {f"--{name}": f"{4 + 92 * self.share(value):.1f}%" for name, value in places.items()}
+        if cell.rank is not None and self.runs > 1:
+            style["--good"] = f"{(self.runs - cell.rank) / (self.runs - 1):.2f}"
+        return style
+
+
+def _cell(cell: MetricCell, metric: Metric, conventions: Conventions, scale: ColumnScale) -> html.Td:
     if cell.value is None:
         return html.Td("–", className="number missing", title=f"{metric.name} is missing: {cell.missing}")
     curve = metric.human_curve(conventions)
-    about = f"{metric.name} = {cell.value!r}, over {count(cell.questions, 'question')}"
+    about = f"{metric.name} = {short(cell.value, 5)}, over {count(cell.questions, 'question')}"
     about += f", under the {CURVE_NAMES[curve]}" if curve else ""
     if cell.low is not None and cell.high is not None:
         about += f"; 95 % interval {short(cell.low, 4)} to {short(cell.high, 4)}"
@@ -175,21 +245,56 @@ def _cell(cell: MetricCell, metric: Metric, conventions: Conventions) -> html.Td
         about += f" ({cell.rank_low:g} to {cell.rank_high:g} in 95 % of replicates)"
     if cell.replicates and cell.replicates < REPLICATES:
         about += f"; undefined in {REPLICATES - cell.replicates} of {REPLICATES} replicates, which are left out"
+    groups = letters(cell)
+    if _cut(groups) != groups:
+        about += f"; letters {groups}"
+    style = scale.style(cell)
     return html.Td(
         [
             html.Span(short(cell.value), className="value"),
             html.Span("" if cell.rank is None else f"{cell.rank:g}", className="rank"),
-            html.Span(letters(cell), className="letters"),
+            html.Span(_cut(groups), className="letters", style={"width": f"{scale.letters}ch"}) if scale.letters else None,
         ],
-        className="number best" if cell.rank == 1 else "number",
+        className=" ".join(["number", *(["best"] if cell.rank == 1 else []), *(["interval"] if "--low" in style else [])]),
         title=about,
+        style=style,
         **data(metric=metric.key),
     )
 
 
 def letters(cell: MetricCell) -> str:
-    """The letters of a cell, a for the best run: runs that share one are not shown to differ."""
-    return "".join(chr(ord("a") + letter - 1) if letter <= 26 else f"({letter})" for letter in cell.letters or [])
+    """The letters of a cell, a for the best run: runs that share one are not shown to differ. Neighbours are written as a range.
+
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 2]))
+    'ab'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 3, 4, 5]))
+    'ac–e'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 3, 4, 5, 28]))
+    'a,c–e,ab'
+    >>> letters(MetricCell(0.5, None, 9, letters=[1, 2, 31, 33]))
+    'a,b,ae,ag'
+    """
+    groups: list[list[int]] = []
+    for letter in cell.letters or []:
+        if groups and letter == groups[-1][-1] + 1:
+            groups[-1].append(letter)
+        else:
+            groups.append([letter])
+    parts: list[str] = []
+    for group in groups:
+        parts += [f"{_letter(group[0])}–{_letter(group[-1])}"] if len(group) > 2 else map(_letter, group)
+    return ("," if max(map(max, groups), default=0) > LETTERS else "").join(parts)
+
+
+def _cut(groups: str) -> str:
+    """Letters as they stand in a cell, which has little room; the whole is in its tooltip."""
+    return groups if len(groups) <= MOST_LETTERS else f"{groups[: MOST_LETTERS - 1].rstrip(',–')}…"
+
+
+def _letter(number: int) -> str:
+    """The letter of a number from 1: a to z, then aa, ab."""
+    first, second = divmod(number - 1, LETTERS)
+    return (chr(ord("a") + first - 1) if first else "") + chr(ord("a") + second)
 
 
 def not_shown(board: Leaderboard, missing: Sequence[Metric]) -> html.P | None:

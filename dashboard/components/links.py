@@ -26,6 +26,11 @@ def question_path(dataset: str, question_id: str) -> str:
     return f"/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}"
 
 
+def run_path(run: str) -> str:
+    """Path of the page of a run."""
+    return f"/runs/{run}"
+
+
 def page_link(
     content: str | Sequence[Component | str], href: str, title: str | None = None, class_name: str | None = None
 ) -> html.A:

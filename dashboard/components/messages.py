@@ -8,15 +8,24 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.components.links import page_link
+from dashboard.components.links import address, page_link
+from dashboard.components.numbers import count
 from dashboard.error_messages import error_message
+from dashboard.version_words import what_changed
 from data.store import StoreError
 from queries.facets import Facets
+from queries.gradings import GradingCoverage
 from queries.parameters import BadRequest
+from queries.pinned_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
 
 MOST_LINKS = 24
+TITLES = {
+    "query_timeout": "This took too long",
+    "busy": "The server is busy",
+    "too_many_at_once": "Too much at once",
+}
 MOST_IGNORED = 10  # keys of an address that are named
 WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
 
@@ -51,16 +60,37 @@ def withdrawn_banner(run: RunFacts) -> html.Aside:
             html.Strong("Withdrawn run. "),
             f"{run.model} ({run.elicitation}), run {run.run}, was withdrawn on {when}"
             + (f" by {run.withdrawn_by}" if run.withdrawn_by else "")
-            + ". It is shown because this address names it, and stands on no other page.",
+            + ". It is shown because the address names it; other pages leave it out.",
         ]),
         className="banner",
         role="note",
     )  # fmt: skip
 
 
+def version_notice(changes: VersionChanges) -> html.Aside | html.P:
+    """Says whether a link that pins a data version shows the figures that it showed then."""
+    if changes.same:
+        return html.P(what_changed(changes), className="note", role="note")
+    text = f"{what_changed(changes)} The figures below are those of today."
+    return html.Aside(html.Div([html.Strong("The data has changed. "), text]), className="banner", role="note")
+
+
+def grading_notice(grading: str, coverage: GradingCoverage) -> html.P | None:
+    """Says how many runs do not have the grading that the address names; None where all have it."""
+    if not coverage.without_it:
+        return None
+    runs = count(coverage.without_it, "run")
+    text = f"{runs} of {coverage.with_it + coverage.without_it:,} without the grading “{grading}”: measured by the first grading."
+    return html.P(text, className="note", role="note")
+
+
 def ignored_keys(keys: Sequence[str]) -> html.P | None:
     """Says which keys of the address mean nothing here."""
-    return html.P(f"Ignored: {', '.join(key[:100] for key in keys[:MOST_IGNORED])}", className="note ignored") if keys else None
+    return (
+        html.P(f"Ignored keys of the link: {', '.join(key[:100] for key in keys[:MOST_IGNORED])}", className="note ignored")
+        if keys
+        else None
+    )
 
 
 def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
@@ -79,18 +109,24 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
             links.append(html.Li(page_link(value, href=f"{path}?{urlencode([*kept, (error.field, value)])}")))
     elif error.code == "unknown_key":
         links = [html.Li(html.Code(key)) for key in error.allowed]
-    title = "There is no such page" if error.status == 404 else "This address names something that is not there"
+    title = "There is no such page" if error.status == 404 else "Unknown value in the link"
     if error.code == "empty_store":
         title = "Nothing to show yet"
-    elif error.code == "query_timeout":
-        title = "This took too long"
+    elif error.code in TITLES:
+        title = TITLES[error.code]
+    if error.status == 401:
+        return html.Section(
+            [html.H1("Log in to read this"), html.P(html.A("Log in", href=address("/login", [("next", address(path, pairs))])))],
+            className="panel",
+            role="alert",
+        )
     without = [(key, old) for key, old in pairs if key != error.field and key in Selection.kinds()]
     return html.Section(
         [
             html.H1(title),
             html.P(error_message(error)),
-            html.Div([html.P("It can be:"), html.Ul(links, className="choices")]) if links else None,
-            html.P(page_link(f"Leave out {error.field}", href=f"{path}?{urlencode(without)}"))
+            html.Div([html.P("Possible values:"), html.Ul(links, className="choices")]) if links else None,
+            html.P(page_link(f"Remove {error.field} from the link", href=f"{path}?{urlencode(without)}"))
             if error.field and error.status == 400
             else html.P(page_link("To the leaderboard", href="/")),
         ],
@@ -99,13 +135,15 @@ def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str
     )
 
 
-def nothing_selected(path: str, selection: Selection, what: str) -> html.Section:
+def nothing_selected(path: str, selection: Selection, what: str, facets: Facets, title: str | None = None) -> html.Div:
     """An empty selection: which filters are set, each with a link that drops it; without filters, how to fill the dataset.
 
     Args:
         path: of the page.
         selection: in force.
         what: is missing, in the plural, such as "answers".
+        facets: of the dataset: one that only people have answered leads to what they did.
+        title: of the page, where it has no other content.
     """
     pairs = selection.pairs()
     filters = selection.applied()
@@ -118,27 +156,39 @@ def nothing_selected(path: str, selection: Selection, what: str) -> html.Section
         )
         for key in filters
     ]
-    if not drop:
-        return html.Section(
-            [
-                html.H2(f"No {what} yet"),
-                html.P(
-                    [
-                        "This dataset has too few runs for that. A file of answers becomes a run of it ",
-                        page_link("here", href=f"/upload?{urlencode({'dataset': selection.dataset})}"),
-                        ", or with",
-                    ]
-                ),
-                html.P(html.Code(f"python -m dashboard import FILE --dataset {selection.dataset} --model NAME")),
-                html.P(["Its questions, as a model is to answer them: ", *prompts(selection.dataset)]),
-            ],
-            className="panel empty",
-        )
+    if drop:
+        sentences = "; ".join(filters[key].sentence(key, selection.value(key)) for key in filters)
+        message = [html.H2(f"No {what} match these filters"), html.P(f"{sentences}. Widen one of them:")]
+        panel = html.Section([*message, html.Ul(drop, className="choices")], className="panel empty")
+    else:
+        panel = _no_runs(what, facets)
+    return html.Div([html.H1(title) if title else None, panel])
+
+
+def _no_runs(what: str, facets: Facets) -> html.Section:
+    dataset = urlencode({"dataset": facets.dataset})
+    people = html.P(
+        [
+            f"{count(facets.human_teams, 'team')} of people heard its questions: see ",
+            page_link("where they buzzed", href=f"/teams?{dataset}"),
+            " and ",
+            page_link("its questions", href=f"/questions?{dataset}"),
+            ".",
+        ]
+    )
     return html.Section(
         [
-            html.H2(f"No {what} match these filters"),
-            html.P(f"{'; '.join(filters[key].sentence(key, selection.value(key)) for key in filters)}. Widen one of them:"),
-            html.Ul(drop, className="choices"),
+            html.H2(f"No {what} yet"),
+            people if facets.human_teams else None,
+            html.P(
+                [
+                    "This page needs more runs than the dataset has. Add one by uploading a file of answers ",
+                    page_link("here", href=f"/upload?{dataset}"),
+                    ", or with",
+                ]
+            ),
+            html.P(html.Code(f"python -m dashboard import FILE --dataset {facets.dataset} --model NAME")),
+            html.P(["Its questions, as a model is to answer them: ", *prompts(facets.dataset)]),
         ],
         className="panel empty",
     )

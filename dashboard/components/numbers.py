@@ -7,7 +7,7 @@ CURVE_NAMES = {
     "buzz_share": "share of human buzzes that were correct so far",
     "release_share": "share of all human buzzes on the question that were correct and have come so far",
     "team_share": "share of human teams that have answered correctly so far",
-    "survival": "Aalen-Johansen incidence of a correct human buzz",
+    "survival": "share of teams right by then, allowing for questions that others ended (Aalen-Johansen)",
 }
 DIFFICULTY_SOURCES = {
     "given": "given with the dataset",

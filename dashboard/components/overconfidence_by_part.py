@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import legend, named
+from dashboard.components.run_names import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import parts_figure
 from queries.breakdown import Breakdown
@@ -17,7 +17,7 @@ from queries.metrics import CATALOGUE
 GAP = CATALOGUE["overconfidence"]
 
 
-def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+def overconfidence_by_part(by: str, result: Breakdown, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """Overconfidence by category or radius.
 
     Args:

@@ -9,13 +9,13 @@ from dash import html
 from dashboard.components.confidence_table import confidence_table
 from dashboard.components.figure import figure
 from dashboard.components.numbers import CURVE_NAMES
-from dashboard.components.run_names import legend
+from dashboard.components.run_names import RunColours, legend
 from dashboard.figures.clues import clues_figure
 from dashboard.figures.lifespan import lifespan_figure
 from queries.question import Question
 
 
-def question_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> html.Figure | None:
+def question_figure(question: Question, names: Mapping[str, str], colours: RunColours, cursor: int) -> html.Figure | None:
     """The figure; None for a single clue without people, of which the table of answers says everything.
 
     Args:
@@ -33,8 +33,9 @@ def question_figure(question: Question, names: Mapping[str, str], colours: Mappi
             "When such a person dies, and the span that each run bets on",
         )
     buzzes = ", ◇ where the run buzzes" if any(run.buzzpoint for run in question.runs) else ""
+    buzzes += ", △ where the system itself buzzed" if any(run.own_buzz() is not None for run in question.runs) else ""
     buzzes += ", □ no answer: the call failed" if any(answer.failed for run in question.runs for answer in run.clues) else ""
-    curve = f"; heavy steps: {CURVE_NAMES[question.human_curve]}" if question.human else ""
+    curve = f"; heavy steps: {CURVE_NAMES[question.drawn_curve]}" if question.human else ""
     return figure(
         "clues", clues_figure(question, names, colours, cursor),
         f"Confidence clue by clue: ● correct, × incorrect{buzzes}{curve}", confidence_table(question, names),

@@ -14,11 +14,13 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
 from dashboard.components.controls import menu
-from dashboard.components.numbers import CURVE_NAMES, short
-from dashboard.components.quizbowl_markup import without_markup
-from dashboard.components.run_names import run_colours
+from dashboard.components.numbers import CURVE_NAMES, percent, short
+from dashboard.components.quizbowl_markup import main_answer, without_markup
+from dashboard.components.run_names import RunColours, RunName, legend, run_colours
+from dashboard.figures.labels import fitting
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
+from dashboard.highlighted_runs import MOST_HIGHLIGHTED
 from queries.facets import Facets
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort
@@ -26,11 +28,14 @@ from queries.questions import QuestionPage, QuestionRow
 from queries.sparklines import Sparklines
 
 BLOCK = 100  # rows that the grid asks for at a time
+LONGEST_HEADING = 22  # characters of a run's name
 SNIPPET = 160  # characters of a question
 MOST_PAIRED = 4  # with so many runs, every pair is offered as an order; with more, the first run with each other one
-MOST_OFFERED = 8  # runs that the menu of orders offers
-NUMERIC = {"type": "rightAligned", "width": 66, "cellClass": "number", "headerClass": "narrow"}
+NUMERIC = {"type": "rightAligned", "width": 62, "cellClass": "number", "headerClass": "narrow"}
 WRAPPED = {"wrapHeaderText": True, "autoHeaderHeight": True}
+SMALL = NUMERIC | WRAPPED | {"width": 46}
+HEARD = "Human teams that heard it, once per room"
+CONVERSION = "Share of the rooms that heard it in which a human team answered correctly"
 ColumnDefinition = dict[str, Any]  # of AG Grid, as JSON
 
 
@@ -44,6 +49,7 @@ class QuestionGrid:
         curve: the human curve of the sparklines.
         metric: whose values each run has.
         sort: the order; see ``queries.question_order``.
+        highlighted: the runs that are shown in their colours.
     """
 
     facets: Facets
@@ -51,10 +57,17 @@ class QuestionGrid:
     curve: str
     metric: Metric
     sort: Sort
+    highlighted: tuple[str, ...]
 
     @cached_property
     def runs(self) -> list[str]:
-        """The runs that have a column, in order of import."""
+        """The runs that have a column, in order of import: all of a few, else the highlighted ones."""
+        known = self.selected_runs
+        return known if len(known) <= MOST_HIGHLIGHTED else [run for run in known if run in self.highlighted]
+
+    @cached_property
+    def selected_runs(self) -> list[str]:
+        """The runs that the filters leave, in order of import."""
         return [run for run, _, _ in self.facets.runs if run in self.selected]
 
     @cached_property
@@ -62,13 +75,18 @@ class QuestionGrid:
         """What each run of the dataset is called, a withdrawn one by its id."""
         several = len(self.facets.elicitations) > 1
         names = {run: f"{model} · {elicitation}" if several else model for run, model, elicitation in self.facets.runs}
-        return {run: run for run in self.facets.withdrawn} | names
+        labels = dict(zip(names, fitting([*names.values()]), strict=True))
+        return {run: run for run in self.facets.withdrawn} | {run: RunName(name, labels[run]) for run, name in names.items()}
 
     @cached_property
-    def run_colours(self) -> dict[str, str]:
+    def run_colours(self) -> Mapping[str, str]:
         """Colour of each run of the grid that has one of its own."""
-        every = run_colours(self.facets, self.selected)
+        every = self._colours
         return {run: every[run] for run in self.runs if run in every}
+
+    @cached_property
+    def _colours(self) -> RunColours:
+        return run_colours(self.facets, self.highlighted)
 
     @property
     def has_sparklines(self) -> bool:
@@ -134,16 +152,28 @@ class QuestionGrid:
             columns.append({"field": "difficulty", "headerName": "Difficulty", **NUMERIC})
         if facets.human_teams and facets.difficulty_source != "human":
             tip = "Share of human teams that answered correctly"
-            columns.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **NUMERIC, **WRAPPED})
+            columns.append({"field": "people", "headerName": "People right", "headerTooltip": tip, **SMALL, "width": 52})
+        if facets.human_teams:
+            columns += [
+                {"field": "heard", "headerName": "Heard", "headerTooltip": HEARD, **SMALL},
+                {"field": "h", "headerName": "h", "headerTooltip": f"At its end: {CURVE_NAMES[self.curve]}", **SMALL},
+                {"field": "conversion", "headerName": "Conversion", "headerTooltip": CONVERSION, **SMALL, "width": 72},
+            ]
         return columns + [self._run_column(run) for run in self.runs]
+
+    @cached_property
+    def _headings(self) -> dict[str, str]:
+        """Names of the runs that have a column, as narrow as that."""
+        return dict(zip(self.runs, fitting([self.names[run] for run in self.runs], LONGEST_HEADING), strict=True))
 
     def _run_column(self, run: str) -> ColumnDefinition:
         return {
             "field": run,
             "colId": f"{self.metric.key}:{run}",
-            "headerName": self.names[run],
+            "headerName": self._headings[run],
             "headerTooltip": f"{self.metric.name} of {self.names[run]}",
             "headerStyle": {"borderTop": f"3px solid {self.run_colours.get(run, OTHERS)}"},
+            "cellRenderer": "Heat",
             **NUMERIC,
             **WRAPPED,
         }
@@ -168,7 +198,7 @@ class QuestionGrid:
         """A menu of orders by values that no column of the grid has."""
         current = self.sort if self.extra_column else None
         chosen = f"{'-' if current.descending else ''}{current.key}" if current else ""
-        runs = self.runs[:MOST_OFFERED]
+        runs = self.selected_runs
         pairs = combinations(runs, 2) if len(runs) <= MOST_PAIRED else ((runs[0], run) for run in runs[1:])
         options = {"": "As in the table"}
         for text in [f"-wrong:{run}" for run in runs] + [f"-{self.metric.key}:{a}-{b}" for a, b in pairs]:
@@ -205,7 +235,8 @@ class QuestionGrid:
         return [
             {
                 "question_id": question.question_id,
-                "text": f"{question.question_id} · {self._words(question.text or '')[:SNIPPET]}",
+                "answer": main_answer(question.answer, quizbowl=self.facets.quizbowl),
+                "text": self._words(question.text or "")[:SNIPPET],
                 "href": links[question.question_id],
                 "clues": spark_figure(drawn[question.question_id], self.names, self.run_colours) if drawn else None,
                 "category": question.category,
@@ -213,11 +244,25 @@ class QuestionGrid:
                 "radius": question.radius,
                 "difficulty": short(question.difficulty, 2),
                 "people": short(question.people, 2),
+                "heard": f"{question.heard:,}",
+                "h": short(question.h, 2),
+                "conversion": percent(question.conversion),
+                "heat": self._heat(question),
                 "own": self._sorted_by(question, page.total - start - index),
                 **{run: short(values[self.metric.key]) for run, values in question.runs.items()},
             }
             for index, question in enumerate(page.questions)
         ]
+
+    def _heat(self, question: QuestionRow) -> dict[str, float]:
+        """How good each run's value is beside those of the other runs on the question, from 0 to 1."""
+        losses = {}
+        for run in self.runs:
+            value = question.runs.get(run, {}).get(self.metric.key)
+            if value is not None and self.metric.direction != "none":
+                losses[run] = {"lower": value, "zero": abs(value)}.get(self.metric.direction, -value)
+        best, worst = min(losses.values(), default=0.0), max(losses.values(), default=0.0)
+        return {run: round((worst - loss) / (worst - best), 2) for run, loss in losses.items()} if worst > best else {}
 
     def _words(self, text: str) -> str:
         return without_markup(text) if self.facets.quizbowl else text
@@ -229,12 +274,16 @@ class QuestionGrid:
         fact = place if self.sort.key == "position" else getattr(question, self.sort.key)
         return short(fact, 2) if isinstance(fact, float) or fact is None else str(fact)
 
+    def pins(self) -> Component | None:
+        """The runs to choose from, where not all have a column."""
+        return legend(self.selected_runs, self.names, self._colours) if len(self.runs) < len(self.selected_runs) else None
+
     def legend(self) -> Component | None:
         """How to read the sparklines; None where there are none."""
         if not self.has_sparklines:
             return None
         lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
-        parts: Sequence[str] = [lines if self.run_colours else "with at most 8 runs chosen, a line for each"]
+        parts = [lines]
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
         return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")

@@ -38,7 +38,6 @@ def question_heading(
     steps = [
         _step("Previous", "p", previous),
         _step("Next", "n", following),
-        html.Button("Copy link", type="button", className="quiet", id="copy-link", **data(copy="address")),
     ]
     where = f" {place + 1:,} of {total:,}" if place is not None else " outside the filters"
     return html.Div(

@@ -105,5 +105,19 @@ def without_markup(text: str) -> str:
     return "".join(character.text for character in characters(text))
 
 
+def main_answer(line: str | None, *, quizbowl: bool) -> str:
+    """An answer line without what else is accepted or prompted on; blank where there is none.
+
+    >>> main_answer("_Anne Brontë_ [accept Acton Bell]", quizbowl=True)
+    'Anne Brontë'
+
+    Args:
+        line: as the dataset has it.
+        quizbowl: whether it may have the markup of quizbowl.
+    """
+    first = (line or "").partition("[")[0]
+    return (without_markup(first) if quizbowl else first).strip()
+
+
 def _sorted(styles: Sequence[str]) -> str:
     return " ".join(sorted(set(styles)))

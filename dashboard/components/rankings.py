@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.rank_agreement import agreement_figure
 from dashboard.figures.ranks import ranks_figure
@@ -18,7 +18,7 @@ from queries.metrics import Metric
 from queries.rank_agreement import rank_correlations
 
 
-def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:
+def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, str], colours: RunColours) -> html.Div:
     """Ranks of the runs by each metric, and Kendall's tau-b between the metrics, as figures and tables.
 
     Args:
@@ -42,6 +42,7 @@ def rankings(board: Leaderboard, ranked: Sequence[Metric], names: Mapping[str, s
                 ranks_figure(board, ranked, names, colours),
                 "Rank by each metric, best on top; bars: ranks in 95 % of replicates",
                 table(["Run", *(metric.label for metric in ranked)], ranks, "Ranks"),
+                legend([row.run for row in board.rows], names, colours),
             ),
             figure(
                 "agreement",

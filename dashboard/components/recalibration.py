@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import table
 from dashboard.figures.recalibration import changes_figure
 from queries.metrics import CATALOGUE
-from queries.recalibration import Recalibration
+from queries.recalibration import RecalibratedRun, Recalibration
 
 METHOD_NAMES = {"temperature": "Temperature", "platt": "Platt", "isotonic": "Isotonic"}
 
-MEASURED = tuple(CATALOGUE[key] for key in ("ece", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore"))
+KEYS = ("ece", "overconfidence", "brier", "corp_mcb", "hmr", "r_over", "r_under", "auroc", "calscore")
+MEASURED = tuple(CATALOGUE[key] for key in KEYS)
 
 
-def recalibration_section(result: Recalibration, names: dict[str, str], colours: dict[str, str]) -> html.Section:
+def _temperature(run: RecalibratedRun) -> float | None:
+    return 1 / run.slope if run.slope else None
+
+
+_TERMS: dict[str, tuple[tuple[str, Callable[[RecalibratedRun], float | None]], ...]] = {
+    "temperature": (("T", _temperature),),
+    "platt": (("Slope", lambda run: run.slope), ("Intercept", lambda run: run.intercept)),
+}
+
+
+def recalibration_section(result: Recalibration, names: dict[str, str], colours: RunColours) -> html.Section:
     """Each metric before and after, and by how much items come nearer to their correctness, as a table and a figure.
 
     Args:
@@ -27,10 +40,19 @@ def recalibration_section(result: Recalibration, names: dict[str, str], colours:
         colours: run id to colour.
     """
     shown = [metric for metric in MEASURED if any(run.metrics[metric.key].after is not None for run in result.runs)]
-    head = ["Run", *(f"{metric.label} before → after" for metric in shown), "Nearer", "Further", "Sacrificed"]
+    terms = _TERMS.get(result.method, ())
+    head = [
+        "Run",
+        *(name for name, _ in terms),
+        *(f"{metric.label} before → after" for metric in shown),
+        "Nearer",
+        "Further",
+        "Sacrificed",
+    ]
     rows = []
     for run in result.runs:
         cells: list[Component] = [html.Th(named(colours.get(run.run), names[run.run]), scope="row")]
+        cells += [html.Td(short(value(run)), className="number", title="Fitted to all items") for _, value in terms]
         for metric in shown:
             change = run.metrics[metric.key]
             values = f"{short(change.before)} → {short(change.after)}" if change.after is not None else DASH

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import table
 from dashboard.figures.reliability import reliability_figure
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
@@ -26,10 +26,12 @@ BAND_WORDS: dict[BandKind, str] = {
 def reliability_diagrams(
     runs: Sequence[ReliabilityDiagram],
     names: Mapping[str, str],
-    colours: Mapping[str, str],
+    colours: RunColours,
     recalibrated: Mapping[str, ReliabilityDiagram],
     marked: Range | None,
     band: BandKind,
+    *,
+    brush: bool = True,
 ) -> html.Figure:
     """A diagram per run, and their bins as a table.
 
@@ -40,14 +42,15 @@ def reliability_diagrams(
         recalibrated: run id to its diagram after recalibration.
         marked: the range of confidence whose items are listed.
         band: of the consistency band.
+        brush: whether a range of confidence can be dragged, which lists its items.
     """
     return figure(
         "reliability",
         reliability_figure(runs, names, colours, recalibrated, marked),
         "Dots: bins, with the 95 % interval of their accuracy. Line: isotonic (CORP) curve; grey: where it would lie if the "
-        f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker. "
-        "Drag sideways over a diagram to list the items of a range of confidence",
+        f"run were calibrated, {BAND_WORDS[band]}. Below: how often each confidence was stated, multiples of 5 % darker",
         bins_table(runs, names),
+        hint="Drag sideways over a diagram to list the items of a range of confidence" if brush else "",
     )
 
 
@@ -72,7 +75,7 @@ def bins_table(runs: Sequence[ReliabilityDiagram], names: Mapping[str, str]) -> 
     return table(head, rows, "Bins")
 
 
-def split_table(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:
+def split_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
     """How far each ranked run is off, and on which side.
 
     Args:

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, p_value_text, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import name_text, named
 from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS
@@ -119,7 +119,7 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
     left_out = [metric.name for metric in shown if result.metrics[metric.key].difference is None]
     return html.Div(
         [
-            table(["Metric", names[0], names[1], "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
+            table(["Metric", *map(name_text, names), "Difference", "95 % interval", "p", "Better"], rows, "Metrics of both"),
             html.P(f"Missing for one or both: {', '.join(left_out)}.", className="note") if left_out else None,
             html.P(
                 "Over the common questions; p-values are two-sided and not adjusted for the number of metrics.",
@@ -143,7 +143,7 @@ def questions_table(result: QuestionDifferences, names: Pair, link: Callable[[st
     ]
     if len(rows) < result.questions:
         rows.append(row(f"and {result.questions - len(rows):,} more: /api/v1/compare has them all", "", ""))
-    return table(["Question", *names], rows, "Question by question")
+    return table(["Question", *map(name_text, names)], rows, "Question by question")
 
 
 def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones: Pair) -> Component | None:
@@ -168,7 +168,8 @@ def wins_table(wins: Sequence[CategoryWins], metric: Metric, names: Pair, tones:
             className="shares",
         )
         rows.append(row(part, f"{first:,}", f"{ties:,}", f"{second:,}", bar))
-    head = ["Category", f"{names[0]} better", "alike", f"{names[1]} better", "Shares"]
+    better = [html.Span([name_text(name), " better"]) for name in names]
+    head: list[str | Component] = ["Category", better[0], "alike", better[1], "Shares"]
     return html.Div([html.H2(f"Who wins where, by {metric.name}"), table(head, rows, "Wins by category")], className="section")
 
 

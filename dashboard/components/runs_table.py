@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
-from dashboard.components.links import page_link
+from dashboard.components.links import page_link, run_path
 from dashboard.components.numbers import count
 from dashboard.components.table import table
 from data.importing.report import rows_without_answer
@@ -26,10 +26,31 @@ def runs_table(result: Sequence[RunFacts], titles: Mapping[str, str], every_data
         every_dataset: whether there is a column of datasets.
         mode: ``CLUELINE_UPLOADS``; "off": without buttons.
     """
-    head = ["Run", *(["Dataset"] if every_dataset else []), "Imported", "From", "Answers", "Decided", "What went in", "See",
+    head = ["Run", *(["Dataset"] if every_dataset else []), "Imported", "From", "Answers", "Decided", "Download", "See",
             *([] if mode == "off" else [""])]  # fmt: skip
     label = "Withdrawn runs" if result[0].withdrawn_at else "Runs"
     return html.Div(table(head, [_row(facts, titles, every_dataset, mode) for facts in result], label), className="runs")
+
+
+def provenance(facts: RunFacts) -> html.Section:
+    """Where a run came from, and its files to download."""
+    download = f"/api/v1/runs/{facts.run}/responses"
+    files = [html.A(form.upper(), href=f"{download}.{form}") for form in ("csv", "jsonl", "parquet")]
+    items: dict[str, Sequence[Component | str] | Component | str] = {
+        "Run": html.Code(facts.run),
+        "Imported": [_when(facts.imported_at), f" by {_who(facts.imported_by)}"],
+        "File": [
+            html.Span(facts.file_name or "a file without a name", className="name"),
+            " ",
+            html.Code(f"sha256 {facts.sha256[:12]}…", title=facts.sha256),
+        ],
+        "Answers": f"{count(facts.items, 'answer')} {_counts(facts)}",
+        "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
+    }
+    if facts.decisions:
+        items["Graded by a person"] = _decided(facts)
+    parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]
+    return html.Section(html.Dl(parts), className="dataset provenance")
 
 
 def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: str) -> html.Tr:
@@ -59,7 +80,9 @@ def _row(facts: RunFacts, titles: Mapping[str, str], every_dataset: bool, mode: 
         None if mode == "off" else html.Td(change),
     ]  # fmt: skip
     first = html.Th(
-        [html.Span(name, className="name"), html.Div(html.Code(facts.run), className="by")], scope="row", id=f"run-{facts.run}"
+        [page_link(name, href=run_path(facts.run), class_name="name"), html.Div(html.Code(facts.run), className="by")],
+        scope="row",
+        id=f"run-{facts.run}",
     )
     return html.Tr([first, *(cell for cell in cells if cell is not None)])
 
@@ -77,6 +100,8 @@ def _counts(facts: RunFacts) -> str:
     parts = [f"to {count(facts.questions, 'question')}"]
     if facts.missing_questions:
         parts.append(f"{facts.missing_questions:,} not answered")
+    if facts.samples > 1:
+        parts.append(f"up to {facts.samples:,} {'people' if facts.respondents else 'answers'} to each clue")
     parts += rows_without_answer(facts.failed, facts.skipped)
     return "; ".join(parts)
 

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count, p_value_text, short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import table
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
@@ -23,7 +23,7 @@ def slices_section(
     slices: Sequence[Slice],
     metric: Metric,
     names: Mapping[str, str],
-    colours: Mapping[str, str],
+    colours: RunColours,
     link: Callable[[Slice], str],
 ) -> html.Section:
     """All significant slices, and the largest differences of the others.

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.buzz_outcomes import curve_table, outcomes_table
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
+from dashboard.components.run_names import RunColours, legend
 from dashboard.components.thresholds import MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from dashboard.figures.thresholds import wins_figure
 from queries.buzzing import ThresholdExplorer
@@ -18,7 +19,7 @@ from queries.buzzing import ThresholdExplorer
 def threshold_explorer_section(
     explorer: ThresholdExplorer,
     names: Mapping[str, str],
-    colours: Mapping[str, str],
+    colours: RunColours,
     given: Sequence[str],
     scale: str,
     questions: str,
@@ -45,6 +46,7 @@ def threshold_explorer_section(
                 wins_figure(valued, names, colours, explorer.scale, ends, few),
                 "Expected wins over the threshold. ◇ best threshold" + (", ● threshold in use" if few else ""),
                 curve_table(valued, names),
+                legend([run.run for run in valued], names, colours),
             )
         )
     else:

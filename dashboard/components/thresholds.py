@@ -14,13 +14,13 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.controls import control, threshold_box
 from dashboard.components.numbers import CURVE_NAMES, percent, short
-from dashboard.components.run_names import COLOURS, swatch
+from dashboard.components.run_names import RunColours, swatch
 from dashboard.figures.style import OTHERS
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
 
 KEY = "threshold"
-MOST_SLIDERS = COLOURS  # more would push the rest of the page out of sight
+MOST_SLIDERS = 8  # with more runs, the rows of sliders would push all else down
 # What a box takes.
 PATTERNS = {
     "confidence": r"0|1|1\.0+|0?\.[0-9]+(e-[0-9]{1,2})?|[1-9](\.[0-9]+)?e-[0-9]{1,2}",
@@ -50,7 +50,7 @@ def threshold_rows(
     explorer: ThresholdExplorer,
     runs: Sequence[RunThresholds],
     names: Mapping[str, str],
-    colours: Mapping[str, str],
+    colours: RunColours,
     given: Sequence[str],
     scale: str,
 ) -> html.Div:

@@ -9,6 +9,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH
+from dashboard.components.run_names import RunColours
 from dashboard.components.table import row, table
 from dashboard.figures.human_votes import distance_figure, entropy_figure, ranking_figure
 from queries.human_votes import Histograms, People
@@ -16,7 +17,7 @@ from queries.human_votes import Histograms, People
 Names = Mapping[str, str]
 
 
-def distance_histograms(result: People, names: Names, colours: Names) -> html.Figure:
+def distance_histograms(result: People, names: Names, colours: RunColours) -> html.Figure:
     """Items by DistCE.
 
     Args:
@@ -33,7 +34,7 @@ def distance_histograms(result: People, names: Names, colours: Names) -> html.Fi
     )
 
 
-def entropy_histograms(result: People, names: Names, colours: Names, absolute: bool) -> html.Figure:
+def entropy_histograms(result: People, names: Names, colours: RunColours, absolute: bool) -> html.Figure:
     """Items by EntCE, or by its absolute value. See ``distance_histograms``."""
     signed = "its absolute value" if absolute else "right of 0, the run is less certain than people are"
     return figure(
@@ -44,7 +45,7 @@ def entropy_histograms(result: People, names: Names, colours: Names, absolute: b
     )
 
 
-def ranking_histograms(result: People, names: Names, colours: Names) -> html.Figure | None:
+def ranking_histograms(result: People, names: Names, colours: RunColours) -> html.Figure | None:
     """Items by the pairs of classes that a run ranks otherwise; None where classes are very many. See ``distance_histograms``."""
     most = max((len(run.histograms.ranking) for run in result.rows if run.histograms), default=0)
     if not most:

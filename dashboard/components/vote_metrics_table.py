@@ -8,13 +8,13 @@ from dash import html
 
 from dashboard.components.coverage import answered
 from dashboard.components.numbers import short
-from dashboard.components.run_names import named
+from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import table
 from queries.leaderboard import Leaderboard
 from queries.metrics.catalogue import VOTES
 
 
-def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Div:
+def vote_metrics_table(board: Leaderboard, names: Mapping[str, str], colours: RunColours) -> html.Div:
     """The metrics against votes of each ranked run.
 
     Args:

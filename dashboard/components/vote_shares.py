@@ -8,13 +8,13 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import legend, named
+from dashboard.components.run_names import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.votes import votes_figure
 from queries.question import Question
 
 
-def vote_shares(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> html.Figure:
+def vote_shares(question: Question, names: Mapping[str, str], colours: RunColours) -> html.Figure:
     """People and runs as whole distributions, as a figure and a table.
 
     Args:

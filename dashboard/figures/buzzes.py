@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil
 
+from dashboard.figures.labels import LONGEST_ROW, end_labels, run_labels, run_line
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
@@ -14,7 +15,7 @@ ROW = 24
 TINTS = {"people": 1.0, "Q1": 0.34, "Q2": 0.5, "Q3": 0.68, "Q4": 0.86}
 PEOPLE = {"people": "All people", "Q1": "Q1 (fewest correct)", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4 (most correct)"}
 LABELS = {"people": "All", "Q1": "Q1", "Q2": "Q2", "Q3": "Q3", "Q4": "Q4"}
-APART = 0.052  # of labels, as a share of the panel's height
+LABEL = 18  # characters of a run's name beside its line
 
 
 def curve_name(curve: BuzzCurve, names: Mapping[str, str]) -> str:
@@ -36,51 +37,46 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
     top = max((max(curve.correct or [0], default=0) for curve in drawn), default=0)
     top = max(top, max((max(curve.incorrect or [0], default=0) for curve in drawn), default=0))
     top = max(ceil(top * 10 + 0.2) / 10, 0.1)
+    runs = [curve.name for curve in drawn if curve.kind == "run" and curve.name in colours]
+    run_names = run_labels(names, runs, LABEL)
     data, labels = [], []
     for panel, (kind, dash) in enumerate((("correct", "solid"), ("incorrect", "dot"))):
-        at_end = {}
+        ends: list[tuple[str, float, str]] = []
         # People above the runs, so that they stay in sight among many.
-        for curve in sorted(drawn, key=lambda curve: curve.kind == "human"):
+        for curve in sorted(drawn, key=lambda curve: (curve.kind == "human", curve.name in colours)):
             person = curve.kind == "human"
-            shade = INK if person else colours.get(curve.name, OTHERS)
+            line: PlotlyJson = run_line(colours, curve.name)
+            if person:
+                line = {"color": INK, "width": 3 if curve.name == "people" else 1.8}
             values = getattr(curve, kind)
             data.append({
-                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)), "meta": [curve.name, kind],
+                "type": "scatter", "mode": "lines", "name": plain(curve_name(curve, names)),
+                "meta": {"run": curve.name, "kind": kind},
                 "x": curves.revealed, "y": [round(value, 5) for value in values], **panel_axes(panel),
-                "line": {"color": shade, "width": 3 if curve.name == "people" and person else 1.8, "dash": dash, "shape": "hv"},
+                "line": {**line, "dash": dash, "shape": "hv"}, "showlegend": person or curve.name in colours,
                 "opacity": TINTS[curve.name] if person else 1,
                 "hovertemplate": f"%{{fullData.name}}<br>by %{{x:.0%}}: %{{y:.3f}} {kind} buzzes per question<extra></extra>",
             })  # fmt: skip
             if person:
-                at_end[LABELS[curve.name]] = values[-1]
-        labels += _labels(at_end, panel, top)
+                ends.append((LABELS[curve.name], values[-1], INK))
+            elif curve.name in run_names:
+                ends.append((run_names[curve.name], values[-1], colours[curve.name]))
+        labels += end_labels(ends, 0, top, HEIGHT, panel_axes(panel), 1.012)
     figure = panels(
         data,
         ["Correct buzzes per question heard", "Incorrect buzzes per question heard"],
-        x={"title": "", "range": [0, 1.09], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"},
-        y={"title": "", "range": [0, top], "tickformat": ".2~f"},
+        x={
+            "title": "share of the question revealed",
+            "range": [0, 1.4 if runs else 1.09],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            "tickformat": ".0%",
+        },
+        y={"title": "buzzes per question", "range": [0, top], "tickformat": ".2~f"},
         height=HEIGHT,
         annotations=labels,
     )
     figure["layout"]["meta"]["width"] = WIDTH
     return figure
-
-
-def _labels(at_end: Mapping[str, float], panel: int, top: float) -> list[PlotlyJson]:
-    """Names of the groups of people at the ends of their curves, moved apart where these meet."""
-    axes = panel_axes(panel)
-    placed: list[PlotlyJson] = []
-    below = -APART * top
-    room = APART * top
-    for number, (name, value) in enumerate(sorted(at_end.items(), key=lambda pair: pair[1])):
-        # None so high that those above it would leave the panel.
-        highest = top - room * (len(at_end) - 1 - number) - room / 2
-        below = max(below + room, min(value, highest))
-        placed.append({
-            "text": name, "x": 1.012, "y": below, "xref": axes["xaxis"], "yref": axes["yaxis"], "xanchor": "left",
-            "yanchor": "middle", "showarrow": False, "font": {"size": 11, "color": INK},
-        })  # fmt: skip
-    return placed
 
 
 def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
@@ -112,7 +108,8 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
             xaxis=axis("chance to buzz", range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
             yaxis=axis(
                 range=downwards(len(rows)), showgrid=True, type="category", tickfont={"size": 12, "color": INK},
-                categoryorder="array", categoryarray=rows,
+                categoryorder="array", categoryarray=rows, tickvals=rows,
+                ticktext=[*run_labels(names, [run.run for run in runs], LONGEST_ROW).values(), *map(_who, people)],
             ),
         ),
     }  # fmt: skip

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dashboard.figures.labels import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.question import Question, RunResponses
 
 RAIL = (0.9, 1.0)  # the strip of human buzzes, as a share of the figure's height
 MAIN = (0.0, 0.86)
+RANGE = (-0.03, 1.05)  # of confidence
+HEIGHT, AXIS = 420, 60  # pixels of the figure, and of what is below and above its axes
 LONG = 40  # clues; beyond this, lines between clues would be all there is to see
 
 
 def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str], cursor: int) -> PlotlyJson:
-    """Confidence of each run at the end of each clue, correctness by the marker's shape, a diamond where it buzzes; the human
-    curve as steps, buzzes above.
+    """Confidence of each run at the end of each clue, correctness by the marker's shape, a diamond where it buzzes, a triangle
+    where the system itself decided to; the human curve as steps, buzzes above.
 
     The first shape of the layout is the cursor, at the end of a clue; ``assets/question.js`` moves it.
 
@@ -26,19 +29,30 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     """
     words = [clue.word_end for clue in question.clues]
     end = words[-1]
-    data = [_run(run, question, names, colours) for run in question.runs]
-    data += [_named(run, names, colours) for run in question.runs]
-    data += [_buzz(run, question, names, colours) for run in question.runs if run.buzzpoint and run.buzzpoint.clue is not None]
-    data += [_failed(run, question, names, colours) for run in question.runs if any(answer.failed for answer in run.clues)]
+    runs = sorted(question.runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
+    data = [_run(run, question, names, colours) for run in runs]
+    data += [_named(run, names, colours) for run in runs if run.run in colours]
+    buzzing = [run for run in runs if run.run in colours and run.buzzpoint and run.buzzpoint.clue is not None]
+    data += [_buzz(run, question, names, colours) for run in buzzing]
+    data += [_own_buzz(run, question, names, colours) for run in runs if run.run in colours and run.own_buzz() is not None]
+    data += [_failed(run, question, names, colours) for run in runs if any(answer.failed for answer in run.clues)]
     curve: list[float] = []
     if question.human:
-        curve = getattr(question.human, question.human_curve)
+        curve = getattr(question.human, question.drawn_curve)
         data.insert(0, {
             "type": "scatter", "mode": "lines", "name": "People", "showlegend": False, "x": [0, *words], "y": [0, *curve],
             "line": {"color": INK, "width": 2.5, "shape": "hv"},
             "hovertemplate": "people: h = %{y:.3f}<br>%{x} words<extra></extra>",
         })  # fmt: skip
         data += _rail(question)
+    main = MAIN if question.human else (0.0, 1.0)
+    named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(not a.failed for a in run.clues)])
+    last = {run.run: [answer.confidence for answer in run.clues if not answer.failed][-1] for run in runs if run.run in named}
+    labels = end_labels(
+        [(label, last[run], colours[run]) for run, label in named.items()], *RANGE, (HEIGHT - AXIS) * (main[1] - main[0])
+    )
+    share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
+    title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= LONG else []
     line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     shapes = [
@@ -48,14 +62,13 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     return {
         "data": data,
         "layout": layout(
-            420,
+            HEIGHT,
+            margin=label_margin(list(named.values())),
             hoveranywhere=True,  # assets/question.js follows the mouse
             shapes=shapes,
-            annotations=[_people_label(words, curve)] if question.human else [],
+            annotations=[*([_people_label(words, curve)] if question.human else []), *labels],
             xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
-            yaxis=axis(
-                "confidence", range=[-0.03, 1.05], domain=list(MAIN) if question.human else [0, 1], dtick=0.25, tickformat=".2~f"
-            ),
+            yaxis=axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
             yaxis2=axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
         ),
     }
@@ -72,16 +85,17 @@ def _people_label(words: list[int], curve: list[float]) -> PlotlyJson:
 
 def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     colour = colours.get(run.run, OTHERS)
-    answers = [answer for answer in run.clues if not answer.failed]
+    answers = [answer for answer in run.one_per_clue() if not answer.failed]
     right = [answer.correct >= 0.5 for answer in answers]
     symbols = ["circle" if ok else "x-thin-open" for ok in right]
     return {
         "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run, "showlegend": False,
         "x": [question.clues[answer.clue].word_end for answer in answers],
         "y": [answer.confidence for answer in answers],
-        "line": {"color": colour, "width": 1.8},
+        "line": run_line(colours, run.run),
         "marker": {
-            "size": 9, "color": colour, "symbol": symbols, "line": {"color": colour, "width": 2},
+            "size": 9 if run.run in colours else 4, "color": colour, "symbol": symbols,
+            "line": {"color": colour, "width": 2 if run.run in colours else 1},
         },
         "customdata": [
             [answer.clue, plain(answer.guess or "no answer"), "correct" if ok else "incorrect"]
@@ -94,7 +108,7 @@ def _run(run: RunResponses, question: Question, names: Mapping[str, str], colour
 
 def _failed(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Squares on the ground line where the call failed."""
-    words = [question.clues[answer.clue].word_end for answer in run.clues if answer.failed]
+    words = [question.clues[answer.clue].word_end for answer in run.one_per_clue() if answer.failed]
     return {
         "type": "scatter", "mode": "markers", "name": plain(names[run.run]), "showlegend": False, "cliponaxis": False,
         "x": words, "y": [0.0] * len(words), "hovertemplate": "%{fullData.name}<br>no answer: the call failed<extra></extra>",
@@ -102,11 +116,24 @@ def _failed(run: RunResponses, question: Question, names: Mapping[str, str], col
     }  # fmt: skip
 
 
+def _own_buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
+    """A triangle above the answer at which the system itself decided to buzz."""
+    clue = run.own_buzz()
+    assert clue is not None
+    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == clue)
+    return {
+        "type": "scatter", "mode": "markers", "name": f"Own buzz of {plain(names[run.run])}", "showlegend": False,
+        "x": [question.clues[clue].word_end], "y": [confidence], "cliponaxis": False,
+        "hovertemplate": "%{fullData.name}<extra></extra>",
+        "marker": {"size": 15, "symbol": "triangle-up-open", "color": colours.get(run.run, OTHERS), "line": {"width": 2}},
+    }  # fmt: skip
+
+
 def _buzz(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """A diamond round the answer with which a run buzzes."""
     point = run.buzzpoint
     assert point is not None and point.clue is not None
-    confidence = next(answer.confidence for answer in run.clues if answer.clue == point.clue)
+    confidence = next(answer.confidence for answer in run.one_per_clue() if answer.clue == point.clue)
     return {
         "type": "scatter", "mode": "markers", "name": f"Buzz of {plain(names[run.run])}", "showlegend": False,
         "x": [question.clues[point.clue].word_end], "y": [confidence], "hoverinfo": "skip", "cliponaxis": False,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dashboard.figures.labels import LONGEST, fitting
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.compare import Comparison
 from queries.metrics import Metric
@@ -32,6 +33,7 @@ def scatter_figure(
     both = np.concatenate([a, b])
     ends = [float(both.min(initial=np.inf)), float(both.max(initial=-np.inf))]
     margin = 0.05 * (ends[1] - ends[0]) or 0.05
+    labels = fitting(names, LONGEST)
     span = [ends[0] - margin, ends[1] + margin]
     return {
         "data": [
@@ -45,8 +47,8 @@ def scatter_figure(
         ],
         "layout": layout(
             420,
-            xaxis=axis(f"{metric.label} of {plain(names[0])}", range=span),
-            yaxis=axis(f"{metric.label} of {plain(names[1])}", range=span),
+            xaxis=axis(f"{metric.label} of {plain(labels[0])}", range=span),
+            yaxis=axis(f"{metric.label} of {plain(labels[1])}", range=span),
         ),
     }  # fmt: skip
 
@@ -112,7 +114,7 @@ def forest_figure(
         )
     labels = [plain(row["label"]) for row in rows]
     ends = padded(row[key] for row in rows for key in ("low", "x", "high"))
-    favours = [f"{plain(name)} better" for name in names]
+    favours = [f"{plain(label)} better" for label in fitting(names, LONGEST)]
     gap = "    " if sum(map(len, favours)) <= WIDE else "<br>"
     tones = {comparison.a.run: colours[0], comparison.b.run: colours[1]}
     shades = [tones.get(row["one"].better or "", OTHERS) for row in rows]

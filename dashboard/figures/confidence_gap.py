@@ -5,11 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from dashboard.figures.labels import fitting
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard
 
 ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name
 LINE = 22  # characters of a name on one line
+LONGEST = 60  # characters of a name
+MANY = 16  # runs above which each has one line, as close as lines of text
+DENSE_ROW = 18  # pixels per run then
 
 
 def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
@@ -21,7 +25,9 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
         colours: run id to colour.
     """
     rows = [row for row in board.rows if row.metrics["accuracy"].value is not None]
-    labels = [_lines(names[row.run]) for row in rows]
+    dense = len(rows) > MANY
+    texts = fitting([names[row.run] for row in rows], LINE if dense else LONGEST)
+    labels = [plain(text) if dense else _lines(text) for text in texts]
     places = list(range(len(rows)))
     lines = max((label.count("<br>") for label in labels), default=0)
     accuracy = [row.metrics["accuracy"].value for row in rows]
@@ -49,7 +55,7 @@ def gap_figure(board: Leaderboard, names: Mapping[str, str], colours: Mapping[st
             },
         ],
         "layout": layout(
-            (ROW + MORE * lines) * len(rows) + 64,
+            (DENSE_ROW if dense else ROW + MORE * lines) * len(rows) + 64,
             xaxis=axis("● accuracy  ○ confidence", range=[0, 1], dtick=0.2),
             yaxis=axis(
                 range=[len(rows) - 0.4, -0.6], tickvals=places, ticktext=labels, showgrid=False,

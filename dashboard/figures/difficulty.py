@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dashboard.figures.labels import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.buzzing import FractionAccuracy
 from queries.difficulty import HardEasyFit
+from queries.metrics import CATALOGUE
 
 Names = Mapping[str, str]
 ROW = 17  # pixels per run of a part
+AXIS = 60  # pixels below and above the axis of accuracy
 
 
 def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, link: str) -> PlotlyJson:
@@ -41,13 +44,20 @@ def hard_easy_figure(runs: Sequence[HardEasyFit], names: Names, colours: Names, 
     return panels(
         data,
         [names[run.run] for run in runs],
-        x={"title": "", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": "", "range": [-1.05, 1.05], "dtick": 0.5, "tickformat": ".2~f", "zeroline": True, "zerolinecolor": FAINT},
+        x={"title": "difficulty", "range": [0, 1], "dtick": 0.25, "tickformat": ".2~f"},
+        y={
+            "title": "overconfidence",
+            "range": [-1.05, 1.05],
+            "dtick": 0.5,
+            "tickformat": ".2~f",
+            "zeroline": True,
+            "zerolinecolor": FAINT,
+        },
     )
 
 
 def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names) -> PlotlyJson:
-    """A panel per part: the metric of each run with its 95 % interval, 0 as a line.
+    """A panel per part: the metric of each run with its 95 % interval, 0 as a line. Runs in grey share the lowest row.
 
     Args:
         breakdown: with intervals.
@@ -56,37 +66,45 @@ def parts_figure(breakdown: Breakdown, metric: str, names: Names, colours: Names
         colours: run id to colour.
     """
     runs = list(dict.fromkeys(row.run for part in breakdown.parts for row in part.rows))
-    data = [_dots(part, metric, place, names, colours) for place, part in enumerate(breakdown.parts)]
+    rows = {run: index for index, run in enumerate(run for run in runs if run in colours)}
+    lowest = len(rows)
+    data = [
+        _dots(part, metric, place, names, colours, {run: rows.get(run, lowest) for run in runs})
+        for place, part in enumerate(breakdown.parts)
+    ]
+    lines = lowest + (len(rows) < len(runs))
     return panels(
         data,
         [f"{part.value or 'not stated'} · {part.questions:,}" for part in breakdown.parts],
         x={
-            "title": "",
+            "title": CATALOGUE[metric].name,
             "range": _range(breakdown, metric),
             "zeroline": True,
             "zerolinecolor": MUTED,
             "tickformat": ".2~f",
             "nticks": 5,
         },
-        y={"title": "", "range": [len(runs) - 0.4, -0.6], "showticklabels": False, "showgrid": False},
-        height=ROW * len(runs) + 30,
+        y={"title": "", "range": [lines - 0.4, -0.6], "showticklabels": False, "showgrid": False},
+        height=ROW * lines + 30,
     )
 
 
-def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names) -> PlotlyJson:
+def _dots(part: BreakdownPart, metric: str, place: int, names: Names, colours: Names, rows: Mapping[str, int]) -> PlotlyJson:
     cells = [(index, row, row.metrics[metric]) for index, row in enumerate(part.rows) if row.metrics[metric].value is not None]
     values = [cell.value or 0.0 for _, _, cell in cells]
     highs = [cell.high if cell.high is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
     lows = [cell.low if cell.low is not None else value for value, (_, _, cell) in zip(values, cells, strict=True)]
-    shades = [colours.get(row.run, OTHERS) for _, row, _ in cells]
+    shown = [row.run for _, row, _ in cells]
+    shades = [colours.get(run, OTHERS) for run in shown]
     intervals = [f"[{low:.3f}, {high:.3f}]" for low, high in zip(lows, highs, strict=True)]
     spans: dict[str, list[float]] = {
-        "array": [high - value for high, value in zip(highs, values, strict=True)],
-        "arrayminus": [value - low for low, value in zip(lows, values, strict=True)],
+        "array": [high - value if run in colours else 0 for run, high, value in zip(shown, highs, values, strict=True)],
+        "arrayminus": [value - low if run in colours else 0 for run, low, value in zip(shown, lows, values, strict=True)],
     }
     return {
-        "type": "scatter", "mode": "markers", "x": values, "y": [index for index, _, _ in cells], **panel_axes(place),
-        "marker": {"size": 8, "color": shades},
+        "type": "scatter", "mode": "markers", "x": values, "y": [rows[row.run] for _, row, _ in cells], **panel_axes(place),
+        "meta": {"runs": [row.run for _, row, _ in cells]},
+        "marker": {"size": [8 if row.run in colours else 5 for _, row, _ in cells], "color": shades},
         "error_x": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": MUTED, **spans},
         "customdata": [[plain(names[row.run]), interval] for (_, row, _), interval in zip(cells, intervals, strict=True)],
         "hovertemplate": "%{customdata[0]}<br>%{x:.3f} %{customdata[1]}<extra></extra>", "cliponaxis": False,
@@ -113,11 +131,12 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
         {
             "type": "scatter", "mode": "lines+markers", "name": plain(names[run.run]), "meta": run.run,
             "x": [at.revealed for at in run.fractions], "y": [at.accuracy for at in run.fractions],
-            "line": {"color": colours.get(run.run, OTHERS), "width": 1.8}, "marker": {"size": 7},
+            "line": run_line(colours, run.run), "marker": {"size": 7 if run.run in colours else 3},
+            "showlegend": run.run in colours,
             "customdata": [at.questions for at in run.fractions],
             "hovertemplate": "%{fullData.name}<br>accuracy %{y:.3f} at %{x:.0%}, %{customdata:,} questions<extra></extra>",
         }
-        for run in accuracies.runs
+        for run in sorted(accuracies.runs, key=lambda run: run.run in colours)
     ]  # fmt: skip
     for teams in accuracies.teams:
         if teams.kind != "human":
@@ -128,10 +147,15 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
             "line": {"color": INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
             "hovertemplate": "human teams right by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
+    ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
+    labels = run_labels(names, [run for run, _ in ends])
+    last = [(labels[run], value, colours[run]) for run, value in ends if value is not None]
     return {
         "data": data,
         "layout": layout(
             320,
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(last, 0, 1.02, 320 - AXIS),
             xaxis=axis("share of the question revealed", range=[0.15, 1.04], tickvals=[0.2, 0.4, 0.6, 0.8, 1], tickformat=".0%"),
             yaxis=axis("accuracy", range=[0, 1.02], dtick=0.25, tickformat=".2~f"),
         ),

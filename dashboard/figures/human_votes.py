@@ -22,7 +22,14 @@ def distance_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
         colours: run id to colour.
     """
     return _histograms(
-        people, names, colours, people.distance_edges, lambda histograms: histograms.distance, "distance %{x:.3f}", [0.0, 1.0]
+        people,
+        names,
+        colours,
+        people.distance_edges,
+        lambda histograms: histograms.distance,
+        "distance %{x:.3f}",
+        [0.0, 1.0],
+        "distance",
     )
 
 
@@ -47,6 +54,7 @@ def entropy_figure(people: People, names: Names, colours: Names, absolute: bool)
         lambda histograms: _folded(histograms.entropy) if absolute else histograms.entropy,
         "entropy gap %{x:.3f}",
         [0.0, most] if absolute else [-most, most],
+        "entropy gap, absolute" if absolute else "entropy gap",
     )
 
 
@@ -62,7 +70,14 @@ def ranking_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     pairs = max((len(row.histograms.ranking) for row in shown if row.histograms), default=0)
     edges = [place - 0.5 for place in range(pairs + 1)]
     return _histograms(
-        people, names, colours, edges, lambda histograms: histograms.ranking, "%{x:.0f} pairs", [-0.6, pairs - 0.4]
+        people,
+        names,
+        colours,
+        edges,
+        lambda histograms: histograms.ranking,
+        "%{x:.0f} pairs",
+        [-0.6, pairs - 0.4],
+        "pairs ranked otherwise",
     )
 
 
@@ -76,7 +91,14 @@ def _shown(people: People) -> list[RunHistograms]:
 
 
 def _histograms(
-    people: People, names: Names, colours: Names, edges: Sequence[float], counts: Counts, hover: str, span: Sequence[float]
+    people: People,
+    names: Names,
+    colours: Names,
+    edges: Sequence[float],
+    counts: Counts,
+    hover: str,
+    span: Sequence[float],
+    title: str,
 ) -> PlotlyJson:
     data: list[PlotlyJson] = []
     ranges: list[list[float]] = []
@@ -95,8 +117,8 @@ def _histograms(
     return panels(
         data,
         [names[row.run] for row in shown],
-        x={"title": "", "range": list(span), "nticks": 5, "tickformat": ".2~f"},
-        y={"title": "", "tickformat": ".0%"},
+        x={"title": title, "range": list(span), "nticks": 5, "tickformat": ".2~f"},
+        y={"title": "share of items", "tickformat": ".0%"},
         height=150,
         ranges=ranges,
         bargap=0,
@@ -148,6 +170,6 @@ def classes_figure(people: People, names: Names, colours: Names) -> PlotlyJson:
     return panels(
         data,
         titles,
-        x={"title": "", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
-        y={"title": "", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
+        x={"title": "share given by the run", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f", "color": MUTED},
+        y={"title": "chosen by most people", "range": [-0.02, 1.03], "dtick": 0.25, "tickformat": ".2~f"},
     )

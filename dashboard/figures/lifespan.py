@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.question import Question, RunResponses
@@ -13,7 +13,7 @@ ROW = 24  # pixels per run
 def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
     """Bars of the probability of death by age; below, each run's guess with the span of the radius around it.
 
-    The bars within the span add up to the run's y.
+    The bars within the span add up to the run's y. Of a run with several answers, a dot for each stands without a span.
 
     Args:
         question: with a lifespan.
@@ -22,8 +22,8 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     """
     life = question.lifespan
     assert life is not None and question.radius is not None
-    guesses = [(run, _number(run.clues[0].guess)) for run in question.runs if run.clues]
-    rows = [(run, guess) for run, guess in guesses if guess is not None]
+    guesses = [(run, [number for answer in run.clues if (number := _number(answer.guess)) is not None]) for run in question.runs]
+    rows = [(run, numbers) for run, numbers in guesses if numbers]
     labels = [plain(names[run.run]) for run, _ in rows]
     bars = {
         "type": "bar", "x": [age + 0.5 for age in life.ages], "y": life.probability, "width": 1, "marker": {"color": FAINT},
@@ -31,13 +31,10 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
     }  # fmt: skip
     spans = [
         {
-            "type": "scatter", "mode": "lines+markers", "yaxis": "y2", "name": plain(names[run.run]), "meta": run.run,
-            "x": [guess - question.radius, guess, guess + question.radius], "y": [plain(names[run.run])] * 3,
-            "line": {"color": colours.get(run.run, OTHERS), "width": 5},
-            "marker": {"size": [0, 11, 0], "color": colours.get(run.run, OTHERS), "line": {"color": INK, "width": 1}},
-            "hovertemplate": _hover(run, guess, question.radius),
+            "type": "scatter", "yaxis": "y2", "name": plain(names[run.run]), "meta": run.run,
+            **_guesses(run, numbers, question.radius, plain(names[run.run]), colours.get(run.run, OTHERS)),
         }
-        for run, guess in rows
+        for run, numbers in rows
     ]  # fmt: skip
     height = 200 + ROW * len(rows) + 50
     split = (ROW * len(rows) + 10) / height
@@ -56,6 +53,23 @@ def lifespan_figure(question: Question, names: Mapping[str, str], colours: Mappi
             shapes=[{"type": "line", "xref": "x", "yref": "paper", "x0": first, "x1": first, "y0": 0, "y1": 1,
                      "line": {"color": MUTED, "width": 1, "dash": "dot"}}],
         ),
+    }  # fmt: skip
+
+
+def _guesses(run: RunResponses, guesses: Sequence[float], radius: int, label: str, colour: str) -> PlotlyJson:
+    """The guesses of a run in its row: one with the span of the radius, or several without."""
+    if len(guesses) > 1:
+        return {
+            "mode": "markers", "x": [*guesses], "y": [label] * len(guesses),
+            "marker": {"size": 9, "color": colour, "opacity": 0.55, "line": {"color": INK, "width": 1}},
+            "hovertemplate": "%{y}<br>guess %{x:g}<extra></extra>",
+        }  # fmt: skip
+    (guess,) = guesses
+    return {
+        "mode": "lines+markers", "x": [guess - radius, guess, guess + radius], "y": [label] * 3,
+        "line": {"color": colour, "width": 5},
+        "marker": {"size": [0, 11, 0], "color": colour, "line": {"color": INK, "width": 1}},
+        "hovertemplate": _hover(run, guess, radius),
     }  # fmt: skip
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any
 
-from dashboard.figures.style import INK, PlotlyJson, axis, layout, plain
+from dashboard.figures.labels import fitting
+from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
 
 HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room
-LONGEST = 40  # characters of a panel's title
 MOST = 60  # panels of one figure; a browser takes seconds to draw more
 
 
@@ -17,27 +16,6 @@ def panel_axes(number: int) -> dict[str, str]:
     """The axes of a trace in a panel, counted from 0."""
     suffix = "" if number == 0 else str(number + 1)
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-
-
-def fitting(titles: Sequence[str]) -> list[str]:
-    """Titles no longer than a panel is wide: of longer ones their beginning and their end; of those that this does not tell
-    apart, what comes after the words that they begin with together.
-    """
-    shortened = [_cut(title) for title in titles]
-    for cut in set(shortened):
-        alike = {title: title.split(" ") for title, other in zip(titles, shortened, strict=True) if other == cut}
-        shared = len(list(takewhile(lambda words: len(set(words)) == 1, zip(*alike.values(), strict=False))))
-        for index, title in enumerate(titles):
-            if title in alike and len(alike) > 1:
-                shortened[index] = f"…{' '.join(alike[title][shared:])[: LONGEST - 1]}"
-    return shortened
-
-
-def _cut(title: str) -> str:
-    if len(title) <= LONGEST:
-        return title
-    end = LONGEST // 2
-    return f"{title[: LONGEST - end - 1].rstrip()}…{title[-end:].lstrip()}"
 
 
 def panels(
@@ -54,11 +32,13 @@ def panels(
     Args:
         data: traces, each with the axes of its panel.
         titles: one line above each panel.
-        x, y: the axes that all have in common.
+        x, y: the axes that all have in common. Their titles stand once, below and beside the first column.
         height: of a panel, in pixels.
         ranges: of the y axis of each panel, where they differ.
         more: of the layout; shapes and annotations may refer to panels' axes.
     """
+    x, y = dict(x), dict(y)
+    x_title, y_title = x.pop("title"), y.pop("title")
     axes: PlotlyJson = {}
     annotations: list[PlotlyJson] = []
     for number, (title, short) in enumerate(zip(titles, fitting(titles), strict=True)):
@@ -71,12 +51,22 @@ def panels(
             "xref": f"x{suffix} domain", "x": 0, "xanchor": "left",
             "yref": f"y{suffix} domain", "y": 1, "yanchor": "bottom", "yshift": 4,
         })  # fmt: skip
+    shared: PlotlyJson = {"showarrow": False, "font": {"size": 12, "color": MUTED}, "name": "axis-title"}
+    annotations.append(shared | {
+        "text": plain(x_title), "xref": "x domain", "x": 0.5, "xanchor": "center", "yref": "paper", "y": 0, "yanchor": "top",
+        "yshift": -20,
+    })  # fmt: skip
+    if y_title:
+        annotations.append(shared | {
+            "text": plain(y_title), "textangle": -90, "xref": "paper", "x": 0, "xanchor": "right", "xshift": -34,
+            "yref": "y domain", "y": 0.5, "yanchor": "middle",
+        })  # fmt: skip
     # ``meta`` tells assets/figures.js to set the panels' domains and the figure's height for the columns that fit.
     return {
         "data": list(data),
         "layout": layout(
             height,
-            margin={"l": 34, "r": 10, "t": 26, "b": 26},
+            margin={"l": 54 if y_title else 34, "r": 10, "t": 26, "b": 44},
             **axes,
             annotations=[*annotations, *more.pop("annotations", [])],
             meta={"panels": len(titles), "width": WIDTH, "height": height},

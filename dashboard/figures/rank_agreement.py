@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dashboard.components.numbers import short
 from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
 from queries.metrics import Metric
 from queries.rank_agreement import RankCorrelation
@@ -22,7 +23,7 @@ def agreement_figure(correlations: Sequence[RankCorrelation], metrics: Sequence[
     taus: list[list[float | None]] = [[None] * len(metrics) for _ in metrics]
     for pair in correlations:
         taus[place[pair.a]][place[pair.b]] = taus[place[pair.b]][place[pair.a]] = pair.tau
-    text = [["" if tau is None else f"{tau:.1f}".replace("-", "−") for tau in line] for line in taus]
+    text = [["" if tau is None else short(tau, 1) for tau in line] for line in taus]
     return {
         "data": [
             {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dashboard.figures.labels import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.rank_agreement import SIDE
 from dashboard.figures.style import INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
-from queries.leaderboard import Leaderboard
+from queries.leaderboard import Leaderboard, LeaderboardRow
 from queries.metrics import Metric
 
 ROW = 26  # pixels per rank
 MOST = 560  # pixels
+AXIS = 48  # pixels below and above the axis of ranks
 
 
 def ranks_figure(
@@ -24,10 +26,15 @@ def ranks_figure(
         names: run id to what it is called.
         colours: run id to colour.
     """
+    highlighted = [row for row in board.rows if row.run in colours]
+    labels = run_labels(names, [row.run for row in highlighted])
+    # As high as the heatmap beside it, if need be; of very many runs, lines lie closer together.
+    height = max(260, min(ROW * len(board.rows) + 100, MOST), SIDE * len(metrics) + 90)
+    bottom, top = len(board.rows) + 0.6, 0.4
     # Bars of neighbouring runs stand beside each other, not upon each other.
-    aside = {row.run: 0.36 * (index / max(len(board.rows) - 1, 1) - 0.5) for index, row in enumerate(board.rows)}
+    aside = {row.run: 0.36 * (index / max(len(highlighted) - 1, 1) - 0.5) for index, row in enumerate(highlighted)}
     data = []
-    for row in board.rows:
+    for row in sorted(board.rows, key=lambda row: row.run in colours):
         cells = [row.metrics[metric.key] for metric in metrics]
         colour = colours.get(row.run, OTHERS)
         texts = [
@@ -36,29 +43,40 @@ def ranks_figure(
         ]
         data.append({
             "type": "scatter", "mode": "lines+markers", "name": plain(names[row.run]), "meta": row.run, "connectgaps": True,
-            "x": [index + aside[row.run] for index in range(len(metrics))], "y": [cell.rank for cell in cells],
-            "line": {"color": colour, "width": 1.8}, "marker": {"size": 8, "color": colour},
+            "x": [index + aside.get(row.run, 0) for index in range(len(metrics))], "y": [cell.rank for cell in cells],
+            "line": run_line(colours, row.run), "marker": {"size": 8 if row.run in colours else 3, "color": colour},
             "error_y": {
-                "type": "data", "symmetric": False, "thickness": 1 if row.run in colours else 0.4, "width": 0, "color": colour,
+                "type": "data", "symmetric": False, "thickness": 1, "width": 0, "color": colour,
+                "visible": row.run in colours,
                 "array": [_over(cell.rank, cell.rank_high) for cell in cells],
                 "arrayminus": [-_over(cell.rank, cell.rank_low) for cell in cells],
             },
             "customdata": [[text, _interval(cell.rank_low, cell.rank_high)] for text, cell in zip(texts, cells, strict=True)],
-            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:g} %{customdata[1]}<extra></extra>",
-            "cliponaxis": False,
+            "hovertemplate": "%{fullData.name}<br>%{customdata[0]}<br>rank %{y:.1~f} %{customdata[1]}<extra></extra>",
+            "cliponaxis": False, "showlegend": row.run in colours,
         })  # fmt: skip
     return {
         "data": data,
         "layout": layout(
-            # As high as the heatmap beside it, if need be; of very many runs, lines lie closer together.
-            max(260, min(ROW * len(board.rows) + 100, MOST), SIDE * len(metrics) + 90),
+            height,
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(_ends(highlighted, metrics, labels, colours), bottom, top, height - AXIS),
             xaxis=axis(
                 tickvals=list(range(len(metrics))), ticktext=[plain(metric.label) for metric in metrics], showgrid=False,
                 tickfont={"size": 11, "color": INK}, range=[-0.4, len(metrics) - 0.6],
             ),
-            yaxis=axis("rank", range=[len(board.rows) + 0.6, 0.4], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=MUTED),
+            yaxis=axis("rank", range=[bottom, top], dtick=1 if len(board.rows) <= 12 else 5, tick0=0, color=MUTED),
         ),
     }  # fmt: skip
+
+
+def _ends(
+    rows: Sequence[LeaderboardRow], metrics: Sequence[Metric], labels: Mapping[str, str], colours: Mapping[str, str]
+) -> list[tuple[str, float, str]]:
+    """Of each run its label, its rank by the last metric that ranks it, and its colour."""
+    ranks = {row.run: [row.metrics[metric.key].rank for metric in metrics] for row in rows}
+    last = {run: [rank for rank in values if rank is not None][-1:] for run, values in ranks.items()}
+    return [(labels[run], rank, colours[run]) for run, values in last.items() for rank in values]
 
 
 def _over(rank: float | None, end: float | None) -> float:

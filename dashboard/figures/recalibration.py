@@ -25,8 +25,8 @@ def changes_figure(recalibration: Recalibration, names: Mapping[str, str], colou
     return panels(
         data,
         [names[run.run] for run in shown],
-        x={"title": "", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
-        y={"title": "", "tickformat": ".0%"},
+        x={"title": "change of distance", "range": [-1, 1], "dtick": 0.5, "tickformat": ".2~f"},
+        y={"title": "share of items", "tickformat": ".0%"},
         height=150,
         ranges=[padded(trace["y"], zero=True) for trace in data],
         bargap=0,

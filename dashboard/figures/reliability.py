@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboard.figures.panels import panel_axes, panels
-from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, plain
+from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson
 from queries.engine.reliability_diagrams import ReliabilityDiagram
 
 FLOOR = 0.16  # share of a panel's height below 0 that the histogram of confidence takes
@@ -41,9 +41,9 @@ def reliability_figure(
             data.append(_bins(after[diagram.run], axes, colour, open_dots=True))
     drawn = panels(
         data,
-        [plain(names[diagram.run]) for diagram in diagrams],
-        x={"title": "", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
-        y={"title": "", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+        [names[diagram.run] for diagram in diagrams],
+        x={"title": "confidence", "range": [-0.02, 1.02], "dtick": 0.25, "tickformat": ".2~f"},
+        y={"title": "share right", "range": [-FLOOR, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
         barmode="overlay",
         bargap=0,
         clickanywhere=True,  # a click beside every point clears the range

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dashboard.figures.labels import LONGEST_ROW, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import GRID, INK, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 
 AXES = {"confidence": "threshold of confidence", "logprob": "threshold of the sum of token log-probabilities"}
 ROW = 26  # pixels per run
 DIGITS = 5
+HEIGHT, AXIS = 330, 60  # pixels of the figure of wins, and of what is below and above its axis
 
 
 def wins_figure(
@@ -22,6 +24,8 @@ def wins_figure(
 ) -> PlotlyJson:
     """Expected wins of each run over the threshold, as steps; a diamond at the optimum, a dot at the threshold in use.
 
+    Names stand right of the lines, at the height of the optimum: the lines themselves all end at 0.
+
     The dots are shapes of the layout, named by their runs; ``assets/buzz.js`` moves them.
 
     Args:
@@ -33,34 +37,43 @@ def wins_figure(
         dots: whether thresholds in use are shown.
     """
     data: list[PlotlyJson] = []
+    runs = sorted(runs, key=lambda run: run.run in colours)  # lines in colour above those in grey
     for run in runs:
-        curve, colour = run.curve, colours.get(run.run, OTHERS)
+        curve = run.curve
         assert curve is not None and curve.expected_wins is not None
         x, y = curve.thresholds, [float(f"{value:.{DIGITS}g}") for value in curve.expected_wins]
         data.append({
-            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run, "line": {
-                "color": colour, "width": 1.8, "shape": "hv"}, "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
+            "type": "scatter", "mode": "lines", "name": plain(names[run.run]), "meta": run.run,
+            "line": {**run_line(colours, run.run), "shape": "hv"}, "showlegend": run.run in colours,
+            "x": [*x, max(x[-1], ends[1])], "y": [*y, y[-1]],
             "hovertemplate": "%{fullData.name}<br>above %{x:.4~f}: %{y:.3f} expected wins<extra></extra>",
         })  # fmt: skip
     for run in runs:
-        if run.optimum is None:
+        if run.optimum is None or run.run not in colours:
             continue
-        best, colour = run.optimum, colours.get(run.run, OTHERS)
+        best, colour = run.optimum, colours[run.run]
         until = "" if best.until is None else f" to {best.until:.4g}"
         data.append({
             "type": "scatter", "mode": "markers", "name": f"best of {plain(names[run.run])}", "meta": run.run,
-            "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False,
+            "x": [best.threshold], "y": [best.expected_wins], "cliponaxis": False, "showlegend": False,
             "marker": {"symbol": "diamond-open", "size": 13, "color": colour, "line": {"width": 2, "color": colour}},
             "hovertemplate": f"{plain(names[run.run])}<br>best at {best.threshold:.4g}{until}: %{{y:.3f}}<extra></extra>",
         })  # fmt: skip
     wins = [value for trace in data for value in trace["y"]]
     used = [run for run in runs if dots and run.outcome.threshold is not None]
+    peaks = {run.run: run.optimum.expected_wins for run in runs if run.optimum and run.run in colours}
+    labels = run_labels(names, [*peaks])
+    bottom, top = padded(wins, zero=True)
     return {
         "data": data,
         "layout": layout(
-            330,
+            HEIGHT,
             xaxis=axis(AXES[scale], range=[ends[0] - 0.01 * (ends[1] - ends[0]), ends[1] + 0.01 * (ends[1] - ends[0])]),
-            yaxis=axis("expected wins per question", range=padded(wins, zero=True)),
+            yaxis=axis("expected wins per question", range=[bottom, top]),
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(
+                [(labels[run], peak, colours[run]) for run, peak in peaks.items()], bottom, top, HEIGHT - AXIS
+            ),
             shapes=[
                 {
                     "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
@@ -125,6 +138,9 @@ def outcomes_figure(runs: Sequence[RunThresholds], names: Mapping[str, str], col
             ROW * len(runs) + 58,
             barmode="stack",
             xaxis=axis("share of questions", range=[0, 1], tickformat=".0%", dtick=0.25),
-            yaxis=axis(range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK}),
+            yaxis=axis(
+                range=downwards(len(runs), 0), showgrid=False, type="category", tickfont={"size": 12, "color": INK},
+                tickvals=labels, ticktext=list(run_labels(names, [run.run for run in runs], LONGEST_ROW).values()),
+            ),
         ),
     }  # fmt: skip

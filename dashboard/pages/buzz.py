@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order, selected_runs
+from dashboard.cached_queries import question_order
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
@@ -21,9 +22,11 @@ from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.threshold_explorer import threshold_explorer_section
 from dashboard.components.thresholds import KEY
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.buzzing import Buzz, Rules, buzz
+from dashboard.table_source import RESAMPLED, TableSource
+from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz
 from queries.buzzing.rules import CURVES, RULES, SCALES
 from queries.datasets import Dataset
 
@@ -42,21 +45,27 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
     rules = request.parameters.rules
     result = service().ask(buzz, request.selection, rules)
     if not result.questions:
-        return [nothing_selected(PATH, request.selection, "questions")]
+        return [nothing_selected(PATH, request.selection, "questions", request.facets, "Buzz")]
     if result.missing:
         return [_not_read(request)]
-    colours = run_colours(request.facets, selected_runs(request.selection))
+    colours = run_colours(request.facets, highlighted_runs(request, ranking=_best_first(result.explorer)))
     names = run_names(result.explorer.runs)
     runs, given = bool(result.explorer.runs), request.texts.get(KEY, [])
     return [
         _heading(request, result, rules),
         threshold_explorer_section(result.explorer, names, colours, given, request.written("scale"), _first_question(request))
         if runs
-        else nothing_selected(PATH, request.selection, "answers"),
+        else nothing_selected(PATH, request.selection, "answers", request.facets),
         against_teams(result.explorer, names, colours) if runs else None,
         buzz_curves(result.curves, names, colours),
         buzz_rates(result.habits, names, colours),
     ]
+
+
+def _best_first(explorer: ThresholdExplorer) -> list[str]:
+    """Ids of the runs by expected wins at the threshold in use, most first."""
+    wins = {run.run: run.outcome.expected_wins for run in explorer.runs}
+    return sorted(wins, key=lambda run: value if (value := wins[run]) is not None else -math.inf, reverse=True)
 
 
 def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
@@ -64,7 +73,7 @@ def _not_read(request: PageRequest[BuzzPage]) -> html.Section:
     others = [html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}")) for dataset in _read_by_clue(request)]
     return html.Section(
         [
-            html.H1("Nobody buzzes here"),
+            html.H1("No buzz data"),
             html.P(
                 f"Buzzing needs questions that are read clue by clue (datasets of kind incremental), so that a player chooses "
                 f"when to answer. Those of {request.facets.title} are asked whole."
@@ -86,7 +95,11 @@ def _read_by_clue(request: PageRequest[BuzzPage]) -> list[Dataset]:
 
 def _heading(request: PageRequest[BuzzPage], result: Buzz, rules: Rules) -> html.Div:
     counts = f"{count(len(result.explorer.runs), 'run')}, {count(result.questions, 'question')}"
-    parts: list[Component] = [html.H1("Buzz"), html.P(f"{request.facets.title}: when to answer, {counts}", className="lead")]
+    lead = f"{request.facets.title}: how sure each run should be before it answers, and how it does against people; {counts}"
+    parts: list[Component] = [
+        html.H1("Buzz"),
+        html.P(lead, className="lead"),
+    ]
     if "logprob" in result.explorer.scales or rules.scale == "logprob":
         written = request.written("scale")
         options = {written if written == SCALES[0] else "": SCALE_NAMES[SCALES[0]], SCALES[1]: SCALE_NAMES[SCALES[1]]}
@@ -104,9 +117,15 @@ def _first_question(request: PageRequest[BuzzPage]) -> str:
     return request.link(question_path(request.selection.dataset, first), dataset=None, **keys)
 
 
+def _table(request: PageRequest[BuzzPage]) -> TableSource:
+    pairs = tuple((key, value) for key in RULES.keys for value in request.texts.get(key, ()) if value)
+    columns = ("model", "elicitation", "questions", "threshold", "buzzes", "accuracy", "revealed", "expected_wins", "win")
+    return TableSource("/api/v1/buzz", pairs, columns, interval=RESAMPLED, references=("sung2025grace",))
+
+
 PAGE = register(
     Page(
-        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, parameters=BuzzPage,
-        filters=("run", *filter_keys(), "human", "failed"), common=False,
+        name="buzz", path=PATH, title="Buzz", place=40, draw=draw, table=_table, parameters=BuzzPage,
+        filters=("run", *filter_keys(), "human", "failed", "grading"), common=False,
     )
 )  # fmt: skip

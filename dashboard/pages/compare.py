@@ -15,6 +15,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.power import power_section
 from dashboard.components.run_comparison import (
     differences_table,
     furthest_apart,
@@ -26,11 +27,13 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
+from dashboard.table_source import PAIRED, TableSource
 from queries.compare import comparison
 from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameters import BadRequest, MetricChoice, MetricList
+from queries.power import power
 from queries.question_differences import question_differences
 
 PATH = "/compare"
@@ -57,7 +60,7 @@ class ComparePage(PageParameters, frozen=True):
     ] = PER_QUESTION[0]
     metrics: Annotated[
         tuple[Metric, ...],
-        MetricList("those of the table; the usual ones by default", RANKED, "There is no metric {value!r} to compare runs by."),
+        MetricList("those of the table; a few by default", RANKED, "There is no metric {value!r} to compare runs by."),
     ] = USUAL
 
 
@@ -65,12 +68,12 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
     """Who is better by which metric and how sure that is; every question as a dot; who wins where."""
     runs = _runs(request)
     if len(runs) < 2:
-        return [nothing_selected(PATH, request.selection, "two runs")]
+        return [nothing_selected(PATH, request.selection, "two runs", request.facets, "Compare")]
     (a, b), metric, shown = _chosen(request), request.parameters.metric, request.parameters.metrics
     result = service().ask(comparison, request.selection, a, b, shown)
     questions = service().ask(question_differences, request.selection, a, b, metric)
-    colours = run_colours(request.facets, selected_runs(request.selection))
-    tones = (colours.get(a, "var(--run-1)"), colours.get(b, "var(--run-2)"))
+    colours = run_colours(request.facets, (a, b))
+    tones = (colours.own[a], colours.own[b])
     names = (runs[a], runs[b])
     standard = usual_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in PER_QUESTION}
@@ -84,7 +87,10 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.H1("Compare"),
-                html.P(f"{request.facets.title}: {count(result.questions, 'question')} answered by both", className="lead"),
+                html.P(
+                    f"{request.facets.title}: where two runs differ; {count(result.questions, 'question')} answered by both",
+                    className="lead",
+                ),
             ],
             className="heading",
         ),
@@ -94,7 +100,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
                 menu("a", "First run", *_choices(runs, request.parameters.a, unnamed[0], request.parameters.b)),
                 menu("b", "Second run", *_choices(runs, request.parameters.b, unnamed[1], request.parameters.a)),
                 menu("metric", "Question by question", metrics, "" if metric.key == standard else metric.key),
-                several("metrics", "Metrics", NAMED, named_metrics, "The usual ones"),
+                several("metrics", "Metrics", NAMED, named_metrics, "Default metrics"),
             ],
             className="controls",
         ),
@@ -103,6 +109,7 @@ def draw(request: PageRequest[ComparePage]) -> Sequence[Component | None]:
         metric_differences(result, shown, names, tones) if result.questions > 1 else None,
         differences_table(result, shown, names, tones),
         wins_table(questions.wins, metric, names, tones),
+        power_section(service().ask(power, request.selection, a, b, [metric]).metrics[0], metric),
     ]
 
 
@@ -123,12 +130,14 @@ def _by_difference(request: PageRequest[ComparePage], a: str, b: str, metric: Me
 
 
 def _runs(request: PageRequest[ComparePage]) -> dict[str, str]:
-    """The runs that can be compared, with their names: those of the selection and those that the address names."""
+    """The runs that can be compared, with their names: those of the selection come first."""
     named = [run for run in (request.parameters.a, request.parameters.b) if run in request.facets.withdrawn]
     # A withdrawn run is selected only where it is named, and then the others must be named too.
     runs = (*(run for run, _, _ in request.facets.runs), *named) if named else ()
     result = service().ask(leaderboard, request.selection.on_runs(runs).replace(common=False), ())
-    return run_names(row for row in result.rows if row.answered)
+    names = run_names(row for row in result.rows if row.answered)
+    selected = selected_runs(request.selection)
+    return {run: names[run] for run in sorted(names, key=lambda run: run not in selected)}
 
 
 def _unnamed(request: PageRequest[ComparePage], runs: list[str]) -> tuple[str, str]:
@@ -163,9 +172,21 @@ def _choices(runs: dict[str, str], named: str, standard: str, other: str) -> tup
     return {"" if run == standard and not named else run: name for run, name in choices.items()}, named
 
 
+def _table(request: PageRequest[ComparePage]) -> TableSource:
+    runs = _runs(request)
+    if len(runs) < 2:
+        raise BadRequest("nothing_to_cite", "Two runs make a comparison: this selection has fewer.", "run")
+    (a, b), metrics = _chosen(request), request.parameters.metrics
+    return TableSource(
+        "/api/v1/compare", (("a", a), ("b", b), ("metrics", ",".join(metric.key for metric in metrics))),
+        ("metric", "value_a", "value_b", "difference", "p_value"), metrics, interval_of="difference",
+        interval=f"{PAIRED} a is {runs[a]} (run {a}), b is {runs[b]} (run {b}).",
+    )  # fmt: skip
+
+
 PAGE = register(
     Page(
-        name="compare", path=PATH, title="Compare", place=60, draw=draw, parameters=ComparePage, check=_chosen,
-        filters=(*filter_keys("questions", "clues"), "human", "binning", "t", "failed"),
+        name="compare", path=PATH, title="Compare", place=60, draw=draw, table=_table, parameters=ComparePage, check=_chosen,
+        filters=(*filter_keys("questions", "clues"), "human", "binning", "t", "failed", "grading"),
     )
 )  # fmt: skip

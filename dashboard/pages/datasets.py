@@ -8,6 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.dataset_card import dataset_card
+from dashboard.components.dataset_menu import samples_last
 from dashboard.components.formats_table import formats_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
@@ -17,8 +18,14 @@ from data.readers import formats
 def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
     """A card per dataset, and the table of formats."""
     return [
-        html.Div(html.H1("Datasets"), className="heading"),
-        *(dataset_card(dataset) for dataset in service().datasets()),
+        html.Div(
+            [
+                html.H1("Datasets"),
+                html.P("What each dataset holds, where it comes from, and which files go in", className="lead"),
+            ],
+            className="heading",
+        ),
+        *(dataset_card(dataset) for dataset in samples_last(service().datasets())),
         formats_section(formats()),
     ]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
@@ -16,11 +15,14 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.overconfidence_by_part import GAP, overconfidence_by_part
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from dashboard.table_source import RESAMPLED, TableSource
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
 from queries.difficulty import difficulty
+from queries.metrics import CATALOGUE
 
 PATH = "/difficulty"
 
@@ -29,14 +31,17 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
     result = service().ask(difficulty, request.selection)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers")]
-    colours = run_colours(request.facets, selected_runs(request.selection))
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Difficulty")]
+    colours = run_colours(request.facets, highlighted_runs(request, GAP))
     names = run_names(result.runs)
     return [
         html.Div(
             [
                 html.H1("Difficulty"),
-                html.P(f"{request.facets.title}: {count(len(result.runs), 'run')}", className="lead"),
+                html.P(
+                    f"{request.facets.title}: whether confidence falls as questions get harder, {count(len(result.runs), 'run')}",
+                    className="lead",
+                ),
             ],
             className="heading",
         ),
@@ -52,9 +57,15 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
+def _table(request: PageRequest[PageParameters]) -> TableSource:
+    metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
+    columns = ("model", "elicitation", "questions", "slope")
+    return TableSource("/api/v1/difficulty", (), columns, metrics, interval_of="slope", interval=RESAMPLED)
+
+
 PAGE = register(
     Page(
-        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, parameters=PageParameters,
-        filters=(*filter_keys(), "failed"), common=True,
+        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=PageParameters,
+        filters=(*filter_keys(), "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -4,37 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
+from dashboard.components.attributes import data
 from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
 from dashboard.components.controls import several
+from dashboard.components.dataset_menu import only_samples
+from dashboard.components.early_mistake import early_mistake_story
 from dashboard.components.filters import filter_keys
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
-from dashboard.components.links import address
+from dashboard.components.links import address, run_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.parameters import USUAL_METRICS
 from dashboard.service import service
+from dashboard.table_source import TableSource, leaderboard_source
+from queries.early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
-from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameters import Choice, Kind, MetricList, allowed
+from queries.metrics import CATALOGUE, Metric
+from queries.parameters import Choice, Flag, Kind, MetricList, allowed
 from queries.published_values import published
+from queries.question import question as question_query
 from queries.selection import Facets
 
-# What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.
-USUAL = (
-    "calscore", "net_score", "accuracy", "brier", "ece", "max_ce", "hmr", "r_over", "r_under", "mean_confidence",
-    "overconfidence", "hard_easy_slope", "pct_rounded",
-)  # fmt: skip
 SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}  # of confidence 0 throughout
-NAMED = {metric.key: metric.name for metric in METRICS}
+NAMED = {metric.key: metric.name for metric in CATALOGUE.values()}
 TABLES = tuple(table.key for table in published().tables)
 
 
@@ -49,10 +52,6 @@ class RowOrder(Kind[str]):
         )
         return texts[0]
 
-    def default(self, facets: Facets) -> str:
-        """See ``Kind``."""
-        return leading_metric(facets.human_teams > 0).key
-
 
 class LeaderboardPage(PageParameters, frozen=True):
     """Columns, order, and figures of papers beside them."""
@@ -60,10 +59,10 @@ class LeaderboardPage(PageParameters, frozen=True):
     sort: Annotated[
         str,
         RowOrder(
-            "a metric or `model` or `elicitation`, `-` in front for the other way round; by default `calscore` or, where nobody "
-            "played, `net_score`"
+            "a metric or `model` or `elicitation`, `-` in front for the other way round; by default the first column that ranks"
         ),
     ] = ""
+    heat: Annotated[bool, Flag("`0`: the better values of a column have no darker ground")] = True
     published: Annotated[
         str,
         Choice(
@@ -73,8 +72,8 @@ class LeaderboardPage(PageParameters, frozen=True):
             blank=True,
         ),
     ] = ""
-    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; the usual ones by default")] = tuple(
-        CATALOGUE[key] for key in USUAL
+    metrics: Annotated[tuple[Metric, ...], MetricList("the columns; thirteen by default")] = tuple(
+        CATALOGUE[key] for key in USUAL_METRICS
     )
 
 
@@ -83,38 +82,56 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     chosen, sort = request.parameters.metrics, request.parameters.sort
     lead = leading_metric(request.facets.human_teams > 0)
     metrics = tuple(dict.fromkeys((*chosen, *GAP_METRICS, lead)))
-    sort = sort or lead.key
     board = service().ask(leaderboard, request.selection, metrics, True)
     if not board.rows:
-        return [nothing_selected("/", request.selection, "answers")]
+        return [nothing_selected("/", request.selection, "answers", request.facets, "Leaderboard")]
     shown = [metric for metric in chosen if any(row.metrics[metric.key].value is not None for row in board.rows)]
-    colours = run_colours(request.facets, selected_runs(request.selection))
+    ranked = [metric for metric in shown if metric.direction != "none"]
+    sort = sort or next((metric.key for metric in ranked), lead.key)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE.get(sort.removeprefix("-"), lead)))
     names = run_names(board.rows)
     unranked = sorted_rows([row for row in board.rows if not row.ranked], sort, metrics)
     board.rows = sorted_rows([row for row in board.rows if row.ranked], sort, metrics)
-    reference = request.parameters.published
-    ranked = [metric for metric in shown if metric.direction != "none"]
+    reference, heat = request.parameters.published, request.parameters.heat
     return [
+        _story(request),
         html.Div(
             [
                 html.H1("Leaderboard"),
                 html.P(
                     f"{request.facets.title}: {count(len(board.rows), 'run')} over "
-                    + count(board.questions if board.common is None else board.common, "question"),
+                    + count(board.questions if board.common is None else board.common, "question")
+                    + _meaning(sort),
                     className="lead",
                 ),
-                several("metrics", "Columns", NAMED, _named(request), "The usual ones"),
+                several("metrics", "Columns", NAMED, [metric.key for metric in chosen], "Default columns", usual=USUAL_METRICS),
                 published_menu(reference),
             ],
             className="heading",
         ),
-        board_table(board, unranked, shown, request.selection, sort, colours, reference),
+        board_table(
+            board,
+            unranked,
+            shown,
+            request.selection,
+            sort,
+            colours,
+            reference,
+            heat,
+            partial(_run_page, request),
+        ),
         html.Div(
             [
                 html.P(
-                    "Beside a value its rank. Runs that share a letter are not shown to differ (p ≥ 0.05, adjusted for all "
-                    f"pairs of runs). {_silence(shown)}",
+                    "Beside a value its rank, below it its 95 % interval. Runs that share a letter are not shown to differ "
+                    f"(p ≥ 0.05, adjusted for all pairs of runs). {_silence(shown)}",
                     className="note",
+                ),
+                html.Button(
+                    "Hide shading" if heat else "Show shading",
+                    className="quiet",
+                    title="The better a value, the darker its ground",
+                    **data(set=f"heat={'0' if heat else ''}"),
                 ),
                 html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),
             ],
@@ -127,15 +144,32 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
     ]
 
 
+def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:
+    """What calibration is about, in one question, for somebody who has just arrived at a store with nothing but samples."""
+    if not request.bare or not only_samples(service().datasets()):
+        return None
+    surest = service().ask(surest_early_mistake, request.selection).surest
+    if surest is None:
+        return None
+    question = service().ask(question_query, request.selection, surest.question_id)
+    colours = run_colours(request.facets, highlighted_runs(request, ranking=[surest.run]))
+    return early_mistake_story(surest, question, colours)
+
+
+def _meaning(sort: str) -> str:
+    """What the metric says by which the runs are ordered."""
+    metric = CATALOGUE.get(sort.removeprefix("-"))
+    return f", by {metric.name}: {metric.words[0].lower()}{metric.words[1:].partition('. ')[0].rstrip('.')}" if metric else ""
+
+
 def _silence(shown: Sequence[Metric]) -> str:
     """What a run scores that never commits itself: the mark by which to read the metrics that charge for bad guesses."""
     scores = [f"{SILENCE[metric.key]} in {metric.name}" for metric in shown if metric.key in SILENCE]
     return f"A run that always states confidence 0 scores {' and '.join(scores)}, whatever it answers." if scores else ""
 
 
-def _named(request: PageRequest[LeaderboardPage]) -> list[str]:
-    """The columns that the address names."""
-    return [metric.key for metric in request.parameters.metrics] if request.texts.get("metrics") else []
+def _run_page(request: PageRequest[LeaderboardPage], run: str) -> str:
+    return request.link(run_path(run), dataset=None)
 
 
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
@@ -143,9 +177,13 @@ def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
+def _table(request: PageRequest[LeaderboardPage]) -> TableSource:
+    return leaderboard_source(request.parameters.metrics)
+
+
 PAGE = register(
     Page(
-        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
+        name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, table=_table, parameters=LeaderboardPage,
+        filters=(*filter_keys(), "human", "binning", "t", "failed", "grading"), common=True,
     )
 )  # fmt: skip

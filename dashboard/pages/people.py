@@ -8,7 +8,6 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
 from dashboard.components.class_reliability import class_reliability
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
@@ -18,8 +17,10 @@ from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.vote_histograms import distance_histograms, entropy_histograms, ranking_histograms
 from dashboard.components.vote_metrics_table import vote_metrics_table
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
+from dashboard.table_source import TableSource, leaderboard_source
 from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES
@@ -42,17 +43,21 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     """Metrics against votes, then the histograms behind them with the human reference drawn in."""
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
-        return [nothing_selected(PATH, request.selection, "answers")]
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
     heading = html.Div(
         [
             html.H1("People"),
-            html.P(f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes", className="lead"),
+            html.P(
+                f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes: "
+                "does a run doubt where people disagree?",
+                className="lead",
+            ),
         ],
         className="heading",
     )
     if result.missing or not any(run.histograms for run in result.rows):
-        return [heading, _without(result)]
-    colours = run_colours(request.facets, selected_runs(request.selection))
+        return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
+    colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
     absolute = request.parameters.entropy == "absolute"
@@ -68,7 +73,7 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     ]
 
 
-def _without(result: People) -> html.Section:
+def _without(result: People, dataset: str, *, teams: bool) -> html.Section:
     """Why there is nothing to show, and which datasets have it."""
     reasons = dict.fromkeys([result.missing, *(run.missing for run in result.rows)])
     others = [dataset for dataset in service().datasets() if dataset.kind == "votes"]
@@ -77,6 +82,11 @@ def _without(result: People) -> html.Section:
         [
             html.H2("Nothing to compare with people here"),
             html.P(f"{'; '.join(reason for reason in reasons if reason).capitalize()}."),
+            html.P(
+                ["Teams of people heard its questions: ", page_link("where they buzzed", href=f"/teams?dataset={dataset}"), "."]
+            )
+            if teams
+            else None,
             html.P("Datasets with human votes:") if links else html.P("No dataset of this store has human votes."),
             html.Ul(links, className="choices") if links else None,
         ],
@@ -89,9 +99,13 @@ def _left_out(result: People, names: dict[str, str]) -> html.P | None:
     return html.P(f"Not shown: {'; '.join(missing)}.", className="note") if missing else None
 
 
+def _table(request: PageRequest[PeoplePage]) -> TableSource:
+    return leaderboard_source(VOTES)
+
+
 PAGE = register(
     Page(
-        name="people", path=PATH, title="People", place=70, draw=draw, parameters=PeoplePage,
+        name="people", path=PATH, title="People", place=70, draw=draw, table=_table, parameters=PeoplePage,
         filters=(*filter_keys("runs", "questions"), "q", "binning"), common=True,
     )
 )  # fmt: skip

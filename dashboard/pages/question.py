@@ -9,7 +9,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order, question_with_buzzpoints, selected_runs
+from dashboard.cached_queries import question_order, question_with_buzzpoints
 from dashboard.components.answers_table import answers_section
 from dashboard.components.clue_text import clue_text
 from dashboard.components.links import page_link, question_path
@@ -19,12 +19,14 @@ from dashboard.components.question_heading import question_heading
 from dashboard.components.question_thresholds import question_thresholds
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.vote_shares import vote_shares
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import Sort
+from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
+from dashboard.table_source import TableSource
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
-from queries.metrics import Metric
+from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest, MetricChoice, Text
 from queries.question import Question
 from queries.question import question as question_query
@@ -52,7 +54,9 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
     """The question as a whole, with the cursor where the address puts it."""
     rules = request.parameters.rules
     question = question_with_buzzpoints(request.selection, request.facets, request.item or "", rules)
-    colours = run_colours(request.facets, selected_runs(request.selection))
+    colours = run_colours(
+        request.facets, highlighted_runs(request, request.parameters.metric or CATALOGUE[usual_metric(request.facets)])
+    )
     names = run_names(question.runs)
     cursor = _cursor(request, question)
     return [
@@ -65,7 +69,9 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
         vote_shares(question, names, colours) if question.votes else None,
         answers_section(question, names, colours, request.parameters.metric, cursor)
         if question.runs
-        else nothing_selected(question_path(question.dataset, question.question_id), request.selection, "answers"),
+        else nothing_selected(
+            question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
+        ),
     ]
 
 
@@ -119,9 +125,16 @@ def _heading(question: Question, request: PageRequest[QuestionPage]) -> html.Div
     )
 
 
+def _table(request: PageRequest[QuestionPage]) -> TableSource:
+    return TableSource(
+        "/api/v1/questions/<dataset>/<path:question_id>", (), ("model", "elicitation", "clue", "guess", "correct", "confidence"),
+        parts={"dataset": request.selection.dataset, "question_id": request.item or ""},
+    )  # fmt: skip
+
+
 PAGE = register(
     Page(
-        name="question", path="/questions", title="Question", draw=draw, parameters=QuestionPage, check=_exists,
-        filters=("run", "human", "failed"),
+        name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage, check=_exists,
+        filters=("run", "human", "failed", "grading"),
     )
 )  # fmt: skip

@@ -13,13 +13,16 @@ from dashboard.api.responses import json_response
 from dashboard.cached_queries import question_list, question_order, selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import question_path
+from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.question_grid import QuestionGrid
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
+from dashboard.table_source import TableSource
+from data.store import StoreError
 from queries.metrics import Metric
 from queries.parameters import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, read_sort
@@ -49,37 +52,62 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     """The grid; its rows are asked for as they come into sight."""
     total = len(question_order(request.selection, request.parameters.sort).questions)
     if not total:
-        return [nothing_selected("/questions", request.selection, "questions")]
+        return [nothing_selected("/questions", request.selection, "questions", request.facets, "Questions")]
     grid, metric, standard = _grid(request), request.parameters.metric.key, usual_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
-    rows_address = request.link("/_rows", metric=request.written("metric") or None)
+    revision = service().revision(request.selection.dataset)  # so that the rows fit the columns, whatever is imported meanwhile
+    rows_address = request.link("/_rows", metric=request.written("metric") or None, revision=revision)
     return [
         html.Div(
             [
                 html.H1("Questions"),
-                html.P(f"{request.facets.title}: {count(total, 'question')}", className="lead"),
+                html.P(
+                    f"{request.facets.title}: {count(total, 'question')}, with what each run and people did on it",
+                    className="lead",
+                ),
                 menu("metric", "Metric per run", metrics, "" if metric == standard else metric),
                 grid.order_menu(),
             ],
             className="heading",
         ),
+        html.Div(
+            [
+                html.P(
+                    "Darker: the better of the runs on this question. Sort by a heading, or choose an order that no column has.",
+                    className="note",
+                ),
+                html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run"),
+            ],
+            className="below",
+        ),
+        grid.pins(),
         grid.component(),
         dcc.Store(id=STATE, data={"rows": total, "address": rows_address}),
         grid.legend(),
     ]
 
 
+def _csv(request: PageRequest[QuestionsPage]) -> str:
+    keys = [("metrics", request.parameters.metric.key), ("sort", request.parameters.sort)]
+    return address("/api/v1/questions.csv", [*request.selection.pairs(), *keys])
+
+
 def rows() -> flask.Response:
-    """Rows of the grid as JSON: ``count`` from ``start`` on, in the order of ``sort``. ``assets/questions.js`` asks for them."""
+    """Rows of the grid as JSON: ``count`` from ``start`` on, in the order of ``sort``, of the ``revision`` of the dataset that
+    the page was drawn from, if it is still kept. ``assets/questions.js`` asks for them.
+    """
     pairs = list(flask.request.args.items(multi=True))
     texts = dict(pairs)
     try:
         start, count = int(texts["start"]), min(int(texts["count"]), MOST_ROWS)
-        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count")])
+        if "revision" in texts:
+            service().read_revision(texts["revision"])
+        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision")])
         grid, sort = _grid(request), request.parameters.sort
         page = question_list(request.selection, (request.parameters.metric,), sort, max(1, count), str(max(0, start)))
-    except (BadRequest, KeyError, ValueError):
-        return json_response({"rows": [], "total": 0}, 400)
+    except (BadRequest, KeyError, ValueError, StoreError) as error:
+        status = error.status if isinstance(error, BadRequest) else 503 if isinstance(error, StoreError) else 400
+        return json_response({"rows": [], "total": 0}, status)
     keys = {"sort": sort if sort != "position" else None, "metric": request.written("metric") or None}
     links = {
         question.question_id: request.link(question_path(request.selection.dataset, question.question_id), dataset=None, **keys)
@@ -92,13 +120,13 @@ def _grid(request: PageRequest[QuestionsPage]) -> QuestionGrid:
     facets, parameters = request.facets, request.parameters
     sort = read_sort(parameters.sort, facets.all_runs, facets.dataset)
     curve = request.selection.conventions.early_curve
-    return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort)
+    highlighted = highlighted_runs(request, parameters.metric)
+    return QuestionGrid(facets, selected_runs(request.selection), curve, parameters.metric, sort, highlighted)
 
 
 def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questions: Sequence[QuestionRow]) -> Sparklines | None:
     if not grid.has_sparklines or not questions:
         return None
-    # Beyond eight runs none is drawn, so one is enough.
     runs = tuple(grid.run_colours) or tuple(run for run, _, _ in request.facets.runs[:1])
     selection = request.selection.on_runs(runs)
     return service().ask(sparklines, selection, tuple(question.question_id for question in questions))
@@ -107,9 +135,19 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
 clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
 ROUTES = {"/_rows": rows}
+
+
+def _table(request: PageRequest[QuestionsPage]) -> TableSource:
+    metric = request.parameters.metric
+    pairs = (("metrics", metric.key), ("sort", request.parameters.sort or "position"))
+    values = tuple(f"{metric.key}:{run}" for run in selected_runs(request.selection))
+    columns = ("question_id", "category", "difficulty", "heard", "people", *values)
+    return TableSource("/api/v1/questions", pairs, columns, (metric,))
+
+
 PAGE = register(
     Page(
-        name="questions", path="/questions", title="Questions", place=50, draw=draw, parameters=QuestionsPage,
-        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human", "failed"),
+        name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_table, parameters=QuestionsPage,
+        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human", "failed", "grading"),
     )
 )  # fmt: skip

@@ -8,7 +8,6 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
@@ -18,16 +17,21 @@ from dashboard.components.numbers import count
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.triptych import triptych_section
+from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
+from dashboard.table_source import WILSON, TableSource
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
 from queries.parameters import BadRequest, Choice
 from queries.recalibration import recalibration
 from queries.reliability import reliability
+from queries.triptych import triptych
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
@@ -58,8 +62,8 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
     band = request.parameters.band or "pointwise"
     result = service().ask(reliability, request.selection, band)
     if not result.runs:
-        return [nothing_selected(PATH, request.selection, "answers")]
-    colours = run_colours(request.facets, selected_runs(request.selection))
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
+    colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
     names = run_names(result.runs)
     method = request.parameters.method
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
@@ -69,7 +73,9 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             [
                 html.H1("Reliability"),
                 html.P(
-                    f"{request.facets.title}: accuracy against confidence, {count(len(result.runs), 'run')}", className="lead"
+                    f"{request.facets.title}: how often each run is right at the confidence it states, "
+                    f"{count(len(result.runs), 'run')}",
+                    className="lead",
                 ),
                 menu("band", "Grey band", BAND_NAMES, "" if band == "pointwise" else band),
                 menu("method", "What if recalibrated", {"": "As stated", **METHOD_NAMES}, method or ""),
@@ -77,6 +83,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             className="heading",
         ),
         reliability_diagrams(result.runs, names, colours, after, request.parameters.confidence, band),
+        triptych_section(service().ask(triptych, request.selection), names, colours),
         split_table(service().ask(leaderboard, request.selection, SPLIT, False), names, colours),
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
@@ -109,9 +116,17 @@ def _items(request: PageRequest[ReliabilityPage], runs: Sequence[ReliabilityDiag
     return items_section(result, names[focus], run_menu, chosen, link, quizbowl=request.facets.quizbowl)
 
 
+def _table(request: PageRequest[ReliabilityPage]) -> TableSource:
+    return TableSource(
+        "/api/v1/reliability", (("band", request.parameters.band or "pointwise"),),
+        ("model", "elicitation", "lower", "upper", "items", "mean_confidence", "accuracy"), (CATALOGUE["ece"],),
+        interval_of="accuracy", interval=WILSON, references=("dimitriadis2021stable",),
+    )  # fmt: skip
+
+
 PAGE = register(
     Page(
-        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, parameters=ReliabilityPage,
-        filters=(*filter_keys(), "binning", "failed"), common=True,
+        name="reliability", path=PATH, title="Reliability", place=20, draw=draw, table=_table, parameters=ReliabilityPage,
+        filters=(*filter_keys(), "binning", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -34,16 +34,16 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
     titles = {dataset.dataset: dataset.title for dataset in service().datasets()}
     current = [run for run in result if not run.withdrawn_at]
     withdrawn = [run for run in result if run.withdrawn_at]
-    mode = service().access.mode
+    mode = service().access.page_mode()
     keys = [] if every_dataset else [("dataset", request.selection.dataset)]
-    where = "every dataset" if every_dataset else request.facets.title
+    where = "All datasets" if every_dataset else request.facets.title
     other = (
-        page_link(f"Only those of {request.facets.title}", href=request.link(PATH, show=None))
+        page_link(f"{request.facets.title} only", href=request.link(PATH, show=None))
         if every_dataset
-        else page_link("Those of every dataset", href=request.link(PATH, show="all"))
+        else page_link("All datasets", href=request.link(PATH, show="all"))
     )
     return [
-        html.Div([html.H1("Runs"), html.Span(f"{count(len(current), 'run')} of {where}", className="lead"), other,
+        html.Div([html.H1("Runs"), html.P(f"{where}: where {count(len(current), 'run')} came from", className="lead"), other,
                   page_link("Upload a run", href=request.link("/upload")) if mode != "off" else None], className="heading"),
         html.P(OFF, className="note") if mode == "off" else html.Div(className="api-token", **data(mode=mode)),
         html.P(className="status-message", role="status", id="runs-message"),
@@ -53,18 +53,20 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         html.Section(
             [
                 html.H2("Withdrawn"),
-                html.P("They stand on no page that does not name them; nothing was erased.", className="note"),
+                html.P("Pages leave them out unless the address names them. Nothing was erased.", className="note"),
                 runs_table(withdrawn, titles, every_dataset, mode),
             ],
             className="section withdrawn",
         )
         if withdrawn
         else None,
+        html.P(["Where graders differ, and correcting single grades: ",
+                page_link("Gradings", href=request.link("/gradings")), "."], className="note"),
         html.P(
             [
                 "As a table: ",
                 html.A("CSV", href=address("/api/v1/runs.csv", keys)),
-                ". The files of responses have what went in, by question id and clue; imported again, they give the same run.",
+                ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
             ],
             className="note",
         ),

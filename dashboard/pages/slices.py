@@ -9,7 +9,6 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address
@@ -20,6 +19,7 @@ from dashboard.components.slices_table import slices_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run
 from dashboard.service import service
+from dashboard.table_source import RESAMPLED, TableSource
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
@@ -49,10 +49,10 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
     """Parts where a run is worse, and those where it is better: all that are significant, and the largest of the others."""
     metric, runs = request.parameters.metric, _runs(request)
     if not runs:
-        return [nothing_selected(PATH, request.selection, "answers")]
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
     against = _against(request)
     result: Slices = service().ask(slices, request.selection, metric, against)
-    colours = run_colours(request.facets, selected_runs(request.selection))
+    colours = run_colours(request.facets, list(runs))
     metrics = {"" if metric.key == USUAL else metric.key: metric.name for metric in RANKED}
     link = partial(_link, request)
     beside = f"than {runs[against]} there" if against else "than itself on the whole selection"
@@ -62,7 +62,9 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             [
                 html.H1("Slices"),
                 html.P(
-                    f"{request.facets.title}: {count(result.tested, 'part of a run', 'parts of runs')} tested", className="lead"
+                    f"{request.facets.title}: where a run does worse than elsewhere; "
+                    f"{count(result.tested, 'part of a run', 'parts of runs')} tested",
+                    className="lead",
                 ),
             ],
             className="heading",
@@ -103,9 +105,18 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
     return run or None
 
 
+def _table(request: PageRequest[SlicesPage]) -> TableSource:
+    metric, against = request.parameters.metric, _against(request)
+    pairs = (("metric", metric.key), *((("against", against),) if against else ()))
+    columns = (
+        "category", "radius", "difficulty", "model", "elicitation", "questions", "value", "reference", "difference", "p_adjusted",
+    )  # fmt: skip
+    return TableSource("/api/v1/slices", pairs, columns, (metric,), interval_of="difference", interval=RESAMPLED)
+
+
 PAGE = register(
     Page(
-        name="slices", path=PATH, title="Slices", place=65, draw=draw, parameters=SlicesPage, check=_against,
-        filters=(*filter_keys(), "human", "binning", "t", "failed"), common=True,
+        name="slices", path=PATH, title="Slices", place=65, draw=draw, table=_table, parameters=SlicesPage, check=_against,
+        filters=(*filter_keys(), "human", "binning", "t", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -56,7 +56,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
         if access.mode == "off"
         else html.Div(
             [
-                html.Div(className="api-token", **data(mode=access.mode)),
+                html.Div(className="api-token", **data(mode=access.page_mode())),
                 html.Div(id="upload", **data(form=json.dumps(form))),
             ]
         ),

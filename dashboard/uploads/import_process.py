@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 
@@ -21,6 +23,7 @@ import msgspec
 
 from dashboard import logs
 from dashboard.error_messages import error_message
+from dashboard.orphans import watch_parent
 from dashboard.settings import read_settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
@@ -36,12 +39,14 @@ from queries.metrics import METRICS
 from queries.parameters import BadRequest
 from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
 from queries.selection import facets, read_selection
+from queries.time_limit import Abandoned
 
 ROOT = Path(__file__).parents[2]
 MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it
 TIME_LIMIT = 1800.0  # seconds
 NICENESS = 10
 AT_ONCE = 2  # jobs of a worker
+LOOK_INTERVAL = 1.0  # seconds between two looks whether somebody waits
 
 log = logging.getLogger("dashboard.uploads.import_process")  # this module runs as __main__
 
@@ -62,6 +67,7 @@ class ImportJob(msgspec.Struct):
         threads: of DuckDB.
         request_id: of the upload, for the log.
         content: what the file may bring.
+        hidden: datasets that do not exist for the uploader.
     """
 
     store: str
@@ -76,6 +82,7 @@ class ImportJob(msgspec.Struct):
     threads: int = 2
     request_id: str = ""
     content: Content = "runs"
+    hidden: list[str] = []
 
 
 REMEDIES: dict[Hint, str] = {
@@ -195,12 +202,13 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
     try:
         if job.dry_run:
             with open_dry_run(
-                store, paths, job.options, form=job.form, names=names, content=job.content, largest=job.largest
+                store, paths, job.options, form=job.form, names=names, content=job.content, largest=job.largest, hidden=job.hidden
             ) as dry_run:
                 return Accepted(msgspec.Raw(msgspec.json.encode(_dry_run_report(dry_run))), False)
         report = import_paths(
-            store, paths, job.options, form=job.form, names=names, by=job.by, content=job.content, largest=job.largest
-        )
+            store, paths, job.options, form=job.form, names=names, by=job.by, content=job.content, largest=job.largest,
+            hidden=job.hidden,
+        )  # fmt: skip
         result = _import_report(store.snapshot(), report)
         new = bool(result.datasets) or any(not row.stored for row in result.runs)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
@@ -272,16 +280,21 @@ class ImportProcesses:
             spare, self._spare = self._spare, None
         return spare if spare is not None and spare.poll() is None else _start()
 
-    def run(self, job: ImportJob) -> ImportOutcome:
+    def run(self, job: ImportJob, abandoned: Callable[[], bool] = lambda: False) -> ImportOutcome:
         """Do a job in a process of its own, which keeps its temporary files beside the job's file.
 
+        Args:
+            job: what to do.
+            abandoned: whether nobody waits for the outcome any more. The process is then ended; the store is whole all the same.
+
         Raises:
+            Abandoned: it was ended for that.
             TimeoutError: the process took longer than ``TIME_LIMIT`` and was ended.
             ChildProcessError: the process ended without an outcome.
         """
         with self._turns:
             try:
-                return _run(self._take(), job)
+                return _run(self._take(), job, abandoned)
             finally:
                 self.prepare()
 
@@ -291,14 +304,18 @@ def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True)
 
 
-def _run(process: subprocess.Popen[bytes], job: ImportJob) -> ImportOutcome:
+def _run(process: subprocess.Popen[bytes], job: ImportJob, abandoned: Callable[[], bool]) -> ImportOutcome:
     with process:
         try:
-            output, _ = process.communicate(msgspec.json.encode(job), timeout=TIME_LIMIT)
-        except subprocess.TimeoutExpired:
+            output = _outcome(process, msgspec.json.encode(job), abandoned)
+        except Abandoned:
+            process.kill()
+            log.info("import of %r was ended: its sender has left", job.name)
+            raise
+        except TimeoutError:
             process.kill()
             log.warning("import of %r was ended after %d seconds", job.name, TIME_LIMIT)
-            raise TimeoutError from None
+            raise
         except BaseException:
             process.kill()
             raise
@@ -307,6 +324,21 @@ def _run(process: subprocess.Popen[bytes], job: ImportJob) -> ImportOutcome:
         raise ChildProcessError(process.returncode)
     outcome: ImportOutcome = msgspec.json.decode(output, type=ImportOutcome)
     return outcome
+
+
+def _outcome(process: subprocess.Popen[bytes], message: bytes, abandoned: Callable[[], bool]) -> bytes:
+    """What a process answers to a message. Raises ``TimeoutError`` or ``Abandoned``."""
+    until = time.monotonic() + TIME_LIMIT
+    unsent: bytes | None = message
+    while True:
+        try:
+            return process.communicate(unsent, timeout=LOOK_INTERVAL)[0]
+        except subprocess.TimeoutExpired:
+            unsent = None  # the next call goes on where this one was
+            if abandoned():
+                raise Abandoned from None
+            if time.monotonic() > until:
+                raise TimeoutError from None
 
 
 def _lower_priority() -> None:
@@ -324,11 +356,14 @@ def main() -> None:
     """Read a job from standard input, write its outcome to standard output."""
     for name in (signal.SIGINT, signal.SIGTERM):  # meant for the server; an import that has begun is completed
         signal.signal(name, signal.SIG_IGN)
+    watch_parent()
     _lower_priority()
     message = sys.stdin.buffer.read()
     if not message:
         return  # the server ended and had no job for this process
     job = msgspec.json.decode(message, type=ImportJob)
+    seconds = int(TIME_LIMIT) * max(2, job.threads)  # of the processor, which all threads use
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     tempfile.tempdir = str(Path(job.path).parent)
     logs.configure(read_settings(), job.request_id)
     facts = {"file": job.name, "bytes": Path(job.path).stat().st_size, "writer": job.by, "dry_run": job.dry_run}

@@ -7,7 +7,7 @@ what spans rows or tables, such as duplicates and unknown questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal
@@ -59,6 +59,8 @@ RESPONSES = (
     Column("options", "options"),
     Column("correct", "truth", low=0, high=1),
     Column("failed", "flag"),
+    Column("sample", longest=LONGEST_NAME),
+    Column("buzz", "flag"),
     Column("model", longest=LONGEST_NAME),
     Column("elicitation", longest=LONGEST_NAME),
 )
@@ -100,6 +102,29 @@ VOTES = (
     Column("class", required=True),
     Column("votes", "integer", required=True, low=0),
 )
+
+
+GRADE_PREFIX = "correct."  # of a column with a further grading; its name follows
+CORRECTIONS = (
+    Column("model", required=True),
+    Column("elicitation", required=True),
+    Column("question_id", required=True),
+    Column("clue", "integer", low=0),
+    Column("guess"),
+    Column("correct", "number", low=0, high=1),
+    Column("corrected_at", required=True),
+    Column("corrected_by"),
+    Column("note"),
+)
+
+
+def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
+    """The contract of the further gradings among the columns of a file.
+
+    >>> [column.name for column in grade_columns(["guess", "correct", "correct.second-reader"])]
+    ['correct.second-reader']
+    """
+    return tuple(Column(name, "truth", low=0, high=1) for name in names if name.startswith(GRADE_PREFIX))
 
 
 def responses_columns(*, percent: bool) -> tuple[Column, ...]:

@@ -5,14 +5,14 @@ It scores a file without storing it, and shows how a run would rank before it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from data.importing.ingest import Content, Progress, check_content, read_and_check
+from data.importing.ingest import Content, Progress, check_content, check_ids, read_and_check
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import LARGEST
@@ -50,6 +50,7 @@ def open_dry_run(
     names: Sequence[str] | None = None,
     content: Content = "runs",
     largest: int = LARGEST,
+    hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[DryRun]:
     """Import files into a copy of their dataset, which is removed at the end. The store is only read.
@@ -61,7 +62,7 @@ def open_dry_run(
         StoreError: the store or the machine does not allow it.
     """
     with ExitStack() as stack:
-        yield _open(stack, store, paths, options, form, names, content, largest, progress)
+        yield _open(stack, store, paths, options, form, names, content, largest, hidden, progress)
 
 
 def _open(
@@ -73,6 +74,7 @@ def _open(
     names: Sequence[str] | None,
     content: Content,
     largest: int,
+    hidden: Collection[str],
     progress: Progress,
 ) -> DryRun:
     while True:
@@ -81,11 +83,12 @@ def _open(
             raise StoreError(f"the store in {store.place} is empty; import a dataset first")
         resources = stack.enter_context(ExitStack())
         try:
-            staging = resources.enter_context(open_staging(store, largest))
+            staging = resources.enter_context(open_staging(store, largest, hidden))
             read_and_check(staging, paths, options, form, names, progress)
+            check_ids(staging, hidden)
             dataset = check_content(staging, content, paths, names)
             progress("computing", len(paths) + 1, len(paths) + 2)
-            objects = Objects(FolderFiles(staging.path.parent), others=store.objects)
+            objects = Objects(FolderFiles(staging.path.parent), others=store.objects, form=store.new_objects().form)
             trial = make_trial(staging, objects, shown=dataset)
             trial.close()
             connection = resources.enter_context(duckdb.connect(str(trial.path), config=store.options))

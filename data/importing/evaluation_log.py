@@ -22,7 +22,6 @@ from data.polars_frames import literal
 
 NO_CONFIDENCE = "the log states neither confidences nor likelihoods: there is nothing in it to calibrate"
 YES, NO = "yes", "no"  # what a forecast question resolves to
-REPEATED = "the log has several answers to each question (epochs or trials), and this version keeps one for each question and run"
 MOST_CLASSES = 26  # options that the questions of a dataset may share as its classes
 QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer", "category", "place")}
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -87,7 +86,6 @@ class EvaluationLog:
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
     _skipped: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    _samples: set[str | None] = field(default_factory=set)
 
     def add_question(
         self, question_id: str, text: str | None, answer: str | None, place: str, category: str | None = None
@@ -138,7 +136,6 @@ class EvaluationLog:
             failed: no answer was got.
             sample: which of several answers to the question; None where there is one.
         """
-        self._samples.add(sample)
         place = place[:SHOWN]
         self._answers.append({
             "model": clean(model or self.model), "elicitation": clean(elicitation), "question_id": clean(question_id),
@@ -179,8 +176,6 @@ class EvaluationLog:
         staging.report.problems += self.problems
         if self.problems:
             return
-        if len(self._samples) > 1:
-            raise refuse(self.name, REPEATED)
         if not any(answer["failed"] is False for answer in self._answers):
             causes = "".join(f"; {rows:,} times: {reason}" for (_, _, reason), rows in sorted(self._skipped.items()))
             raise refuse(self.name, f"there is no answer with a confidence in this log{causes}")
@@ -207,7 +202,7 @@ class EvaluationLog:
             file,
             f"""select {literal(self.dataset)} as dataset, {literal(options.model) if options.model else "model"} as model,
                 {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, 0 as clue,
-                guess, confidence, token_logprobs, options, correct, failed, ordinal from loaded""",
+                guess, confidence, token_logprobs, options, correct, failed, sample, ordinal from loaded""",
         )
 
     def add_questions_to(self, staging: Staging, options: ImportOptions) -> None:
@@ -338,7 +333,8 @@ def shares(logarithms: Sequence[float]) -> list[float] | None:
     if not math.isfinite(most) or any(math.isnan(value) for value in logarithms):
         return None
     weights = [math.exp(value - most) for value in logarithms]
-    return [weight / sum(weights) for weight in weights]
+    total = sum(weights)
+    return [weight / total for weight in weights]
 
 
 def letters(count: int) -> list[str]:

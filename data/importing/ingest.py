@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from data.importing.table_files import LARGEST
 from data.importing.trial import make_trial
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
-from data.store.objects import Objects
+from data.store.audit import Audit
 
 NOT_RUNS = ("datasets", "exposures", "buzzes", "votes")  # what a file can bring beside runs
 # What files may bring: runs of one stored dataset; new datasets too, with their people; or changes to stored datasets, too.
@@ -34,6 +34,7 @@ def import_paths(
     by: str | None = None,
     content: Content = "all",
     largest: int = LARGEST,
+    hidden: Collection[str] = (),
     progress: Progress = lambda what, done, total: None,
 ) -> Report:
     """Import files, folders and zips together: all of them or none.
@@ -47,6 +48,7 @@ def import_paths(
         by: name of the token of an upload.
         content: what the files may bring; anything else is refused.
         largest: bytes that the packed files may unpack to.
+        hidden: datasets that do not exist for the one who imports.
         progress: called before each step.
 
     Returns:
@@ -60,13 +62,16 @@ def import_paths(
     while True:
         version = store.version()
         try:
-            with open_staging(store, largest) as staging:
+            with open_staging(store, largest, hidden) as staging:
                 read_and_check(staging, paths, options, form, names, progress)
+                check_ids(staging, hidden)
                 if content != "all":
                     check_content(staging, content, paths, names)
                 if staging.changes():
                     progress("storing", steps - 1, steps)
+                    brought = staging.connection.execute("select distinct dataset from new_datasets order by 1").fetchall()
                     _publish(store, staging, by)
+                    _record(store, staging.report, [dataset for (dataset,) in brought], by)
                 progress("done", steps, steps)
                 return staging.report
         except StoreMoved:
@@ -82,7 +87,7 @@ def import_paths(
 
 
 def _publish(store: Store, staging: Staging, by: str | None) -> None:
-    objects = Objects(store.files)
+    objects = store.new_objects()
     try:
         trial = make_trial(staging, objects, by)
         trial.close()
@@ -90,6 +95,16 @@ def _publish(store: Store, staging: Staging, by: str | None) -> None:
     except BaseException:
         store.discard(objects.added)
         raise
+
+
+def _record(store: Store, report: Report, brought: Sequence[str], by: str | None) -> None:
+    """Record what was published: datasets that were brought, and runs."""
+    audit = Audit(store.register)
+    for dataset in brought:
+        audit.record("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
+    for run in report.runs:
+        if run not in report.stored:
+            audit.record("published", by, run=run)
 
 
 def read_and_check(
@@ -114,6 +129,16 @@ def read_and_check(
     new = "select dataset from new_datasets anti join store.datasets using (dataset) order by position"
     rows = staging.connection.execute(new).fetchall()
     staging.report.datasets = [dataset for (dataset,) in rows]
+
+
+def check_ids(staging: Staging, hidden: Collection[str]) -> None:
+    """Check that no new dataset has the id of a hidden one. Raises ``Refused``."""
+    for dataset in staging.report.datasets:
+        if dataset in hidden:
+            file = staging.connection.execute("select file from datasets_read where dataset = $d", {"d": dataset}).fetchall()[0][
+                0
+            ]
+            raise refuse(file, f"the id {dataset!r} cannot be used; choose another one")
 
 
 def _read(incoming: Incoming, staging: Staging, options: ImportOptions, form: str | None) -> None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from anyascii import anyascii
 
 from data.importing.contract import SHOWN
 from data.importing.evaluation_log import clean
@@ -18,7 +21,9 @@ from data.importing.report import Problem
 from data.importing.sqlite_file import whole
 from data.importing.staging import Staging
 from data.importing.table_files import WRONG_LINE
+from data.store.gradings import RESERVED
 
+LONGEST_NAME = 40  # characters of the name of a grading
 RUN_NAME = re.compile(r"tossup__(?:.+__)?(?P<owner>[^_](?:.*?[^_])?)__(?P<system>.+?)(?:\.buzz)?\.jsonl(?:\.gz|\.zst)?$")
 
 
@@ -29,12 +34,33 @@ class Run:
     Attributes:
         model: owner and system.
         outputs: question -> outputs, each with the place for reports.
-        again: files whose outputs were read already, with another grading.
+        files: question -> the file with its outputs.
+        gradings: of other files with the same outputs: name -> place of the output -> what the file says of its correctness.
+        again: these files, by the name of the grading.
     """
 
     model: str
     outputs: dict[str, list[tuple[str, dict[str, Any]]]] = field(default_factory=dict)
-    again: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    gradings: dict[str, dict[str, object]] = field(default_factory=dict)
+    again: dict[str, list[str]] = field(default_factory=dict)
+
+
+def grading_name(first: str, second: str) -> str:
+    """The name of a grading, by the folders in which two files of one run lie.
+
+    Args:
+        first: path of the file with the run's own grading.
+        second: path of the file with the other one.
+
+    >>> grading_name("Packet 1/Tossup/run.jsonl", "Packet 1/Tossup_pedant/run.jsonl"), grading_name("a/run.jsonl", "b/run.jsonl")
+    ('pedant', 'b')
+    """
+    folders = zip(reversed(Path(first).parent.parts), reversed(Path(second).parent.parts), strict=False)
+    before, folder = next((pair for pair in folders if pair[0] != pair[1]), ("", Path(second).parent.name))
+    own = folder.removeprefix(before) if folder.removeprefix(before) else folder
+    name = re.sub(r"[^a-z0-9]+", "-", anyascii(own).lower())[:LONGEST_NAME].strip("-")
+    return f"other-{name}"[:LONGEST_NAME].rstrip("-") if not name or name in RESERVED else name
 
 
 def question_id(qid: str) -> str:
@@ -48,7 +74,7 @@ def question_id(qid: str) -> str:
 
 
 def read_run(file: Incoming, run: Run, staging: Staging) -> None:
-    """Read one file of a run. A file with the outputs of another one of the run is another grading of them, and only noted."""
+    """Read one file of a run. A file with the outputs of another one of the run is another grading of them."""
     problems = staging.report.problems
     outputs: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     try:
@@ -82,22 +108,32 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
     repeated = outputs.keys() & run.outputs.keys()
     same = all([_answers(outputs[q]) == _answers(run.outputs[q]) for q in repeated])
     if repeated and same:
-        run.again.append(file.name)
+        name = grading_name(run.files[min(repeated)], file.name)
+        run.again.setdefault(name, []).append(file.name)
+        for question in repeated:
+            pairs = zip(sorted(run.outputs[question], key=_answer), sorted(outputs[question], key=_answer), strict=True)
+            run.gradings.setdefault(name, {}).update((place, output.get("correct")) for (place, _), (_, output) in pairs)
     elif repeated:
         reason = f"the run has other outputs for {len(repeated):,} of these questions in another file, such as {min(repeated)!r}"
         problems.append(Problem(file.name, None, "qid", None, reason))
     run.outputs |= {question: rows for question, rows in outputs.items() if question not in repeated}
+    run.files |= {question: file.name for question in outputs if question not in repeated}
 
 
-def _answers(rows: list[tuple[str, dict[str, Any]]]) -> list[tuple[object, ...]]:
-    return sorted((whole(o.get("token_position")) or 0, str(o.get("guess")), str(o.get("confidence"))) for _, o in rows)
+def _answers(rows: list[tuple[str, dict[str, Any]]]) -> list[tuple[int, str, str]]:
+    return sorted(map(_answer, rows))
 
 
-def scaled(asked: list[int], length: int) -> list[int]:
+def _answer(row: tuple[str, dict[str, Any]]) -> tuple[int, str, str]:
+    output = row[1]
+    return whole(output.get("token_position")) or 0, str(output.get("guess")), str(output.get("confidence"))
+
+
+def scaled(positions: list[int], length: int) -> list[int]:
     """Positions, brought into the length of a text that has been shortened, and still all different."""
-    if not asked or asked[-1] <= length or len(asked) > length:
-        return asked
-    ends = [max(1, round(position * length / asked[-1])) for position in asked]
+    if not positions or positions[-1] <= length or len(positions) > length:
+        return positions
+    ends = [max(1, round(position * length / positions[-1])) for position in positions]
     for index in range(1, len(ends)):
         ends[index] = max(ends[index], ends[index - 1] + 1)
     ends[-1] = length

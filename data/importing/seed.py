@@ -10,7 +10,7 @@ from data.importing.report import Report
 from data.importing.staging import ImportOptions
 from data.store import Store
 
-BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("lifeeval", "pyramid", "tone"))
+BUNDLED = tuple(Path(__file__).parents[1] / "sample" / name for name in ("pyramid", "lifeeval", "tone"))
 
 
 def seed(

@@ -5,6 +5,7 @@ Its relations, in the order in which they are filled:
 - ``datasets_read``, ``questions_read``, ``clues_read``, ``exposures_read``, ``buzzes_read``, ``votes_read``: the rows of the
   files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
+- ``grades_read``: what further gradings say of responses, by file and ordinal. ``corrections_read``: what reviewers decided.
 - ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
   on, a failed call has no guess, the confidence 0 and no distribution (``data.importing.failed_calls``).
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,13 +32,15 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
-from data.importing.contract import QUESTIONS, SHOWN, Column, stage
+from data.importing.contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
 from data.importing.frame_file import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.polars_frames import first_rows, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
+from data.store.catalogue import tables_of_datasets
+from data.store.snapshot import rows_without
 
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
@@ -55,8 +58,12 @@ create table buzzes_read (dataset varchar, question_id varchar, match_id varchar
 create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
+    sample varchar, buzz boolean,
     file integer, ordinal bigint);
 create view responses_read as from copied_responses;
+create table grades_read (name varchar, correct double, file integer, ordinal bigint);
+create table corrections_read (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
+    guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
 create table replaced_people (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
@@ -121,6 +128,7 @@ class ImportOptions:
         replace: put questions and people in the place of the stored ones of their dataset.
         decisions: grades.
         password: of encrypted zips; never stored.
+        respondents: several answers to a question are of different people, by ``sample``.
         names: keep the names of teams of people, which otherwise get pseudonyms.
     """
 
@@ -133,6 +141,7 @@ class ImportOptions:
     replace: bool = False
     decisions: tuple[Decision, ...] = ()
     password: str | None = field(default=None, repr=False)
+    respondents: bool = False
     names: bool = False
 
 
@@ -148,6 +157,7 @@ class Staging:
         report: what the import reports.
         files: in the order of opening; relations refer to them by index.
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
+        respondents: runs whose samples are respondents.
         recut: stored datasets without runs, whose clues are replaced by those at which the first runs were asked.
     """
 
@@ -159,6 +169,7 @@ class Staging:
     files: list[TableFile | FrameFile] = field(default_factory=list)
     reworded: set[str] = field(default_factory=set)
     recut: set[str] = field(default_factory=set)
+    respondents: set[RunKey] = field(default_factory=set)
     _viewed: str | None = None  # SQL of responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
@@ -215,6 +226,22 @@ class Staging:
             f"insert into {into} by name select *, {source} as file from ({select})", parameters
         ).fetchone()
         return int(row[0]) if row else 0
+
+    def add_grades(self, file: TableFile | FrameFile, columns: Sequence[str]) -> None:
+        """Add the further gradings of the responses of a loaded file.
+
+        Args:
+            file: where the rows are from; it was loaded with ``contract.grade_columns``.
+            columns: those of its columns that there are.
+        """
+        source = self.files.index(file)
+        for column in columns:
+            if column.startswith(GRADE_PREFIX):
+                name, quoted = literal(column.removeprefix(GRADE_PREFIX)), '"' + column.replace('"', '""') + '"'
+                self.connection.execute(
+                    f"""insert into grades_read by name select {name} as name, {quoted} as correct, {source} as file, ordinal
+                    from {self.view_of(file)} where {quoted} is not null"""
+                )
 
     def view_responses(self, file: TableFile | FrameFile, select: str) -> int:
         """Add responses as ``add`` does, but read those of a single file in place instead of copying them.
@@ -280,7 +307,7 @@ class Staging:
 
     # -- for checks --------------------------------------------------------------------------------------------------
 
-    def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> None:
+    def report_rows(self, table: str, column: str | None, value: str, reason: str, where: str, hint: Hint | None = None) -> bool:
         """Report rows as bad.
 
         Args:
@@ -289,6 +316,9 @@ class Staging:
             value, reason: SQL over the rows.
             where: which rows are bad; may begin with joins.
             hint: what would mend it.
+
+        Returns:
+            Whether there are any.
         """
         bad = self.connection.execute(
             first_rows(
@@ -298,7 +328,7 @@ class Staging:
             )
         ).fetchall()
         if not bad:
-            return
+            return False
         places = {
             index: self.files[index].places_of({row[1] for row in bad if row[0] == index}) for index in {row[0] for row in bad}
         }
@@ -307,6 +337,7 @@ class Staging:
             for index, ordinal, shown, why, _ in bad
         ]
         self.report.add(problems, bad[0][4])
+        return True
 
     def report_repeats(self, table: str, column: str, keys: Sequence[str], what: str, rows: str = "true") -> None:
         """Report rows that repeat the key of an earlier one. Rows with a null in the key count as different.
@@ -344,12 +375,13 @@ class Staging:
 
 
 @contextmanager
-def open_staging(store: Store, largest: int = LARGEST) -> Iterator[Staging]:
+def open_staging(store: Store, largest: int = LARGEST, hidden: Collection[str] = ()) -> Iterator[Staging]:
     """A new scratch database beside the current version of the store, removed at the end.
 
     Args:
         store: only read.
         largest: bytes that the packed files of the import may unpack to.
+        hidden: datasets of the store that do not exist for the one who imports.
     """
     with scratch_folder() as folder:
         path = folder / "scratch.duckdb"
@@ -359,6 +391,8 @@ def open_staging(store: Store, largest: int = LARGEST) -> Iterator[Staging]:
             if catalogue:
                 connection.execute(f"attach {literal(catalogue)} as store (read_only); use store")
                 check_schema(connection, store.place)  # before anything is read
+                if hidden:
+                    _hide(connection, hidden)
             else:
                 connection.execute("attach ':memory:' as store; use store")
                 create_schema(connection)
@@ -374,3 +408,12 @@ def open_staging(store: Store, largest: int = LARGEST) -> Iterator[Staging]:
             yield Staging(connection, workspace, path, UnpackingLimit(largest))
         finally:
             connection.close()
+
+
+def _hide(connection: duckdb.DuckDBPyConnection, datasets: Collection[str]) -> None:
+    """Put views without some datasets in the place of the attached store, under the same name."""
+    ((path,),) = connection.execute("select path from duckdb_databases() where database_name = 'store'").fetchall()
+    connection.execute(f"use memory; detach store; attach {literal(path)} as whole_store (read_only); attach ':memory:' as store")
+    for table in tables_of_datasets(connection, "whole_store"):
+        connection.execute(f"create view store.{table} as from whole_store.{table} where {rows_without(datasets)}")
+    connection.execute("use store")

@@ -16,6 +16,7 @@ import duckdb
 
 from data import human_curves
 from data.importing.grading import grade_guesses
+from data.importing.run_gradings import add_gradings, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.polars_frames import ArrowStream, literal
 from data.store import StoreMoved, difficulty, run_statistics
@@ -23,6 +24,7 @@ from data.store.catalogue import tables_of_datasets
 from data.store.objects import Objects, copy_rows, name_objects, stored_objects
 from data.store.revisions import State, renew, states
 
+RUN_TABLES = ("objects", "runs", "gradings", "corrections")
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
 
@@ -72,6 +74,8 @@ class Trial:
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
         connection.execute(f"insert into objects by name from trial.objects where {_among(self.rebased)} or {new}")
+        for table in ("gradings", "corrections"):
+            connection.execute(f"insert into {table} by name from trial.{table} where {new} and not {_among(self.rebased)}")
         others = {*self.before} - self.rebased
         added = connection.execute(f"select run from runs where {new} and {_among(others)}").fetchall()
         difficulty.add_accuracies(connection, self.objects, [run for (run,) in added])
@@ -123,11 +127,13 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
     run(f"attach {literal(path)} as trial (recovery_mode no_wal_writes)")
     for table in tables_of_datasets(connection, "store"):
         # What new runs do not change need not be copied to be published.
-        kind = "table" if rebased or shown or table in ("objects", "runs") else "view"
+        kind = "table" if rebased or shown or table in RUN_TABLES else "view"
         run(f"create {kind} trial.{table} as from store.{table} where {_among(datasets)}")
     run("use trial")
     _add_rows(connection, by)
     _add_responses(connection, objects)
+    if run("select 1 from scratch.new_runs limit 1").fetchone():
+        add_gradings(staging, objects, by)
     replaced = sorted(_datasets(connection, "datasets") & {*before})
     for dataset in replaced:
         _fit_to_replaced(connection, objects, dataset)
@@ -192,7 +198,7 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
     def write(first: int, last: int, path: Path) -> int:
         sql = f"""select s.*, q.question_id from scratch.responses_graded s
             join scratch.numbered_questions q on q.n = s.question_number where s.row between {first} and {last}"""
-        return copy_rows(connection, "responses", sql, path)
+        return copy_rows(connection, "responses", sql, path, objects.form)
 
     parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
     connection.execute("reset disabled_optimizers")
@@ -222,6 +228,7 @@ def _fit_to_replaced(connection: duckdb.DuckDBPyConnection, objects: Objects, da
         {"d": dataset},
     )
     ungraded = _grade_again(connection, objects, dataset)
+    renew_gradings(connection, objects, dataset)
     responses = objects.relation("responses", stored_objects(connection, "responses", dataset=dataset))
     run(
         f"""update runs set withdrawn_at = make_timestamp(epoch_us(now())) where withdrawn_at is null and (
@@ -260,14 +267,16 @@ def _grade_again(connection: duckdb.DuckDBPyConnection, objects: Objects, datase
     def write(relation: str, path: Path) -> int:
         sql = f"""select r.* replace (coalesce(g.correct, r.correct) as correct,
                 if(g.correct is null, r.graded, g.graded) as graded)
-            from {relation} r left join regraded g on {matching} order by r.question_id, r.clue"""
-        return copy_rows(connection, "responses", sql, path)
+            from {relation} r left join regraded g on g.question_id = case when {GRADED_BY_QUESTION} then r.question_id end
+                and g.guess is not distinct from r.guess
+            order by r.file_row_number"""  # equalities alone: with any other condition, DuckDB compares all with all
+        return copy_rows(connection, "responses", sql, path, objects.form)
 
     regraded = {name for (name,) in changed}
     name_objects(
         connection,
         [
-            objects.add("responses", dataset, part.run, partial(write, objects.relation("responses", [part])))
+            objects.add("responses", dataset, part.run, partial(write, objects.relation("responses", [part], numbered=True)))
             for part in parts
             if part.run in regraded
         ],

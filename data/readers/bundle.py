@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from data.importing.contract import BUZZES, CLUES, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
+from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
 from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
+from data.importing.table_files import TableFile
 from data.readers import Format
 from data.readers.responses import read_file
 
 FORMAT = Format(
     key="bundle",
-    reads="A dataset as a bundle: a folder or a zip with `dataset.json` and tables of questions, clues, exposures, buzzes, votes "
-    "and responses (CSV, JSON Lines or Parquet)",
+    reads="A dataset as a bundle: a folder or a zip with `dataset.json` and tables of questions, clues, exposures, buzzes, "
+    "votes, responses and corrections of grades (CSV, JSON Lines or Parquet)",
     recognised="`dataset.json`",
     becomes="A dataset, what people did, and runs",
 )
@@ -29,6 +30,7 @@ FACTS: dict[str, tuple[type, str]] = {
 }  # fmt: skip
 TABLES: dict[str, tuple[Column, ...]] = {
     "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "votes": VOTES,
+    "corrections": CORRECTIONS,
 }  # fmt: skip
 
 
@@ -68,9 +70,23 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
     if paths:
         file = staging.open(paths[0], f"{bundle}/{paths[0].name}")
         staging.load(file, columns)
-        staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
+        if table == "corrections":
+            _add_corrections(file, dataset, staging)
+        else:
+            staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
     elif table == "questions":
         raise refuse(f"{bundle}/{table}.csv", "the bundle has no such file")
+
+
+def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:
+    staging.add(
+        "corrections",
+        file,
+        "select $dataset as dataset, * replace (try_cast(corrected_at as timestamp) as corrected_at) from loaded",
+        {"dataset": dataset},
+    )
+    reason = "'must be a time, such as 2026-05-01T12:30:00'"
+    staging.report_rows("corrections_read", "corrected_at", "null", reason, "where corrected_at is null")
 
 
 def _ignored_files(folder: Path) -> Iterator[Path]:

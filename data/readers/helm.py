@@ -254,11 +254,13 @@ def _distribution(completion: Mapping[str, Any], mapping: Mapping[str, str], ref
     """Shares of all options, from the likely tokens that earlier versions keep; None where an option is not among them."""
     for token in _dicts(completion.get("tokens"))[:1]:
         top = token.get("top_logprobs")
-        weights = dict.fromkeys(letters(len(references)), 0.0)
+        names = letters(len(references))
+        weights = dict.fromkeys(names, 0.0)
+        name_of = dict(zip(reversed(references), reversed(names), strict=True))  # the first of references that are alike
         for text, value in top.items() if isinstance(top, dict) else ():
             logprob, option = number(value), mapping.get(text.strip())
-            if logprob is not None and option in references:
-                weights[letters(len(references))[references.index(option)]] += math.exp(min(logprob, 0.0))
+            if logprob is not None and option in name_of:
+                weights[name_of[option]] += math.exp(min(logprob, 0.0))
         total = sum(weights.values())
         if all(weights.values()):
             return {name: weight / total for name, weight in weights.items()}

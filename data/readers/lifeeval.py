@@ -20,14 +20,16 @@ from data.readers import Format
 
 FORMAT = Format(
     key="lifeeval",
-    reads="LifeEval: its questions, the answers of one model, or pairs of confidence and correctness for other sets (CSV)",
-    recognised="A column `Question ID`; `Answer` and `Confidence`; or `llm` and `qset`",
+    reads="LifeEval: its questions, the answers of one model or of people, or pairs of confidence and correctness for other "
+    "sets (CSV)",
+    recognised="A column `Question ID`; `Answer` and `Confidence`; `ResponseId`, `PGuess` and `PConf`; or `llm` and `qset`",
     becomes="The dataset `lifeeval`; a run that the life table grades; or a dataset for each set, with two runs for each model",
     source="LifeEval (arXiv 2605.23909), github.com/NoamMichael/Comparing-Confidence-in-LLMs, MIT",
     rules="""
 The texts of the released questions, which are what models saw, replace those of a dataset with the same questions. Answers that
-were never parsed are failed calls. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run
-`stated` and, where the probability of its token is known, the run `token`.
+were never parsed are failed calls. The answers of people become one run, in which each respondent is a sample; their confidences
+are percentages. Each question set of the pairs becomes the dataset `lifeeval-SET`; every model has the run `stated` and, where
+the probability of its token is known, the run `token`.
 """,
 )
 DATASET = "lifeeval"
@@ -52,7 +54,17 @@ PAIRS = (
 )
 # The two confidences of a pair, and the elicitation of their runs.
 KINDS = (("stated_confidence", "stated"), ("chosen_token_confidence", "token"))
-PEOPLE = {"ResponseId", "PGuess", "PConf"}
+# What people answered: one row for each respondent and question. A confidence is always a percentage.
+PEOPLE = (
+    Column("ResponseId", required=True, longest=LONGEST_NAME),
+    Column("PGuess"),
+    Column("PConf"),
+    Column("MinAge", "integer", required=True, low=0),
+    Column("Radius_x", "integer", required=True, low=1),
+    Column("SexMale", "flag", required=True),
+)
+OF_PEOPLE = {"ResponseId", "PGuess", "PConf"}
+MODEL_OF_PEOPLE = "People"
 NOT_LIFEEVAL = {"Start Time", "Resolution"}  # columns of Metaculus beside a question's id
 NO_CONFIDENCE = "no confidence is known"
 
@@ -61,7 +73,7 @@ def recognises(incoming: Incoming) -> bool:
     """The column names of the release."""
     columns = incoming.columns
     named = "Question ID" in columns and not NOT_LIFEEVAL & columns
-    return named or any(columns >= names for names in ({"Answer", "Confidence"}, {"llm", "qset"}, PEOPLE))
+    return named or any(columns >= names for names in ({"Answer", "Confidence"}, {"llm", "qset"}, OF_PEOPLE))
 
 
 def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
@@ -71,9 +83,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     columns = set(incoming.file.columns)
     if "Question Prompt" in columns:
         _read_questions(incoming, staging, options)
-    elif columns >= PEOPLE:
-        reason = "these are the answers of many people to each question; this version keeps one answer for each question and run"
-        raise refuse(incoming.name, reason)
+    elif columns >= OF_PEOPLE:
+        _read_people(incoming.file, staging, options)
     elif columns >= {"llm", "qset"}:
         _read_pairs(incoming, staging, options)
     elif {"Answer", "Confidence"} & columns:
@@ -125,25 +136,67 @@ def _read_answers(incoming: Incoming, staging: Staging, options: ImportOptions) 
         if column not in columns:
             staging.report.problems.append(Problem(file.name, 1, column, None, missing_column(column, file.columns)))
     percent = 100 if options.percent else 1
+    select = f"""select "Question ID"::varchar as question_id, ordinal, null::varchar as sample, "Answer" as guess,
+        try_cast(trim("Confidence") as double) / {percent} as confidence from loaded"""
+    _add_answers(file, key, select, staging)
+
+
+def _read_people(file: TableFile, staging: Staging, options: ImportOptions) -> None:
+    """Read the answers of people: one run, in which each respondent is a sample."""
+    dataset = options.dataset or DATASET
+    known = staging.dataset(dataset)
+    if known is None:
+        raise refuse(file.name, f"there is no dataset {dataset!r} to answer; import its questions first")
+    if known["kind"] != "lifeeval":
+        raise refuse(file.name, f"dataset {dataset!r} is of kind {known['kind']}; these are answers to LifeEval's questions")
+    key = RunKey(dataset, options.model or MODEL_OF_PEOPLE, options.elicitation or ELICITATION)
+    columns = staging.load(file, PEOPLE)
+    for column in ("PGuess", "PConf"):
+        if column not in columns:
+            staging.report.problems.append(Problem(file.name, 1, column, None, missing_column(column, file.columns)))
+    staging.connection.execute(f"""
+        create or replace table people as select l.*, q.question_id, {staging.files.index(file)} as file
+        from loaded l left join questions q on q.dataset = {literal(dataset)} and q.minimum_age = l."MinAge"
+            and q.radius = l."Radius_x" and q.sex = if(l."SexMale", 'male', 'female')""")
+    staging.report_rows(
+        "people", "MinAge", """concat_ws(', ', if(s."SexMale", 'male', 'female'), s."MinAge", 'within ' || s."Radius_x")""",
+        literal(f"dataset {dataset} has no question of this sex, age and radius"),
+        """where s.question_id is null and s."MinAge" is not null and s."Radius_x" is not null and s."SexMale" is not null""",
+    )  # fmt: skip
+    select = """select question_id, ordinal, "ResponseId" as sample, "PGuess" as guess,
+        try_cast(trim("PConf") as double) / 100 as confidence from people where question_id is not null"""
+    _add_answers(file, key, select, staging)
+    staging.respondents.add(key)
+    staging.connection.execute("drop table people")
+
+
+def _add_answers(file: TableFile, key: RunKey, select: str, staging: Staging) -> None:
+    """Add a run. Answers that were never parsed become failed calls, unless the file has another answer to the question.
+
+    Args:
+        file: where the answers are from.
+        key: of the run.
+        select: SQL of ``question_id``, ``ordinal``, ``sample``, ``guess`` as in the file, and ``confidence`` as a number.
+        staging: of the import.
+    """
     staging.connection.execute(f"""
         create or replace table parsed as
         select *, case
             when answer is null or not isfinite(answer) then 'answer is not a number'
             when confidence is null or not isfinite(confidence) then 'confidence is not a number'
             when confidence not between 0 and 1 then 'confidence outside [0, 1]' end as failure
-        from (select "Question ID"::varchar as question_id, ordinal, trim("Answer") as guess,
-            try_cast(trim("Answer") as double) as answer,
-            try_cast(trim("Confidence") as double) / {percent} as confidence from loaded)""")
+        from (select * replace (trim(guess) as guess), try_cast(trim(guess) as double) as answer from ({select}))""")
     reasons = staging.connection.execute("select failure, count(*) from parsed where failure is not null group by 1").fetchall()
     staging.skip(key, dict(reasons))
     staging.add(
         "responses",
         file,
-        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal,
+        """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, 0 as clue, ordinal, sample,
             if(failure is null, guess, null) as guess, if(failure is null, confidence, null) as confidence,
             failure is not null as failed
         from parsed
-        qualify failure is null or row_number() over (partition by question_id order by failure is not null, ordinal) = 1""",
+        qualify failure is null
+            or row_number() over (partition by question_id, sample order by failure is not null, ordinal) = 1""",
         key._asdict(),
     )
     answered = staging.connection.execute("select 1 from parsed where failure is null limit 1").fetchone()

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from data.importing.contract import CLUES, SHOWN, Column, responses_columns
+from data.importing.contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
 from data.importing.evaluation_log import clean
 from data.importing.incoming_file import Incoming
 from data.importing.played_games import PlayedQuestion, add_questions, add_table
@@ -39,10 +39,11 @@ FORMAT = Format(
     "runs must be asked at the same positions, and the first import of runs must hold those of all packets. Where the text was "
     "edited after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
     "placeholder: when it ended is unknown, so it is left out and counted. Of two gradings of the same outputs, the first one by "
-    "path is read. Bonuses are left alone.",
+    "path is that of the run, and the other one is kept by the name of its folder. Bonuses are left alone.",
 )
 DATASET = "qanta"
 ELICITATION = "system"  # the system's own confidence; how it was elicited, no file says
+OUTPUT = ("guess", "confidence", "correct", "buzz")  # what is read of an output, beside its place
 PLAYS = (
     Column("nano", required=True), Column("reveal_fraction", "number", required=True, low=0, high=1),
     Column("correct", "truth", required=True), Column("censored", "truth"),
@@ -233,13 +234,13 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
         for question, rows in system.outputs.items():
             if question not in lengths:
                 continue
-            asked = sorted({whole(output["token_position"]) or 0 for _, output in rows})
-            ends = scaled(asked, lengths[question])
+            positions = sorted({whole(output["token_position"]) or 0 for _, output in rows})
+            ends = scaled(positions, lengths[question])
             if ends[-1] > lengths[question]:
-                reason = f"asked at {len(asked)} positions, and the question has {lengths[question]} tokens"
+                reason = f"asked at {len(positions)} positions, and the question has {lengths[question]} tokens"
                 staging.report.problems.append(Problem(system.model, None, "token_position", question, reason))
                 continue
-            if ends != asked and question not in shortened:
+            if ends != positions and question not in shortened:
                 shortened.append(question)
             known_ends = known.get(question) or new.get(question)
             if known_ends is None:
@@ -254,7 +255,7 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
                 staging.report.problems.append(Problem(file, None, "token_position", question, reason, row=row))
                 continue
             index = {end: clue for clue, end in enumerate(known_ends)}
-            result.setdefault(question, {}).update((before, index[end]) for before, end in zip(asked, ends, strict=True))
+            result.setdefault(question, {}).update((before, index[end]) for before, end in zip(positions, ends, strict=True))
     if shortened:
         names = ", ".join(shortened[:5])
         staging.report.warnings.append(
@@ -322,13 +323,14 @@ def _add_run(
             if clues is None:
                 unknown += 1
                 continue
-            cells = {column: _cell(output.get(column)) for column in ("guess", "confidence", "correct", "buzz")}
+            cells = {column: _cell(output.get(column)) for column in OUTPUT}
+            cells |= {GRADE_PREFIX + name: _cell(correct.get(place)) for name, correct in run.gradings.items()}
             clue = clues[whole(output["token_position"]) or 0]
             rows.append({"question_id": question, "clue": clue, **cells, "place": place})
-    if run.again:
+    for name, files in run.again.items():
         staging.report.warnings.append(
-            f"{run.model}: {len(run.again):,} files hold the same outputs with another grading, which was not read, such as "
-            f"{run.again[0]}"
+            f"{run.model}: {len(files):,} {'file holds' if len(files) == 1 else 'files hold'} the same outputs with another "
+            f"grading, which is kept as {name!r}: {files[0]}"
         )
     if unknown:
         staging.skip(key, {UNKNOWN_QUESTION: unknown})
@@ -337,18 +339,18 @@ def _add_run(
             reason = f"none of the outputs of {run.model} is for a question of dataset {dataset!r}"
             staging.report.problems.append(Problem(name, None, "qid", None, reason))
         return
-    schema = {column: pl.String for column in ("question_id", "guess", "confidence", "correct", "buzz", "place")} | {
-        "clue": pl.Int64
-    }
+    further = [GRADE_PREFIX + name for name in run.gradings]
+    schema = {column: pl.String for column in ("question_id", *OUTPUT, *further, "place")} | {"clue": pl.Int64}
     file = staging.add_rows(name, pl.DataFrame(rows, schema=schema))
-    staging.load(file, responses_columns(percent=options.percent))
+    staging.load(file, (*responses_columns(percent=options.percent), *grade_columns(further)))
     staging.add(
         "responses",
         file,
         """select $dataset as dataset, $model as model, $elicitation as elicitation, question_id, clue, guess, confidence,
-            correct, ordinal from loaded""",
+            correct, buzz, ordinal from loaded""",
         key._asdict(),
     )
+    staging.add_grades(file, further)
 
 
 def _cell(value: object) -> str | None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from data.importing.contract import responses_columns
+from data.importing.contract import GRADE_PREFIX, grade_columns, responses_columns
 from data.importing.failed_calls import is_failed
 from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, refuse
-from data.importing.staging import ImportOptions, Staging
+from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_files import TableFile
 from data.polars_frames import literal
 from data.readers import Format
+from data.store.gradings import NAME, RESERVED
 
 FORMAT = Format(
     key="responses",
     reads="Clueline's own table of responses (CSV, JSON Lines or Parquet, also packed with gzip or zstd)",
     recognised="A column `question_id`, `confidence`, `token_logprobs` or `options`",
-    becomes="Runs of a dataset that is there: one for each model and elicitation",
+    becomes="Runs of a stored dataset: one for each model and elicitation",
     rules="""
 LM-Polygraph keeps its results as a pickle, which Clueline never opens, since a pickle can run any program. Where LM-Polygraph is
 installed, this exports a file of responses, with the probability of the sequence as the confidence:
@@ -35,6 +36,10 @@ with open("responses.csv", "w", newline="") as out:
 """,
 )
 LIFEEVAL_PAIRS = {"llm", "qset"}  # columns of a file that has its own reader
+BAD_NAME = (
+    "a further grading is a column `correct.NAME`, whose name is made of a-z, 0-9 and -, at most 40 of them; "
+    f"{', '.join(RESERVED)} are names that Clueline gives"
+)
 MOST_RUNS = 1000  # of one file
 
 
@@ -56,8 +61,14 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 
 def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     """Add a file of responses to the dataset ``options.dataset``, which exists."""
-    columns = staging.load(file, responses_columns(percent=options.percent))
     problems = staging.report.problems
+    further = grade_columns(file.columns)
+    problems += [
+        Problem(file.name, 1, column.name, None, BAD_NAME)
+        for column in further
+        if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
+    ]
+    columns = staging.load(file, (*responses_columns(percent=options.percent), *further))
     stated = {"confidence", "token_logprobs", "options", "failed"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
@@ -88,8 +99,12 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, failed, ordinal
+            token_logprobs, options, correct, failed, sample, buzz, ordinal
         from {staging.view_of(file)}""",
     )
+    staging.add_grades(file, columns)
+    if options.respondents:
+        runs = f"select distinct model, elicitation from responses_read where dataset = {literal(options.dataset or '')}"
+        staging.respondents |= {RunKey(options.dataset or "", *run) for run in staging.connection.execute(runs).fetchall()}
     if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))

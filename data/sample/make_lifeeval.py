@@ -1,4 +1,4 @@
-"""Writes the bundle ``lifeeval``: the task's 808 questions, answered by five forecasters that compute.
+"""Writes the bundle ``lifeeval``: the task's 808 questions, answered by five formula-based reference forecasters.
 
 Run as ``python -m data.sample.make_lifeeval``. Everything comes from the life table in ``data/facts``.
 """
@@ -30,7 +30,7 @@ DATASET = {
     "licence": "MIT (wording of the questions); the life table is in the public domain",
     "source": "The task: LifeEval (arXiv 2605.23909). The life table: U.S. Social Security Administration, "
     "period life table 2022 (public domain)",
-    "note": "Answered by five forecasters that compute; they are reference points, not language models.",
+    "note": "Answered by five formula-based reference forecasters, not language models.",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from data.store.audit import copy_changes
 from data.store.errors import StoreError
 from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
@@ -12,7 +13,7 @@ from data.store.store import Store, open_store
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
-    """Copy the current version and the tokens to a new folder, while others may read and write the store.
+    """Copy the current version, the tokens and the audit of changes to a new folder, while others may read and write the store.
 
     A version is never changed, so the copy is consistent without a lock. It is read again and compared with its
     checksums before the folder gets its name.
@@ -47,7 +48,7 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
 def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     """Make the content of a backup the current version, in the place of whatever the store holds.
 
-    Tokens are restored only where the store has none, so that a token revoked since stays revoked.
+    Tokens and the audit are restored only where the store has none, so that a token revoked since stays revoked.
 
     Args:
         store: where to.
@@ -61,11 +62,12 @@ def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     """
     backup = open_store(source)
     version = whole_version(backup)
-    store.adopt(backup, backup.files.path(version.name))
+    store.adopt(backup, version.name)
     try:
         copy_tokens(backup, store)
+        copy_changes(backup.register, store.register)
     except OSError as error:
-        raise StoreError(f"the data is restored, but the tokens cannot be written: {error}") from error
+        raise StoreError(f"the data is restored, but the tokens or the audit cannot be written: {error}") from error
     return version
 
 
@@ -77,7 +79,9 @@ def copy_tokens(source: Store, target: Store) -> None:
 
 
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
-    """Copy the current version and the tokens to an empty store, which may be of another kind. The source is only read.
+    """Copy the current version, the tokens and the audit of changes to an empty store, which may be of another kind.
+
+    The source is only read.
 
     Args:
         source: what to copy.
@@ -94,8 +98,9 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     _copy_in_force(source, target)
     try:
         copy_tokens(source, target)
+        copy_changes(source.register, target.register)
     except OSError as error:
-        raise StoreError(f"the data is copied, but the tokens cannot be written: {error}") from error
+        raise StoreError(f"the data is copied, but the tokens or the audit cannot be written: {error}") from error
     return whole_version(target)
 
 
@@ -105,24 +110,24 @@ def whole_version(store: Store) -> VersionOnDisk:
     Raises:
         StoreError: there is none, or it is damaged.
     """
-    catalogue = store.catalogue()
-    if catalogue is None:
+    if store.catalogue() is None:
         raise StoreError(f"there is no store in {store.place}")
-    version = inspect_version(store, catalogue.name)
+    version = inspect_version(store, store.pointer().name)
     if version.damage is not None:
-        raise StoreError(f"{catalogue} is damaged: {version.damage}")
+        raise StoreError(f"{store.place}: {version.name} is damaged: {version.damage}")
     return version
 
 
 def _copy_in_force(store: Store, target: Store) -> None:
     while True:
-        catalogue = store.catalogue()
-        if catalogue is None:
+        pointer = store.pointer()
+        if not pointer.name:
             raise StoreError(f"the store in {store.place} is empty")
         try:
-            target.adopt(store, catalogue)
+            store.catalogue_file(pointer)
+            target.adopt(store, pointer.name)
             return
         except StoreError:
-            if store.catalogue() == catalogue:
+            if store.pointer() == pointer:
                 raise
             # Other processes wrote so often that this version was removed.

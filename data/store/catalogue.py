@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from data.store import migrations
 from data.store.errors import OlderStore, StoreError
-from data.store.migrations import current_schema, migrate, schema_of
+from data.store.migrations import Step, current_schema, migrate, schema_of
 
 SCHEMA = Path(__file__).parent / "schema.sql"
 STORAGE = "storage_version 'v1.4.0'"  # of new files: compresses texts faster and better than DuckDB's default
@@ -17,7 +18,8 @@ STORAGE = "storage_version 'v1.4.0'"  # of new files: compresses texts faster an
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the empty tables of a new store: those of ``schema.sql``, brought to the current schema."""
-    connection.execute(_schema(current_schema()).sql)
+    connection.execute("\n".join(_schema(migrations.steps()).tables))
+    connection.execute(f"insert into schema_version values ({current_schema()})")
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
@@ -25,7 +27,7 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
     schema = schema_of(connection)
     if schema < current_schema():
         raise OlderStore(f"the store in {place} was made by an earlier version of Clueline.")
-    if schema > current_schema() or _columns(connection) != _schema(current_schema()).columns:
+    if schema > current_schema() or not _has_tables_of(_schema(migrations.steps()), connection):
         raise StoreError(
             f"the store in {place} was made by another version of Clueline; use that version, "
             "or give another folder and import the data again"
@@ -33,8 +35,10 @@ def check_schema(connection: duckdb.DuckDBPyConnection, place: str) -> None:
 
 
 def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
-    """The tables of a catalogue, all of which have a column ``dataset``."""
-    sql = "select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version' order by 1"
+    """The tables of a catalogue, or the views in their place, all of which have a column ``dataset``."""
+    sql = """
+        select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version'
+        union all select view_name from duckdb_views() where database_name = $d and not internal order by 1"""
     return [table for (table,) in connection.execute(sql, {"d": database}).fetchall()]
 
 
@@ -45,19 +49,29 @@ def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
         order by table_name, column_name""").fetchall()
 
 
-class _Schema(NamedTuple):
-    """The current schema: SQL that makes its empty tables, and their columns."""
+def _tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """SQL that would make each table, in the order of their names."""
+    tables = "select sql from duckdb_tables() where database_name = current_database() and not internal order by table_name"
+    return [sql for (sql,) in connection.execute(tables).fetchall()]
 
-    sql: str
+
+class _Schema(NamedTuple):
+    """The current schema: SQL that makes each of its empty tables, and their columns."""
+
+    tables: list[str]
     columns: list[tuple[Any, ...]]
 
 
+def _has_tables_of(schema: _Schema, connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a catalogue has the columns of a schema; those of a table may be in another order."""
+    # DuckDB tells SQL of tables ten times as fast as their columns.
+    return _tables(connection) == schema.tables or _columns(connection) == schema.columns
+
+
 @cache
-def _schema(number: int) -> _Schema:
-    """What the migrations up to this one make of ``schema.sql``. They run once per process, not for every new store."""
+def _schema(steps: tuple[Step, ...]) -> _Schema:
+    """What these migrations make of ``schema.sql``. They run once per process, not for every new store."""
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         migrate(connection, None)
-        tables = connection.execute("select sql from duckdb_tables() order by table_name").fetchall()
-        version = f"insert into schema_version values ({number});"
-        return _Schema("\n".join([*(sql for (sql,) in tables), version]), _columns(connection))
+        return _Schema(_tables(connection), _columns(connection))

@@ -8,6 +8,7 @@ from typing import Literal
 import duckdb
 
 from data.human_curves import ROOMS
+from data.polars_frames import execute
 from data.store.objects import Objects, stored_objects
 
 UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers
@@ -51,8 +52,8 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
 
 def derive_accuracies(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
     """Compute the table ``accuracies`` of a dataset again, from its runs that are not withdrawn."""
-    connection.execute("delete from accuracies where dataset = $d", {"d": dataset})
-    runs = connection.execute("select run from runs where dataset = $d and withdrawn_at is null", {"d": dataset}).fetchall()
+    execute(connection, "delete from accuracies where dataset = $d", {"d": dataset})
+    runs = execute(connection, "select run from runs where dataset = $d and withdrawn_at is null", {"d": dataset}).fetchall()
     add_accuracies(connection, objects, [run for (run,) in runs])
 
 

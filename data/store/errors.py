@@ -39,5 +39,16 @@ class OlderStore(StoreError):
     remedy = "migrate"
 
 
+class NeedsMigration(StoreError):
+    """A change brings what the store's schema, an earlier one, cannot hold."""
+
+    remedy = "migrate"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"the store has an earlier schema, which has no room for {what}. Migrate it once all servers run this version."
+        )
+
+
 class StoreMoved(Exception):
     """The store is no longer at the version that a change was prepared for."""

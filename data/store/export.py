@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal
 import duckdb
 
 from data.polars_frames import SqlParameters, literal
-from data.store.errors import StoreError
+from data.store.errors import DamagedStore, StoreError
 from data.store.revisions import states
 from data.store.snapshot import Snapshot
 from data.store.store import Store
@@ -88,13 +88,15 @@ def export(store: Store, table: Table, form: Form) -> BinaryIO:
 def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:
     """Attach the current version, which stays readable when others write. Returns its name."""
     while True:
-        name, version = store.latest()
-        if not name:
+        pointer = store.latest()
+        if not pointer.name:
             raise StoreError(f"the store in {store.place} is empty")
         try:
-            connection.execute(f"attach {literal(store.files.path(name))} as store (read_only); use store")
-            return version
-        except (duckdb.IOException, OSError) as error:
-            if store.latest().name == name:
+            connection.execute(f"attach {literal(store.catalogue_path(pointer))} as store (read_only); use store")
+            return pointer.version
+        except (DamagedStore, duckdb.IOException, OSError) as error:
+            if store.latest() == pointer:
+                if isinstance(error, DamagedStore):
+                    raise
                 raise StoreError(f"the store in {store.place} cannot be read: {error}") from error
             # Other processes wrote so often that this version was removed.

@@ -40,15 +40,15 @@ def make_lake(store: Store, path: Path) -> list[str]:
         raise StoreError(f"the files of {store.place} are copies of those in S3; copy the store to a folder first")
     path = path.expanduser().absolute()
     draft, copies = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.files")
-    name = store.pointer().name
-    if not name:
+    catalogue = store.catalogue()
+    if catalogue is None:
         raise StoreError(f"the store in {store.place} is empty")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for leftover in (draft, Path(f"{draft}.wal"), path):
             leftover.unlink(missing_ok=True)
         shutil.rmtree(copies, ignore_errors=True)
-        tables = _fill(store, name, draft, copies)
+        tables = _fill(store, catalogue, draft, copies)
         draft.replace(path)
     except (OSError, duckdb.IOException) as error:
         raise StoreError(f"the lake cannot be written: {error}") from error
@@ -58,11 +58,11 @@ def make_lake(store: Store, path: Path) -> list[str]:
     return tables
 
 
-def _fill(store: Store, name: str, path: Path, copies: Path) -> list[str]:
+def _fill(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
     with duckdb.connect(":memory:", config=store.options) as connection:
         run = connection.execute
         run(f"load {literal(_extension())}")
-        run(f"attach {literal(store.files.path(name))} as store (read_only)")
+        run(f"attach {literal(catalogue)} as store (read_only)")
         run(f"attach {literal(f'ducklake:{path}')} as lake (data_path {literal(f'{copies}/')})")
         run("use store")
         tables = [table for table in tables_of_datasets(connection, "store") if table not in INTERNAL]

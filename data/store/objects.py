@@ -1,39 +1,44 @@
 """The responses and the statistics of runs: immutable Parquet files, one of each kind for each run.
 
+A further grading of a run adds two files: ``grades.NAME``, with a row for each row of the responses, and ``statistics.NAME``.
+
 A file lies in ``objects/<kind>/dataset=<id>/run=<id>/``: run and dataset are in its path and not in the file, as other tools
 expect of a partitioned table. Its name is never reused. The catalogue says which files a version of the store consists of.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import duckdb
 
-from data.polars_frames import literal
+from data.polars_frames import execute, literal
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS
-from data.store.errors import DamagedStore, StoreError
+from data.store.checksums import FileState, file_state, fingerprint
+from data.store.errors import DamagedStore, NeedsMigration, StoreError
 from data.store.files import OBJECTS, StoreFiles
 
-Kind = Literal["responses", "statistics"]
-KINDS: tuple[Kind, ...] = ("responses", "statistics")
+Kind = Literal["responses", "statistics", "grades"]
+KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run
 ROW_GROUP = 20_480  # rows: a question is read three times as fast as with DuckDB's 122,880
 PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own faster than those of polars
-FORM = 1  # which columns a file has, see TYPES
+FORM = 2  # which columns a file has, see TYPES
+# Columns that files of earlier forms lack, by kind and form.
+ADDED: dict[str, dict[int, tuple[str, ...]]] = {"responses": {1: ("sample", "buzz")}}
 SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and what no catalogue named then
 THREADS = 8  # that fetch objects and compare them with their checksums
 PAUSE = 3600.0  # seconds between two searches for files that no catalogue names
 TYPES: dict[Kind, dict[str, str]] = {
-    # In the order of question ids and clues.
+    # In the order of question ids, samples and clues.
     "responses": {
         "question_id": "varchar",
         "clue": "integer",
@@ -47,6 +52,17 @@ TYPES: dict[Kind, dict[str, str]] = {
         "options": "double[]",  # whole distribution
         "option_names": "varchar[]",  # its classes, where they are not the dataset's
         "failed": "boolean",  # no answer was got
+        "sample": "varchar",  # which of several answers to the same clue; null where there is one
+        "buzz": "boolean",  # the system's own decision to answer; null where it does not say
+    },
+    # A row for each row of the responses, in their order. Only ``correct`` and ``graded`` are read; the others are for people
+    # and tools that open the file by itself.
+    "grades": {
+        "question_id": "varchar",
+        "clue": "integer",
+        "sample": "varchar",
+        "correct": "double",
+        "graded": "varchar",  # as of responses; review: a reviewer corrected it
     },
     # In the order of questions. Failed calls are in none of the sums; see data/statistics.py.
     "statistics": {
@@ -62,7 +78,7 @@ class StoredObject(NamedTuple):
     """A row of the catalogue's table ``objects``.
 
     Attributes:
-        kind, dataset, run: what is in the file.
+        kind, dataset, run: what is in the file. Of a further grading, ``kind`` is that of ``graded_kind``.
         form: which columns it has.
         name: path under the folder of objects.
         rows, bytes: its size.
@@ -85,16 +101,21 @@ class Objects:
     Args:
         files: where they are.
         others: where objects are looked for that are not among these files.
+        form: of the objects that are added.
 
     Attributes:
         added: names of the objects that were added through this instance.
+        damaged: names of those that were not what was written when they were last compared.
     """
 
-    def __init__(self, files: StoreFiles, others: Objects | None = None) -> None:
+    def __init__(self, files: StoreFiles, others: Objects | None = None, form: int = FORM) -> None:
         self.files = files
+        self.form = form
         self.others = others
         self.added: list[str] = []
-        self._whole: set[str] = set()
+        # By name: the state of the file when it was compared with its checksum, None if it was gone; and what was wrong.
+        self._compared: dict[str, tuple[FileState | None, str | None]] = {}
+        self.damaged: set[str] = set()
 
     def path(self, name: str) -> Path:
         """A local path with the content of an object."""
@@ -102,12 +123,13 @@ class Objects:
             return self.others.path(name)
         return self.files.path(_file(name))
 
-    def add(self, kind: Kind, dataset: str, run: str, write: Callable[[Path], int]) -> StoredObject:
+    def add(self, kind: str, dataset: str, run: str, write: Callable[[Path], int], form: int | None = None) -> StoredObject:
         """Write an object and make it durable. It belongs to no version of the store before a catalogue names it.
 
         Args:
             kind, dataset, run: what it holds.
             write: called with a path that does not exist; writes the Parquet file there and returns its number of rows.
+            form: which columns it writes; by default, those of the form of this instance.
 
         Raises:
             StoreError: it cannot be written.
@@ -119,17 +141,17 @@ class Objects:
             raise StoreError(f"the store cannot be written: {error}") from error
         try:
             rows = write(draft)
-            size, digest = _fingerprint(draft)
+            size, digest = fingerprint(draft)
             self.files.add(_file(name), draft)
+            self._compared[name] = (self._state(name), None)
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise StoreError(f"the store cannot be written: {error}") from error
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-        self._whole.add(name)
         self.added.append(name)
-        return StoredObject(kind, dataset, run, FORM, name, rows, size, digest)
+        return StoredObject(kind, dataset, run, self.form if form is None else form, name, rows, size, digest)
 
     def copy(self, source: Objects, part: StoredObject) -> None:
         """Copy an object from another store, unless it is here and whole. A damaged one is replaced.
@@ -137,7 +159,7 @@ class Objects:
         Raises:
             DamagedStore: that of the other store is not whole, either.
         """
-        if self.files.exists(_file(part.name)) and self._damage(part, again=True) is None:
+        if self.files.exists(_file(part.name)) and self._compare(part, again=True) is None:
             return
         source.check([part], again=True)
         draft = self.files.draft(_file(part.name))
@@ -146,7 +168,7 @@ class Objects:
         self.check([part], again=True)
 
     def check(self, parts: Iterable[StoredObject], *, again: bool = False) -> None:
-        """Compare objects with their checksums. A process does it once for each.
+        """Compare objects with their checksums. A process does it once for each, and again when the file has changed.
 
         Args:
             parts: what is about to be read.
@@ -155,24 +177,64 @@ class Objects:
         Raises:
             DamagedStore: one of them is not what was written.
         """
-        parts = [part for part in parts if again or part.name not in self._whole]
-        if not parts:
-            return
-        with ThreadPoolExecutor(THREADS) as threads:
-            for part, damage in zip(parts, threads.map(partial(self._damage, again=again), parts), strict=True):
-                if damage is not None:
-                    raise DamagedStore(f"the file {_file(part.name)} {damage}")
-                self._whole.add(part.name)
+        for part, damage in self.damages(parts, again=again):
+            raise damaged_object(part, damage)
+
+    def damages(self, parts: Iterable[StoredObject], *, again: bool = False) -> Iterator[tuple[StoredObject, str]]:
+        """Those objects that are not what was written, each with what is wrong. See ``check``.
+
+        Raises:
+            StoreError: the files cannot be read.
+        """
+        try:
+            yield from self._damages(parts, again)
+        except OSError as error:
+            raise StoreError(f"the files of runs cannot be read ({error.strerror or error})") from error
+
+    def _damages(self, parts: Iterable[StoredObject], again: bool) -> Iterator[tuple[StoredObject, str]]:
+        unknown = []
+        for part in parts:
+            compared = None if again else self._compared.get(part.name)
+            if compared is None or compared[0] != self._state(part.name):
+                unknown.append(part)
+            elif compared[1] is not None:
+                yield part, compared[1]
+        if unknown:
+            with ThreadPoolExecutor(THREADS) as threads:
+                for part, damage in zip(unknown, threads.map(partial(self._compare, again=again), unknown), strict=True):
+                    if damage is not None:
+                        yield part, damage
+
+    def _state(self, name: str) -> FileState | None:
+        try:
+            return file_state(self.path(name))
+        except FileNotFoundError:
+            return None
+
+    def _compare(self, part: StoredObject, again: bool) -> str | None:
+        """What is wrong with an object, None if it is what was written. ``again``: whatever an earlier copy of it was."""
+        state = self._state(part.name)
+        damage = self._damage(part, again)
+        if damage is None:
+            self.damaged.discard(part.name)
+        else:
+            self.damaged.add(part.name)
+        if not self.files.copied:
+            self._compared[part.name] = (state, damage)
+        elif damage is None:
+            self._compared[part.name] = (self._state(part.name), None)  # of the copy that was fetched
+        else:
+            self._compared.pop(part.name, None)  # it may be whole when it is fetched again
+        return damage
 
     def _damage(self, part: StoredObject, again: bool) -> str | None:
-        """What is wrong with an object, None if it is what was written. ``again``: whatever an earlier copy of it was."""
         expected = (part.bytes, part.sha256)
         try:
-            if not (again and self.files.copied) and _fingerprint(self.path(part.name)) == expected:
+            if not (again and self.files.copied) and fingerprint(self.path(part.name)) == expected:
                 return None
             if self.files.copied:
                 self.files.renew_copy(_file(part.name))
-                if _fingerprint(self.path(part.name)) == expected:
+                if fingerprint(self.path(part.name)) == expected:
                     return None
         except FileNotFoundError:
             return "is gone"
@@ -193,7 +255,36 @@ class Objects:
         self.check(parts)
         files = ", ".join(literal(self.path(part.name)) for part in parts)
         options = "hive_partitioning = true, hive_types = {'dataset': varchar, 'run': varchar}"
-        return f"read_parquet([{files}], {options}{', file_row_number = true' if numbered else ''})"
+        options += ", file_row_number = true" if numbered else ""
+        lacking = [ADDED.get(kind, {}).get(part.form, ()) for part in parts]
+        if not any(lacking):
+            return f"read_parquet([{files}], {options})"
+        if not all(lacking):  # some files have the columns
+            return f"read_parquet([{files}], {options}, union_by_name = true)"
+        added = ", ".join(f"null::{TYPES[kind][name]} as {name}" for name in max(lacking, key=len))
+        return f"(select * exclude (dataset, run), {added}, dataset, run from read_parquet([{files}], {options}))"
+
+    def graded_responses(
+        self, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject], *, numbered: bool = False
+    ) -> str:
+        """SQL for the rows of responses under a grading. See ``relation``.
+
+        Args:
+            parts: the responses of runs, in the order of the rows.
+            grades: the grades of some of these runs, by run. Others keep the grading of their responses.
+            numbered: with ``file_row_number``.
+        """
+        if not any(part.run in grades for part in parts):
+            return self.relation("responses", parts, numbered=numbered)
+        blocks = []
+        for graded, group in groupby(parts, key=lambda part: part.run in grades):
+            runs = [*group]
+            rows = self.relation("responses", runs, numbered=numbered)
+            if graded:
+                marks = self.relation("grades", [grades[part.run] for part in runs])
+                rows = f"(select r.* replace (g.correct as correct, g.graded as graded) from {rows} r positional join {marks} g)"
+            blocks.append(f"from {rows}")
+        return f"({' union all by name '.join(blocks)})"
 
     def sweep(self, named: Callable[[], set[str]], pause: float = PAUSE) -> None:
         """Remove files that no catalogue named at the sweep before, nor at this one. Between two sweeps, nothing is done.
@@ -205,7 +296,9 @@ class Objects:
             pause: seconds between two sweeps.
         """
         swept_at, *before = (self.files.read_notes(SWEPT) or "0").splitlines()
-        if float(swept_at) > time.time() - pause:
+        if not swept_at.isdecimal():
+            before = []  # the notes are damaged
+        elif time.time() - pause < int(swept_at) <= time.time():
             return
         present = self.files.objects()
         if not present:
@@ -222,12 +315,17 @@ class Objects:
             self.files.remove(_file(name))
 
 
+def damaged_object(part: StoredObject, damage: str) -> DamagedStore:
+    """The error that names a damaged object. ``damage`` is from ``Objects.damages``."""
+    return DamagedStore(f"the file {_file(part.name)} {damage}")
+
+
 def _file(name: str) -> str:
     """The file of an object."""
     return f"{OBJECTS}/{name}"
 
 
-def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path: Path) -> int:
+def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path: Path, form: int = FORM) -> int:
     """Write the rows of a query to a new Parquet file.
 
     Args:
@@ -235,30 +333,40 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, kind: Kind, rows: str, path
         kind: which columns are written.
         rows: the query; it gives these columns and may give others.
         path: of the file.
+        form: of the file; an earlier one has fewer columns.
 
     Returns:
         The number of rows.
+
+    Raises:
+        NeedsMigration: the rows have values for which this form has no columns.
     """
-    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES[kind].items())
+    lacking = ADDED.get(kind, {}).get(form, ())
+    values = " or ".join(f"{name} is not null" for name in lacking)
+    if lacking and connection.execute(f"select 1 from ({rows}) where {values} limit 1").fetchone():
+        raise NeedsMigration(", ".join(lacking))
+    columns = ", ".join(f"{name}::{type_} as {name}" for name, type_ in TYPES[kind].items() if name not in lacking)
     sql = f"copy (select {columns} from ({rows})) to {literal(path)} ({PARQUET})"
     return int(connection.execute(sql).fetchall()[0][0])
 
 
-def _fingerprint(path: Path) -> tuple[int, str]:
-    """Size and sha256 of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return file.tell(), digest
+def graded_kind(kind: Kind, grading: str) -> str:
+    """The kind of the objects that hold the grades or the statistics of a further grading.
+
+    >>> graded_kind("statistics", "reviewed")
+    'statistics.reviewed'
+    """
+    return f"{kind}.{grading}"
 
 
 def stored_objects(
-    connection: duckdb.DuckDBPyConnection, kind: Kind, *, runs: Sequence[str] | None = None, dataset: str | None = None
+    connection: duckdb.DuckDBPyConnection, kind: str, *, runs: Sequence[str] | None = None, dataset: str | None = None
 ) -> list[StoredObject]:
     """Objects of one kind that a catalogue names.
 
     Args:
         connection: to the catalogue.
-        kind: responses or statistics.
+        kind: responses, statistics, or that of ``graded_kind``.
         runs: whose; in this order.
         dataset: those of all its runs, in the order of import.
     """
@@ -266,12 +374,12 @@ def stored_objects(
     if runs is not None:
         # One text, for DuckDB looks at each value of a list for pandas: 0.7 s for 10,000 runs where pandas is not installed.
         sql = f"select {columns} from objects o where kind = $kind and run in (select unnest(string_split($runs, ',')))"
-        rows = connection.execute(sql, {"kind": kind, "runs": ",".join(runs)}).fetchall()
+        rows = execute(connection, sql, {"kind": kind, "runs": ",".join(runs)}).fetchall()
         of_run = {row[2]: StoredObject(*row) for row in rows}
         return [of_run[run] for run in runs if run in of_run]
     sql = f"""select {columns} from objects o join runs r using (run)
         where kind = $kind and ($dataset is null or o.dataset = $dataset) order by r.position"""
-    return [StoredObject(*row) for row in connection.execute(sql, {"kind": kind, "dataset": dataset}).fetchall()]
+    return [StoredObject(*row) for row in execute(connection, sql, {"kind": kind, "dataset": dataset}).fetchall()]
 
 
 def all_objects(connection: duckdb.DuckDBPyConnection) -> list[StoredObject]:
@@ -282,6 +390,11 @@ def all_objects(connection: duckdb.DuckDBPyConnection) -> list[StoredObject]:
 def name_objects(connection: duckdb.DuckDBPyConnection, parts: Sequence[StoredObject]) -> None:
     """Name objects in a catalogue, in the place of those of the same kind and run."""
     for part in parts:
-        connection.execute("delete from objects where kind = $kind and run = $run", {"kind": part.kind, "run": part.run})
+        execute(connection, "delete from objects where kind = $kind and run = $run", {"kind": part.kind, "run": part.run})
     if parts:
-        connection.executemany(f"insert into objects values ({', '.join('?' * len(StoredObject._fields))})", parts)
+        connection.execute(f"insert into objects values {', '.join(f'({row})' for row in map(_literals, parts))}")
+
+
+def _literals(part: StoredObject) -> str:
+    """The values of an object as SQL, for DuckDB looks for pandas at each parameter."""
+    return ", ".join(str(value) if isinstance(value, int) else literal(value) for value in part)

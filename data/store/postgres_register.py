@@ -14,7 +14,8 @@ import psycopg
 
 from data.store.errors import DamagedStore, StoreError
 from data.store.files import CATALOGUE, number_of
-from data.store.register import EMPTY, PATIENCE, LockLost, Pointer, WriterLock
+from data.store.play_log import PlayLog, postgres_log
+from data.store.register import EMPTY, PATIENCE, REFUSED_KEPT, LockLost, Pointer, WriterLock
 
 T = TypeVar("T")
 TABLES = """
@@ -26,6 +27,12 @@ TABLES = """
     create table if not exists clueline_tokens (
         only_row boolean primary key default true check (only_row),
         content bytea not null
+    )"""
+AUDIT_TABLE = """
+    create table if not exists clueline_audit (
+        number bigint generated always as identity primary key,
+        refused boolean not null,
+        event text not null        -- JSON
     )"""
 # One lock for each schema of the database, so that each can hold a store.
 LOCK = "select pg_advisory_lock(hashtext('clueline'), (select oid::integer from pg_namespace where nspname = current_schema()))"
@@ -108,6 +115,11 @@ class PostgresRegister:
         """See ``Register``."""
         return self._ask(_read_tokens)
 
+    def latest_tokens(self) -> bytes | None:
+        """See ``Register``."""
+        with self._errors():
+            return self._get_poller().latest_tokens()
+
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
         """See ``Register``."""
         with self._errors(), self._connect_patiently() as connection:
@@ -121,6 +133,26 @@ class PostgresRegister:
                     [content],
                 )
             return result
+
+    def append_audit(self, line: bytes, *, refused: bool) -> None:
+        """See ``Register``. A refused attempt does not wait for a server that is away."""
+        with self._errors(), self._connect() if refused else self._connect_patiently() as connection:
+            _make_tables(connection, "clueline_audit", AUDIT_TABLE)
+            connection.execute("insert into clueline_audit (refused, event) values (%s, %s)", [refused, line.decode()])
+            if refused:
+                connection.execute(
+                    """delete from clueline_audit where refused and number <=
+                        (select number from clueline_audit where refused order by number desc offset %s limit 1)""",
+                    [REFUSED_KEPT],
+                )
+
+    def read_audit(self) -> list[bytes]:
+        """See ``Register``."""
+        return self._ask(_read_audit)
+
+    def play_log(self) -> PlayLog:
+        """See ``Register``."""
+        return postgres_log(self._connect, psycopg.Error)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         return psycopg.connect(self._conninfo, autocommit=True, **CONNECTION)
@@ -185,7 +217,7 @@ class _PostgresLock:
 
 
 class _Poller:
-    """Reads the pointer in a thread of its own, so that a server that hangs holds no reader up for long."""
+    """Reads the pointer and the tokens in a thread of its own, so that a server that hangs holds no reader up for long."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]) -> None:
         self.process = os.getpid()
@@ -195,6 +227,7 @@ class _Poller:
         self._started = 0  # number of the last read that was begun
         self._finished = 0
         self._pointer: Pointer | None = None
+        self._tokens: bytes | None = None
         self._error: Exception | None = None  # of the last read
         self._reached_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="register", daemon=True)
@@ -203,17 +236,27 @@ class _Poller:
     def latest(self) -> Pointer | None:
         """The pointer as it is now; while the server is away, as it was last."""
         with self._changed:
-            if self._error is None or self._reached_at is None:
-                number = self._wanted = self._started + 1
-                self._changed.notify_all()
-                patience = POLL if self._reached_at is not None else CONNECTION["connect_timeout"]
-                if not self._changed.wait_for(lambda: self._finished >= number, patience):
-                    self._error = TimeoutError("the server does not answer")
-            if self._reached_at is None and self._error is not None:
-                raise self._error if isinstance(self._error, psycopg.Error | StoreError) else _unreachable(self._error)
+            self._await_read()
             if isinstance(self._error, DamagedStore):
                 raise self._error
             return self._pointer
+
+    def latest_tokens(self) -> bytes | None:
+        """The tokens as they are now; while the server is away, as they were last."""
+        with self._changed:
+            self._await_read()
+            return self._tokens
+
+    def _await_read(self) -> None:
+        """Wait for a read that begins now, unless the server is away. Raises if it was never reached."""
+        if self._error is None or self._reached_at is None:
+            number = self._wanted = self._started + 1
+            self._changed.notify_all()
+            patience = POLL if self._reached_at is not None else CONNECTION["connect_timeout"]
+            if not self._changed.wait_for(lambda: self._finished >= number, patience):
+                self._error = TimeoutError("the server does not answer")
+        if self._reached_at is None and self._error is not None:
+            raise self._error if isinstance(self._error, psycopg.Error | StoreError) else _unreachable(self._error)
 
     def age(self) -> float:
         """Seconds since the server was reached, 0 if it answers."""
@@ -231,10 +274,12 @@ class _Poller:
                 self._started += 1
                 number = self._started
             pointer: Pointer | None = None
+            tokens = self._tokens
             error: Exception | None = None
             for _ in range(1 if connection is None else 2):  # a server that was restarted answers a new connection
                 try:
                     connection = connection or self._connect()
+                    tokens = _read_tokens(connection)
                     pointer, error = _read(connection), None
                     break
                 except DamagedStore as raised:
@@ -247,22 +292,22 @@ class _Poller:
                             connection.close()
                         connection = None
             with self._changed:
-                self._finished, self._error = number, error
+                self._finished, self._error, self._tokens = number, error, tokens
                 if error is None:
                     self._pointer, self._reached_at = pointer, time.monotonic()
                 self._changed.notify_all()
 
 
-def _has_table(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
-    row = connection.execute("select to_regclass('clueline_register')").fetchone()
+def _has_table(connection: psycopg.Connection[tuple[Any, ...]], name: str = "clueline_register") -> bool:
+    row = connection.execute("select to_regclass(%s)", [name]).fetchone()
     return row is not None and row[0] is not None
 
 
-def _make_tables(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-    if not _has_table(connection):  # else a user who may not create tables could not write
+def _make_tables(connection: psycopg.Connection[tuple[Any, ...]], first: str = "clueline_register", tables: str = TABLES) -> None:
+    if not _has_table(connection, first):  # else a user who may not create tables could not write
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
-            connection.execute(TABLES)
+            connection.execute(tables)
 
 
 def _read(connection: psycopg.Connection[tuple[Any, ...]]) -> Pointer | None:
@@ -286,6 +331,12 @@ def _read_tokens(connection: psycopg.Connection[tuple[Any, ...]]) -> bytes | Non
     except psycopg.errors.UndefinedTable:
         return None
     return bytes(row[0]) if row else None
+
+
+def _read_audit(connection: psycopg.Connection[tuple[Any, ...]]) -> list[bytes]:
+    if not _has_table(connection, "clueline_audit"):
+        return []
+    return [event.encode() for (event,) in connection.execute("select event from clueline_audit").fetchall()]
 
 
 def _unreachable(error: Exception) -> StoreError:

@@ -7,24 +7,43 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
+from data.store.checksums import fingerprint
 from data.store.durable import make_folder, sync
 from data.store.errors import DamagedStore, StoreError
 from data.store.files import CATALOGUE, number_of
+from data.store.play_log import PlayLog, folder_log
 
 T = TypeVar("T")
+AUDIT, REFUSED, REFUSED_BEFORE = "audit.jsonl", "refused.jsonl", "refused.1.jsonl"
+TOKENS, TOKENS_LOCK = "tokens.json", "tokens.lock"
 NO_CATALOGUE = "none"  # what the register names while the first write is under way
+REFUSED_BYTES = 1 << 20  # of a file of refused attempts; the one before it is kept, too
+REFUSED_KEPT = 10_000  # rows of a table of them
 PATIENCE = 900.0  # seconds that a writer waits for another one
+RANDOM, DIGEST = 8, 16  # hexadecimal digits of a version: random ones, and those of the catalogue's checksum
 
 
 class Pointer(NamedTuple):
-    """What is in force: the name of a catalogue, and the version, which is never reused. ("", "0") before the first write."""
+    """What is in force: the name of a catalogue, and the version, which is never reused. ("", "0") before the first write.
+
+    >>> Pointer("gen-000042.duckdb", "42-0badc0de123456789abcdef0").digest
+    '123456789abcdef0'
+    >>> Pointer("gen-000042.duckdb", "42-0badc0de").digest
+    ''
+    """
 
     name: str
     version: str
+
+    @property
+    def digest(self) -> str:
+        """The ``digest`` of the catalogue. Blank where the version was written before versions had one."""
+        token = self.version.rpartition("-")[2]
+        return token[RANDOM:] if len(token) == RANDOM + DIGEST else ""
 
 
 EMPTY = Pointer("", "0")
@@ -95,7 +114,14 @@ class Register(Protocol):
         """A name for a new catalogue, which no other writer chooses."""
 
     def read_tokens(self) -> bytes | None:
-        """The tokens, None if none was made. Raises ``OSError`` or ``StoreError``."""
+        """The tokens, None if none was made.
+
+        Raises:
+            OSError, StoreError: they cannot be read, or were lost.
+        """
+
+    def latest_tokens(self) -> bytes | None:
+        """What was read last, where the register cannot be reached now. Else as ``read_tokens``."""
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
         """Replace the tokens, durably, while no other process does.
@@ -107,16 +133,42 @@ class Register(Protocol):
             OSError, StoreError: they cannot be written.
         """
 
+    def append_audit(self, line: bytes, *, refused: bool) -> None:
+        """Add an event to the audit.
 
-def new_version(number: int) -> str:
-    """A version that was never in force: the number of a catalogue, and a random token."""
-    return f"{number}-{secrets.token_hex(4)}"
+        Args:
+            line: the event, without a line break.
+            refused: it is a refused attempt, of which only the last ones are kept. Others are kept for good, durably.
+
+        Raises:
+            OSError, StoreError: it cannot be written.
+        """
+
+    def read_audit(self) -> list[bytes]:
+        """The events of the audit, in any order. Raises ``OSError`` or ``StoreError``."""
+
+    def play_log(self) -> PlayLog:
+        """The log of sessions in which people answer questions."""
+
+
+def new_version(number: int, catalogue: Path) -> str:
+    """A version that was never in force: the number of a catalogue, a random token, and the digest of the catalogue.
+
+    So the pointer says what the catalogue must contain, and both change in one step.
+    """
+    return f"{number}-{secrets.token_hex(RANDOM // 2)}{digest(catalogue)}"
+
+
+def digest(catalogue: Path) -> str:
+    """The first 16 hexadecimal digits of the sha256 of a file. Raises ``OSError``."""
+    return fingerprint(catalogue)[1][:DIGEST]
 
 
 class FolderRegister:
     """The file ``CURRENT`` in the store's folder holds the name of a catalogue and a token that never repeats.
 
-    The lock is that of the file ``LOCK``, the tokens are in ``tokens.json``.
+    The lock is that of the file ``LOCK``, the tokens are in ``tokens.json``, the audit in ``audit.jsonl`` and, of
+    refused attempts, ``refused.jsonl``.
     """
 
     gone = "its folder is gone"
@@ -177,24 +229,73 @@ class FolderRegister:
     def read_tokens(self) -> bytes | None:
         """See ``Register``."""
         try:
-            return (self.folder / "tokens.json").read_bytes()
+            return (self.folder / TOKENS).read_bytes()
         except FileNotFoundError:
+            if self._has_tokens():
+                raise StoreError(f"the file {TOKENS} is gone") from None
             return None
+
+    def latest_tokens(self) -> bytes | None:
+        """See ``Register``."""
+        return self.read_tokens()
+
+    def _has_tokens(self) -> bool:
+        """Whether tokens were written: then the file of their lock is not empty."""
+        try:
+            return (self.folder / TOKENS_LOCK).stat().st_size > 0
+        except FileNotFoundError:
+            return False
 
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
         """See ``Register``. Only the owner of the file may read it."""
         make_folder(self.folder)
-        with (self.folder / "tokens.lock").open("a") as lock:
+        with (self.folder / TOKENS_LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # held for moments only
             content, result = change(self.read_tokens())
-            draft = self.folder / "tokens.json.tmp"
+            draft = self.folder / f"{TOKENS}.tmp"
             draft.unlink(missing_ok=True)  # what a killed process left
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(content)
             sync(draft)
-            draft.replace(self.folder / "tokens.json")
+            draft.replace(self.folder / TOKENS)
             sync(self.folder)
+            if not self._has_tokens():
+                lock.write(f"{TOKENS} was written; without it, tokens were lost\n")
+                lock.flush()
+                sync(self.folder / TOKENS_LOCK)
             return result
+
+    def append_audit(self, line: bytes, *, refused: bool) -> None:
+        """See ``Register``. Only the owner of the files may read them."""
+        path = self.folder / (REFUSED if refused else AUDIT)
+        lock = os.open(self.folder / "audit.lock", os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # held for moments only
+            if refused and path.exists() and path.stat().st_size > REFUSED_BYTES:
+                path.replace(self.folder / REFUSED_BEFORE)
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                size = os.fstat(handle).st_size
+                unfinished = size and os.pread(handle, 1, size - 1) != b"\n"  # by a process that was killed
+                os.write(handle, (b"\n" if unfinished else b"") + line + b"\n")
+                if not refused:
+                    os.fsync(handle)
+            finally:
+                os.close(handle)
+        finally:
+            os.close(lock)
+
+    def read_audit(self) -> list[bytes]:
+        """See ``Register``."""
+        lines: list[bytes] = []
+        for name in (AUDIT, REFUSED_BEFORE, REFUSED):
+            with suppress(FileNotFoundError):
+                lines += (self.folder / name).read_bytes().splitlines()
+        return [line for line in lines if line]
+
+    def play_log(self) -> PlayLog:
+        """See ``Register``. SQLite locks the file, so all processes that play must be on one host."""
+        return folder_log(self.folder)
 
 
 class _FolderLock:

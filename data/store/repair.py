@@ -1,14 +1,17 @@
-"""Finds the whole versions in a damaged store. Only ``Store.restore`` changes anything."""
+"""Finds damage in a store, and mends it. Only ``mend`` and ``Store.restore`` change anything."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import duckdb
 
+from data.store import difficulty, gradings, run_statistics
 from data.store.errors import DamagedStore, StoreError
-from data.store.objects import all_objects
+from data.store.objects import Objects, StoredObject, all_objects, damaged_object
+from data.store.revisions import renew
 from data.store.store import Store
 
 
@@ -20,8 +23,9 @@ class VersionOnDisk:
         name: of its file.
         size: in bytes.
         written_at: when it was written, UTC.
-        datasets, runs: how many it holds; None if it is damaged.
+        datasets, runs: how many it holds; None if its catalogue is damaged.
         damage: why it cannot be served; None if it is whole.
+        damaged_objects: where the catalogue is whole, those of its objects that are damaged, each with what is wrong.
     """
 
     name: str
@@ -30,31 +34,59 @@ class VersionOnDisk:
     datasets: int | None = None
     runs: int | None = None
     damage: str | None = None
+    damaged_objects: tuple[tuple[StoredObject, str], ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether the catalogue is whole, so that nothing but some runs may be damaged."""
+        return self.datasets is not None
+
+
+@dataclass(frozen=True)
+class LostRun:
+    """A run whose responses are damaged: its file must be imported again.
+
+    Attributes:
+        run, dataset, model, elicitation: of the run.
+        file_name: of the file that it was imported from, if that is known.
+    """
+
+    run: str
+    dataset: str
+    model: str
+    elicitation: str
+    file_name: str | None
 
 
 def damage_of(store: Store) -> StoreError | None:
     """Why the current version cannot be served; None for a whole or an empty store. Reads all of it."""
     try:
         name = store.pointer().name
+        store.catalogue()
     except StoreError as error:
         return error
     if not name:
         return None
-    damage = inspect_version(store, name).damage if store.files.exists(name) else "it is gone"
+    try:
+        damage = inspect_version(store, name).damage
+    except FileNotFoundError:
+        damage = "it is gone"
     return StoreError(f"The version in force, {name}, is damaged: {damage}") if damage else None
 
 
 def versions_on_disk(store: Store) -> list[VersionOnDisk]:
-    """Every version in the store's folder, newest first, whole or not. Reads all of them."""
-    return [inspect_version(store, file.name) for file in reversed(store.catalogues())]
+    """Every version in the store's folder, newest first, whole or not. Reads all of them, and each object once."""
+    objects = Objects(store.files)
+    return [inspect_version(store, file.name, objects) for file in reversed(store.catalogues())]
 
 
-def inspect_version(store: Store, name: str) -> VersionOnDisk:
+def inspect_version(store: Store, name: str, objects: Objects | None = None) -> VersionOnDisk:
     """Read every value of one version. DuckDB compares each block with its checksum, and we compare the files of runs.
 
     Args:
         store: the version belongs to it.
         name: of one of ``store.catalogues()``.
+        objects: those of the store, some of which may have been compared before; by default, all are compared again.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -63,6 +95,7 @@ def inspect_version(store: Store, name: str) -> VersionOnDisk:
     if file is None:
         raise FileNotFoundError(name)
     try:
+        store.files.renew_copy(name)
         with store.open_catalogue(name) as connection:
             tables = [
                 row[0] for row in connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
@@ -70,9 +103,66 @@ def inspect_version(store: Store, name: str) -> VersionOnDisk:
             for table in tables:
                 connection.execute(f'select bit_xor(hash(t)) from "{table}" t').fetchall()
             counts = "select (select count(*) from datasets), (select count(*) from runs)"
-            store.objects.check(all_objects(connection), again=True)
             datasets, runs = connection.execute(counts).fetchall()[0]
+            # Of files in S3, the copies that this host has are not enough.
+            again = objects is None or store.files.copied
+            damaged = tuple((objects or store.objects).damages(all_objects(connection), again=again))
     except (duckdb.Error, StoreError, OSError) as error:
         reason = error.reason if isinstance(error, DamagedStore) else str(error).splitlines()[0]
         return VersionOnDisk(*file, damage=reason)
-    return VersionOnDisk(*file, datasets, runs)
+    damage = damaged_object(*damaged[0]).reason if damaged else None
+    return VersionOnDisk(*file, datasets, runs, damage, damaged)
+
+
+def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
+    """Write a version without damaged objects.
+
+    Statistics are computed again from the responses. Runs whose responses are damaged are removed from the catalogue, so that
+    their files can be imported again. Gradings whose grades are damaged are removed, too. The corrections of reviewers are rows
+    of the catalogue: none is lost, and their grades are made again. Nothing else of the store changes.
+
+    Args:
+        store: its version in force has these damaged objects.
+        damaged: from ``VersionOnDisk.damaged_objects``.
+
+    Returns:
+        The runs that were removed.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    lost = _runs_without_responses(damaged)
+    computed = {(part.dataset, part.run) for part, _ in damaged if part.run not in lost}
+    objects = store.new_objects()
+
+    def change(connection: duckdb.DuckDBPyConnection) -> list[LostRun]:
+        runs = lost_runs(connection, damaged)
+        for table in ("runs", "objects", "gradings"):
+            connection.execute(f"delete from {table} where list_contains($lost, run)", {"lost": lost})
+        for part, _ in damaged:
+            if part.kind.startswith("grades."):
+                gradings.remove_grading(connection, part.run, part.kind.removeprefix("grades."))
+        gradings.review(connection, objects, sorted(run for _, run in computed))
+        datasets = sorted({part.dataset for part, _ in damaged})
+        for dataset in datasets:
+            run_statistics.derive(connection, objects, dataset, [run for owner, run in sorted(computed) if owner == dataset])
+            difficulty.derive_accuracies(connection, objects, dataset)
+            difficulty.derive(connection, dataset)
+        renew(connection, datasets, bases=datasets)
+        return runs
+
+    try:
+        return store.write(change)
+    except BaseException:
+        store.discard(objects.added)
+        raise
+
+
+def lost_runs(connection: duckdb.DuckDBPyConnection, damaged: Sequence[tuple[StoredObject, str]]) -> list[LostRun]:
+    """Those runs of a version whose responses are damaged."""
+    sql = "select run, dataset, model, elicitation, file_name from runs where list_contains($lost, run) order by position"
+    return [LostRun(*row) for row in connection.execute(sql, {"lost": _runs_without_responses(damaged)}).fetchall()]
+
+
+def _runs_without_responses(damaged: Sequence[tuple[StoredObject, str]]) -> list[str]:
+    return sorted({part.run for part, _ in damaged if part.kind == "responses"})

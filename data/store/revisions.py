@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import duckdb
 
+from data.polars_frames import execute
+
 
 class State(NamedTuple):
     """Tokens, never reused: ``revision`` of the whole dataset, ``base`` of the part that a new run does not change."""
@@ -32,8 +34,8 @@ def renew(connection: duckdb.DuckDBPyConnection, datasets: Iterable[str], bases:
     before = states(connection)
     for dataset in sorted({*datasets, *rebased}):
         base = secrets.token_hex(8) if dataset in rebased or dataset not in before else before[dataset].base
-        connection.execute("delete from revisions where dataset = $d", {"d": dataset})
-        connection.execute("insert into revisions values ($d, $r, $b)", {"d": dataset, "r": secrets.token_hex(8), "b": base})
+        execute(connection, "delete from revisions where dataset = $d", {"d": dataset})
+        execute(connection, "insert into revisions values ($d, $r, $b)", {"d": dataset, "r": secrets.token_hex(8), "b": base})
 
 
 def states(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:

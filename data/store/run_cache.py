@@ -27,6 +27,7 @@ class RunCache:
     """Values by key and run. Above the capacity, those that were used least recently are dropped."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
+        self.capacity = capacity
         self._values: LRUCache[tuple[Key, str], Sized] = LRUCache(capacity, getsizeof=lambda value: value.nbytes)
         self._lock = Lock()
         # By dataset. Reading a value may need another value of the same dataset.
@@ -50,6 +51,11 @@ class RunCache:
                     values |= new
                     self._add(key, new)
         return values
+
+    def missing(self, key: Key, runs: Sequence[str]) -> list[str]:
+        """The runs of which no value is cached."""
+        with self._lock:
+            return [run for run in runs if (key, run) not in self._values]
 
     def _cached_values(self, key: Key, runs: Sequence[str]) -> dict[str, T]:
         with self._lock:

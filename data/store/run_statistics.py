@@ -1,8 +1,11 @@
-"""Computes the statistics of whole runs from their responses, and stores them. Failed calls are in none of them."""
+"""Computes the statistics of whole runs from their responses, and stores them. Failed calls are in none of them.
+
+Each grading of a run has statistics of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,7 +20,7 @@ from data.human_curves import CURVES
 from data.polars_frames import ArrowStream, frame
 from data.ragged_arrays import Floats, Ints
 from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
-from data.store.objects import TYPES, Objects, StoredObject, copy_rows, name_objects, stored_objects
+from data.store.objects import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 
 BATCH = 400_000  # items in memory at a time, about
 MOST_RUNS = 200  # read together
@@ -46,7 +49,7 @@ class _Clues(NamedTuple):
 
 
 def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str, runs: Sequence[str] | None = None) -> None:
-    """Compute the statistics of runs, store them, and name them in the catalogue.
+    """Compute the statistics of runs under each of their gradings, store them, and name them in the catalogue.
 
     Args:
         connection: to a catalogue.
@@ -56,18 +59,57 @@ def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str
     """
     parts = stored_objects(connection, "responses", runs=runs, dataset=dataset)
     clues = _read_clues(connection, dataset)
+    name_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
+    kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
+    for (kind,) in connection.execute(kinds, {"d": dataset}).fetchall():
+        derive_grading(connection, objects, dataset, kind.removeprefix("grades."), runs, clues)
+
+
+def derive_grading(
+    connection: duckdb.DuckDBPyConnection,
+    objects: Objects,
+    dataset: str,
+    grading: str,
+    runs: Sequence[str] | None = None,
+    clues: _Clues | None = None,
+) -> None:
+    """Compute the statistics of runs under a further grading. Runs without it are left alone.
+
+    Args:
+        connection, objects, dataset, runs: as of ``derive``.
+        grading: its name.
+        clues: of the dataset, if they were read already.
+    """
+    grades = {part.run: part for part in stored_objects(connection, graded_kind("grades", grading), runs=runs, dataset=dataset)}
+    parts = [part for part in stored_objects(connection, "responses", runs=runs, dataset=dataset) if part.run in grades]
+    if parts:
+        known = _read_clues(connection, dataset) if clues is None else clues
+        kind = graded_kind("statistics", grading)
+        name_objects(connection, _computed(connection, objects, dataset, known, parts, grades, kind))
+
+
+def _computed(
+    connection: duckdb.DuckDBPyConnection,
+    objects: Objects,
+    dataset: str,
+    clues: _Clues,
+    parts: Sequence[StoredObject],
+    grades: Mapping[str, StoredObject],
+    kind: str,
+) -> list[StoredObject]:
+    """Write the statistics of runs, as objects of this kind; ``grades`` replace those of the responses."""
     written: list[StoredObject] = []
     computing: list[Future[list[StoredObject]]] = []
     # One group of runs is computed and written while the next one is read.
     with ThreadPoolExecutor(1) as thread, connection.cursor() as writing:
         for group in _groups(parts):
-            batches = list(_batches(connection, objects, group, clues))
-            computing.append(thread.submit(_write, writing, objects, dataset, group, batches))
+            batches = list(_batches(connection, objects, group, grades, clues))
+            computing.append(thread.submit(_write, writing, objects, dataset, group, batches, kind))
             if len(computing) > 1:
                 written += computing.pop(0).result()
         for future in computing:
             written += future.result()
-    name_objects(connection, written)
+    return written
 
 
 def _read_clues(connection: duckdb.DuckDBPyConnection, dataset: str) -> _Clues:
@@ -103,18 +145,23 @@ def _groups(parts: Sequence[StoredObject]) -> Iterator[list[StoredObject]]:
 
 
 def _batches(
-    connection: duckdb.DuckDBPyConnection, objects: Objects, group: Sequence[StoredObject], clues: _Clues
+    connection: duckdb.DuckDBPyConnection,
+    objects: Objects,
+    group: Sequence[StoredObject],
+    grades: Mapping[str, StoredObject],
+    clues: _Clues,
 ) -> Iterator[_Batch]:
     """The items of a group of runs, about a batch at a time."""
-    columns = "question_id, clue, confidence, correct"
+    sampled = {run for (run,) in connection.execute("select run from runs where samples > 1").fetchall()}
+    columns = "question_id, clue, confidence, correct" + (", sample" if sampled.intersection(part.run for part in group) else "")
     if len(group) > 1 or group[0].rows <= BATCH:
-        rows = frame(connection, f"select run, {columns} from {objects.relation('responses', group)} where not failed")
+        rows = frame(connection, f"select run, {columns} from {objects.graded_responses(group, grades)} where not failed")
         numbers = {part.run: number for number, part in enumerate(group)}
         run = rows["run"].rle().struct.unnest()
         number = np.repeat([numbers[name] for name in run["value"]], run["len"].to_numpy())
         yield _batch(rows, number.astype(np.int64), clues)
         return
-    numbered = objects.relation("responses", group, numbered=True)
+    numbered = objects.graded_responses(group, grades, numbered=True)
     rest = pl.DataFrame()
     for start in range(0, group[0].rows, BATCH):
         rows = frame(
@@ -142,15 +189,19 @@ def _batch(rows: pl.DataFrame, run: Ints, clues: _Clues) -> _Batch:
     sizes = np.diff(np.append(starts, len(rows)))
     position = np.repeat(known["position"].fill_null(-1).to_numpy().astype(np.int64), sizes)
     clue = rows["clue"].to_numpy()
+    sample = rows["sample"].rle_id().to_numpy().astype(np.int64) if "sample" in rows.columns else None
     whole = (position >= 0) & (clue < np.repeat(known["clues"].fill_null(0).to_numpy(), sizes))
     confidence, correct = rows["confidence"].to_numpy(), rows["correct"].to_numpy()
     if not whole.all():
         run, position, clue, confidence, correct = (values[whole] for values in (run, position, clue, confidence, correct))
+        sample = None if sample is None else sample[whole]
         starts = _changes(run, position)
     curves = None
     if clues.curves is not None:
         curves = dict(zip(CURVES, clues.curves[:, clues.first[position] + clue], strict=True))
-    return _Batch(Items(confidence, correct, np.append(starts, len(position)), curves), run[starts], position[starts])
+    sequences = None if sample is None else np.append(_changes(run, position, sample), len(position))
+    items = Items(confidence, correct, np.append(starts, len(position)), curves, sequences)
+    return _Batch(items, run[starts], position[starts])
 
 
 def _changes(*columns: NDArray[np.integer]) -> Ints:
@@ -166,6 +217,7 @@ def _write(
     dataset: str,
     group: Sequence[StoredObject],
     batches: list[_Batch],
+    kind: str,
 ) -> list[StoredObject]:
     """Compute the statistics of a group of runs and write those of each run."""
     tables = [_statistics(batch) for batch in batches if len(batch.run)]
@@ -173,7 +225,7 @@ def _write(
     written = []
     for number, part in enumerate(group):
         rows = EMPTY if table is None else table.slice(*_span(table["run"].to_numpy(), number)).drop("run")
-        written.append(objects.add("statistics", dataset, part.run, partial(_write_rows, connection, rows)))
+        written.append(objects.add(kind, dataset, part.run, partial(_write_rows, connection, rows, objects.form)))
     return written
 
 
@@ -183,9 +235,9 @@ def _span(run: NDArray[np.integer], number: int) -> tuple[int, int]:
     return int(first), int(end - first)
 
 
-def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, path: Path) -> int:
+def _write_rows(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, form: int, path: Path) -> int:
     connection.register("computed", ArrowStream(rows))
-    return copy_rows(connection, "statistics", "from computed", path)
+    return copy_rows(connection, "statistics", "from computed", path, form)
 
 
 def _statistics(batch: _Batch) -> pl.DataFrame:

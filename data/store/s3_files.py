@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from data.store.durable import make_folder
 from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, oldest_first
 
 LOCAL_BYTES = 20 * 2**30  # of copies, above which those that were not read for long are removed
+MAX_RESERVE = 2**30  # bytes; a twentieth of the disk, or this if it is less, is left free
 IN_USE = 900.0  # seconds after it was last read for which a copy is never removed
 BETWEEN_SWEEPS = 60.0  # seconds
 RETRY_FOR = timedelta(seconds=30)
@@ -70,7 +72,7 @@ class S3Files:
         """A copy of a file. It is made if there is none. See ``StoreFiles``."""
         path = self.root / name
         try:
-            os.utime(path)  # it is in use
+            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # read now, not changed
         except FileNotFoundError:
             self._fetch(name, path)
         return path
@@ -88,7 +90,7 @@ class S3Files:
         self._sweep_copies()
 
     def _sweep_copies(self) -> None:
-        """Remove the copies that were not read for longest, while there are more bytes than there should be."""
+        """Remove what killed processes left, and the copies that were not read for longest while there are too many bytes."""
         with self._lock:
             now = time.time()
             if now < self._swept_at + BETWEEN_SWEEPS:
@@ -99,13 +101,16 @@ class S3Files:
             with suppress(OSError):
                 if path.is_file():
                     stat = path.stat()
-                    copies.append((stat.st_mtime, stat.st_size, path))
+                    copies.append((stat.st_atime, stat.st_size, path))
         total = sum(size for _, size, _ in copies)
+        disk = shutil.disk_usage(self.root)
+        most = min(self.capacity, total + disk.free - min(MAX_RESERVE, disk.total // 20))
         for read_at, size, path in sorted(copies):
-            if total <= self.capacity or read_at > now - IN_USE:
+            if read_at > now - IN_USE:
                 break
-            path.unlink(missing_ok=True)
-            total -= size
+            if total > most or path.name.endswith(DRAFT):
+                path.unlink(missing_ok=True)
+                total -= size
 
     def exists(self, name: str) -> bool:
         """See ``StoreFiles``."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,13 +11,15 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from data.polars_frames import frame
+from data.polars_frames import frame, literal, with_values
+from data.store.catalogue import tables_of_datasets
 from data.store.files import FolderFiles
-from data.store.objects import Kind, Objects, stored_objects
+from data.store.objects import Kind, Objects, StoredObject, graded_kind, stored_objects
 from data.store.revisions import State
 from data.store.run_cache import RunCache, Sized
 
 T = TypeVar("T", bound=Sized)
+SHARE_OF_MEMORY = 0.25  # of the cache of values of runs, for what is read at a time
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class Snapshot:
             in which the revision of the dataset is the same.
         run_cache: values of single runs, kept for as long as the base of their dataset is the same.
         objects: the responses and statistics of runs.
+        grading: by which the responses and statistics of runs are read; blank for the first one of each run. A run without this
+            grading is read by its first one.
+        graded: by run, the name of the object with its grades. Empty for the first gradings.
+        hidden: datasets that are stored, but left out.
     """
 
     version: str
@@ -38,6 +44,37 @@ class Snapshot:
     states: Mapping[str, State] = field(default_factory=dict)
     run_cache: RunCache = field(default_factory=RunCache)
     objects: Objects = field(default_factory=lambda: Objects(FolderFiles(Path())))
+    grading: str = ""
+    graded: Mapping[str, str] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
+
+    def with_grading(self, grading: str) -> Snapshot:
+        """The same version, read by another grading; by the first one of each run, if blank."""
+        if grading == self.grading:
+            return self
+        sql = "select run, name from objects where kind = $kind"
+        return replace(self, grading=grading, graded=dict(self.rows(sql, {"kind": graded_kind("grades", grading)})))
+
+    def without(self, datasets: Collection[str]) -> Snapshot:
+        """The same version as if it did not hold some datasets: nothing that is read through it has any of their rows."""
+        hidden = self.hidden | (self.states.keys() & set(datasets))
+        if hidden == self.hidden:
+            return self
+        connection = self.connection.cursor()
+        ((database,),) = connection.execute("select current_database()").fetchall()
+        # Temporary views belong to this cursor alone, and come before tables of the same name.
+        connection.execute(
+            "".join(
+                f"""create temp view {table} as from "{database}".main.{table} where {rows_without(hidden)};"""
+                for table in tables_of_datasets(connection, database)
+            )
+        )
+        states = {dataset: state for dataset, state in self.states.items() if dataset not in hidden}
+        return replace(self, connection=connection, states=states, hidden=hidden)
+
+    def has_revision(self, revision: str) -> bool:
+        """Whether a dataset has this revision."""
+        return any(state.revision == revision for state in self.states.values())
 
     def responses(self, runs: Sequence[str]) -> str:
         """SQL for the responses of some runs, in the order of the runs, and in each, of question ids and clues.
@@ -65,14 +102,29 @@ class Snapshot:
             DamagedStore: the file of a run is lost or not what was written.
         """
         # The run of each row follows from the sizes of the files. To read it as a text takes longer than a number.
-        parts = stored_objects(self.connection, kind, runs=runs)
-        rows = self.frame(f"select {', '.join(columns)} from {self.objects.relation(kind, parts)}")
+        parts = self._parts(kind, runs)
+        rows = self.frame(f"select {', '.join(columns)} from {self._relation_of(kind, parts)}")
         ends = np.cumsum([part.rows for part in parts], dtype=int).tolist()
         tables = {part.run: rows[end - part.rows : end] for part, end in zip(parts, ends, strict=True)}
         return {run: tables.get(run, rows[:0]) for run in runs}
 
     def _relation(self, kind: Kind, runs: Sequence[str]) -> str:
-        return self.objects.relation(kind, stored_objects(self.connection, kind, runs=runs))
+        return self._relation_of(kind, self._parts(kind, runs))
+
+    def _relation_of(self, kind: Kind, parts: Sequence[StoredObject]) -> str:
+        if kind == "responses" and self.graded:
+            runs = [part.run for part in parts if part.run in self.graded]
+            grades = stored_objects(self.connection, graded_kind("grades", self.grading), runs=runs)
+            return self.objects.graded_responses(parts, {part.run: part for part in grades})
+        return self.objects.relation(kind, parts)
+
+    def _parts(self, kind: Kind, runs: Sequence[str]) -> list[StoredObject]:
+        parts = stored_objects(self.connection, kind, runs=runs)
+        if kind != "statistics" or not self.graded:
+            return parts
+        graded = stored_objects(self.connection, graded_kind(kind, self.grading), runs=runs)
+        by_run = {part.run: part for part in graded}
+        return [by_run.get(part.run, part) for part in parts]
 
     def cached(self, dataset: str, name: str, runs: Sequence[str], read: Callable[[list[str]], Mapping[str, T]]) -> list[T]:
         """A value for each of some runs, from memory where it is there.
@@ -83,9 +135,39 @@ class Snapshot:
             runs: in the order of the result.
             read: gives the values of those runs that are not in memory.
         """
+        key = self._cache_key(dataset, name)
+        if not self.graded:
+            values = self.run_cache.get(key, runs, read)
+            return [values[run] for run in runs]
+        # A correction makes new grades, but leaves the base of the dataset as it is. So what is read by a grading is kept by the
+        # name of the grades, and what runs without it have is shared with the first gradings.
+        keys = {run: self._graded_run(run) for run in runs}
+        run_of = {key: run for run, key in keys.items()}
+
+        def read_keys(missing: list[str]) -> dict[str, T]:
+            values = read([run_of[key] for key in missing])
+            return {keys[run]: value for run, value in values.items()}
+
+        values = self.run_cache.get(key, [*run_of], read_keys)
+        return [values[keys[run]] for run in runs]
+
+    def for_reading(self, size: int) -> Snapshot:
+        """The same version, to read values of so many bytes. It keeps none of them where they would crowd out all others."""
+        fits = size < SHARE_OF_MEMORY * self.run_cache.capacity
+        return self if fits else replace(self, run_cache=RunCache(0))
+
+    def not_cached(self, dataset: str, name: str, runs: Sequence[str]) -> list[str]:
+        """Those of some runs of which a value is not in memory; see ``cached``."""
+        missing = {*self.run_cache.missing(self._cache_key(dataset, name), [self._graded_run(run) for run in runs])}
+        return [run for run in runs if self._graded_run(run) in missing]
+
+    def _cache_key(self, dataset: str, name: str) -> tuple[str, str, str]:
         state = self.states.get(dataset)
-        values = self.run_cache.get((dataset, state.base if state else "", name), runs, read)
-        return [values[run] for run in runs]
+        return (dataset, state.base if state else "", name)
+
+    def _graded_run(self, run: str) -> str:
+        """Under what the values of a run are kept."""
+        return f"{run} {self.graded[run]}" if run in self.graded else run
 
     def frame(self, sql: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """The rows of a query as a polars frame."""
@@ -93,4 +175,11 @@ class Snapshot:
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """The rows of a query as tuples: for few rows."""
-        return self.connection.execute(sql, parameters).fetchall()
+        if isinstance(parameters, dict):
+            sql, parameters = with_values(sql, parameters)
+        return self.connection.execute(sql, parameters or None).fetchall()
+
+
+def rows_without(datasets: Collection[str]) -> str:
+    """SQL condition that rows are not of some datasets."""
+    return f"not list_contains([{', '.join(map(literal, sorted(datasets)))}]::varchar[], dataset)"

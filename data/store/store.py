@@ -8,6 +8,8 @@ catalogue when it has moved.
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -19,20 +21,24 @@ from typing import Any, TypeVar, cast
 import duckdb
 
 from data.polars_frames import literal
+from data.store import migrations
 from data.store.catalogue import STORAGE, check_schema, create_schema
+from data.store.checksums import FileState, file_state
 from data.store.errors import DamagedStore, StoreError, UnreadableStore
 from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
 from data.store.location import Location, read_location
-from data.store.migrations import current_schema, migrate, schema_of
-from data.store.objects import Objects, all_objects
-from data.store.register import EMPTY, LockLost, Pointer, WriterLock, new_version
+from data.store.migrations import current_schema, is_served, migrate, revert, schema_of
+from data.store.objects import FORM, Objects, all_objects
+from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from data.store.revisions import renew, states
 from data.store.run_cache import CAPACITY, RunCache
 from data.store.snapshot import Snapshot
 from data.store.sweep import sweep
+from data.store.upgraded_catalogues import UpgradedCatalogues
 
 T = TypeVar("T")
 MOST_TRIES = 20  # of a write whose connection to the register is lost
+log = logging.getLogger(__name__)
 CONNECTING = threading.Lock()  # connections to one file share settings, of which some cannot be made twice
 
 
@@ -78,7 +84,10 @@ class Store:
         self._has_been_written = False
         self._lock = threading.Lock()
         self._opened: Snapshot | None = None
+        self._earlier: Snapshot | None = None  # opened last, but for the one above
         self._run_cache = RunCache(capacity)
+        self._whole_catalogues: dict[str, tuple[FileState, str]] = {}
+        self._upgraded = UpgradedCatalogues(self.local / "upgraded")
 
     def catalogues(self) -> list[CatalogueFile]:
         """The catalogues, oldest first."""
@@ -111,51 +120,143 @@ class Store:
         """Name of the current version; never reused, so that it can key a cache."""
         return self.pointer().version
 
+    def new_objects(self) -> Objects:
+        """The objects of this store, for a writer: in the form that every host reads. Raises as ``catalogue``."""
+        pointer = self.pointer()
+        served = pointer.name and self.catalogue_path(pointer) != self.catalogue_file(pointer)
+        return Objects(self.files, form=migrations.steps()[-1].form_before if served else FORM)
+
     def catalogue(self) -> Path | None:
-        """Local path of the current catalogue; None before the first write."""
-        name = self.pointer().name
-        return self.files.path(name) if name else None
+        """Local path of the current catalogue; None before the first write. Raises as ``catalogue_path``, and as ``pointer``."""
+        pointer = self.pointer()
+        return self.catalogue_path(pointer) if pointer.name else None
+
+    def catalogue_path(self, pointer: Pointer) -> Path:
+        """Local path of a catalogue of this version's schema: ``catalogue_file``, or a copy of it that was migrated.
+
+        Raises:
+            DamagedStore: it is not what was written.
+            OSError: it cannot be read.
+        """
+        return self._upgraded.path(self.catalogue_file(pointer))
+
+    def catalogue_file(self, pointer: Pointer) -> Path:
+        """Local path of a catalogue, which is compared with its digest when it is first used and when it has changed.
+
+        Where the file is gone, this is seen when it is opened.
+
+        Raises:
+            DamagedStore: it is not what was written.
+            OSError: it cannot be read.
+        """
+        path = self.files.path(pointer.name)
+        if pointer.digest and path.exists() and self._whole_catalogues.get(pointer.name) != (file_state(path), pointer.digest):
+            state = file_state(path)
+            if digest(path) != pointer.digest:
+                self.files.renew_copy(pointer.name)
+                state = file_state(path)
+                if digest(path) != pointer.digest:
+                    raise DamagedStore(f"the version in force, {pointer.name}, is not what was written")
+            self._whole_catalogues = {pointer.name: (state, pointer.digest)}  # earlier ones are not opened again
+        return path
+
+    def check_catalogue(self) -> None:
+        """Raise ``DamagedStore`` if the catalogue in force is lost, though this process may still have it open."""
+        pointer = self.latest()
+        if pointer.name and not self.catalogue_path(pointer).exists() and self.latest() == pointer:
+            raise DamagedStore(f"the version in force, {pointer.name}, is gone")
 
     def snapshot(self) -> Snapshot:
         """A cursor on the current version. Cheap when the version has not changed since the last call."""
         with self._lock:
             for attempt in range(5):
-                name, version = self.latest()
-                if self._opened is None or self._opened.version != version:
-                    try:
-                        connection = self.open_catalogue(name)
-                    except (duckdb.Error, FileNotFoundError) as error:
-                        # Between reading the pointer and opening the file, writers may have added several catalogues.
-                        if attempt < 4 and self.latest().version != version:
-                            continue
-                        raise _cannot_open(name, error) from error
-                    except OSError as error:
-                        raise StoreError(f"the store in {self.place} cannot be read: {error}") from error
-                    # The old connection is not closed: it lives as long as the cursors of other threads on it.
-                    self._opened = Snapshot(version, connection, states(connection), self._run_cache, self.objects)
-                    self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
+                pointer = self.latest()
+                try:
+                    self._open(pointer)
+                except (DamagedStore, duckdb.Error, FileNotFoundError) as error:
+                    self._opened = None
+                    # Between reading the pointer and opening the file, writers may have added several catalogues.
+                    if attempt < 4 and self.latest().version != pointer.version:
+                        continue
+                    raise _cannot_open(pointer.name, error) from error
+                except OSError as error:
+                    raise StoreError(f"the store in {self.place} cannot be read: {error}") from error
+                assert self._opened is not None
                 return replace(self._opened, connection=self._opened.connection.cursor())
         raise StoreError(f"the store in {self.place} changes faster than it can be opened")
 
-    def close(self) -> None:
-        """Close the open catalogue. DuckDB's threads must end before the process does."""
-        with self._lock:
-            if self._opened is not None:
-                self._opened.connection.close()
-                self._opened = None
+    def _open(self, pointer: Pointer) -> None:
+        """Open the version in force, unless it is open. That its file has not changed since is looked at each time."""
+        if self._opened is not None and self._opened.version == pointer.version:
+            if pointer.name:
+                with suppress(OSError):  # a file that is gone, or out of reach, is still open
+                    self.catalogue_path(pointer)
+            return
+        connection = self.open_catalogue(pointer.name, pointer)
+        # The old connection is not closed: it lives as long as the cursors of other threads on it.
+        self._earlier = self._opened
+        self._opened = Snapshot(pointer.version, connection, states(connection), self._run_cache, self.objects)
+        self._run_cache.retain((dataset, state.base) for dataset, state in self._opened.states.items())
 
-    def open_catalogue(self, name: str) -> duckdb.DuckDBPyConnection:
+    def snapshot_at(self, revision: str) -> Snapshot | None:
+        """A cursor on a version in which a dataset has this revision; None if none of the last few versions is that.
+
+        Args:
+            revision: of ``Snapshot.states``. It is never reused, so that it names the dataset, too.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        current = self.snapshot()
+        if current.has_revision(revision):
+            return current
+        with self._lock:
+            if self._earlier is None or not self._earlier.has_revision(revision):
+                self._earlier = self._find_revision(revision) or self._earlier
+            earlier = self._earlier
+            if earlier is not None and earlier.has_revision(revision):
+                return replace(earlier, connection=earlier.connection.cursor())
+        return None
+
+    def _find_revision(self, revision: str) -> Snapshot | None:
+        """Open the catalogues that were not yet removed, the newest first, up to one with this revision."""
+        for file in reversed(self.catalogues()):
+            try:
+                connection = self.open_catalogue(file.name)
+            except (duckdb.Error, OSError, StoreError):
+                continue  # it was removed meanwhile, or is damaged
+            known = states(connection)
+            if any(state.revision == revision for state in known.values()):
+                token = hashlib.sha256(repr(known).encode()).hexdigest()[:8]  # that of its pointer is not known any more
+                return Snapshot(f"{file.number}-{token}", connection, known, self._run_cache, self.objects)
+            connection.close()
+        return None
+
+    def close(self) -> None:
+        """Close the open catalogues. DuckDB's threads must end before the process does."""
+        with self._lock:
+            for snapshot in (self._opened, self._earlier):
+                if snapshot is not None:
+                    snapshot.connection.close()
+            self._opened = self._earlier = None
+
+    def open_catalogue(self, name: str, pointer: Pointer | None = None) -> duckdb.DuckDBPyConnection:
         """A read-only connection to a catalogue, or to an empty store if ``name`` is blank.
+
+        Args:
+            name: of the catalogue.
+            pointer: to it, if it is in force: then it is compared with its digest.
 
         Raises:
             FileNotFoundError: there is no such file.
+            DamagedStore: it is not what was written.
             StoreError: it was made by another version of Clueline.
         """
         if not name:
             connection = duckdb.connect(":memory:", config=self.options)
             create_schema(connection)
             return connection
-        path = self.files.path(name)
+        path = self.catalogue_path(pointer) if pointer else self._upgraded.path(self.files.path(name))
         if not path.exists():
             raise FileNotFoundError(path.name)
         connection = self._connect(path)
@@ -220,17 +321,20 @@ class Store:
 
         def change(connection: duckdb.DuckDBPyConnection) -> int:
             schema = schema_of(connection)
+            # No table can be altered in a transaction that has updated it. Nobody reads the draft yet, and an error discards it.
+            connection.execute("commit")
             migrate(connection, self.objects)
+            connection.execute("begin")
             check_schema(connection, self.place)
             datasets = [row[0] for row in connection.execute("select dataset from datasets").fetchall()]
             renew(connection, datasets, bases=datasets)
             return schema
 
         def commit(lock: WriterLock, attempt: _Attempt) -> tuple[int, int]:
-            name = self.pointer().name
-            if not self.files.exists(name):
-                raise DamagedStore(f"the version in force, {name}, is gone")
-            with self._connect(self.files.path(name)) as connection:
+            pointer = self.pointer()
+            if not self.files.exists(pointer.name):
+                raise DamagedStore(f"the version in force, {pointer.name}, is gone")
+            with self._connect(self.catalogue_file(pointer)) as connection:
                 schema = schema_of(connection)
                 if schema >= current_schema():
                     check_schema(connection, self.place)
@@ -250,14 +354,20 @@ class Store:
             lock.point("", EMPTY, EMPTY.version)  # if this process is killed, the file below must not look like a lost pointer
         elif not self.files.exists(before.name):
             raise DamagedStore(f"the version in force, {before.name}, is gone")
+        else:
+            self.catalogue_file(before)  # of a damaged version, nothing is removed
         name = self.register.new_name(number)
-        sweep(self.files, self.objects, number)
+        sweep(self.files, self.objects, before.name, number)
         draft = self.files.draft(name)
         try:
             if before.name:
-                shutil.copyfile(self.files.path(before.name), draft)
-            result = self._change_draft(draft, change, new=not before.name, checked=checked)
+                shutil.copyfile(self.catalogue_file(before), draft)
+                if before.digest and digest(draft) != before.digest:
+                    raise DamagedStore(f"the version in force, {before.name}, is not what was written")
+            result, current = self._change_draft(draft, change, new=not before.name, checked=checked)
             self.files.add(name, draft)
+            if current:
+                self._upgraded.note_current(self.files.root / name)
             self._point(lock, attempt, name, before, result)
         except LockLost:
             raise  # the pointer may yet move; what is not published is swept by the next writer
@@ -265,32 +375,39 @@ class Store:
             self._remove_unpublished(name, draft)
             raise
         with suppress(OSError):  # what was published is published, even if nothing can be cleaned
-            sweep(self.files, self.objects, number + 1)
+            sweep(self.files, self.objects, name, number + 1)
         return result
 
-    def _change_draft(self, draft: Path, change: Callable[[duckdb.DuckDBPyConnection], T], *, new: bool, checked: bool) -> T:
-        """Apply a change to a catalogue that nobody reads yet."""
+    def _change_draft(
+        self, draft: Path, change: Callable[[duckdb.DuckDBPyConnection], T], *, new: bool, checked: bool
+    ) -> tuple[T, bool]:
+        """Apply a change to a catalogue that nobody reads yet. Returns its result, and whether the schema is the current one."""
         connection = duckdb.connect(":memory:", config={**self.options, "temp_directory": f"{draft}.tmp"})
         try:
             # No reader opens this file before it is complete, so it needs no write-ahead log.
             connection.execute(f"attach {literal(draft)} as new (recovery_mode no_wal_writes, {STORAGE}); use new")
+            upgraded = not new and checked and is_served(schema_of(connection))
             if new:
                 create_schema(connection)
-            elif checked:
+            elif upgraded:
+                migrate(connection, None)
+            if checked:
                 check_schema(connection, self.place)
             connection.execute("begin")
             result = change(connection)
             try:
                 connection.execute("commit")
+                if upgraded:
+                    revert(connection)  # other hosts may not know the new schema yet
                 connection.execute("checkpoint new")
             except duckdb.Error as error:  # here DuckDB reports a full disk as a failed transaction
                 raise StoreError(f"the store in {self.place} cannot be written: {error}") from error
-            return result
+            return result, checked and not upgraded
         finally:
             connection.close()
 
     def _point(self, lock: WriterLock, attempt: _Attempt, name: str, before: Pointer | None, result: object = None) -> None:
-        attempt.version, attempt.result = new_version(number_of(name)), result
+        attempt.version, attempt.result = new_version(number_of(name), self.files.path(name)), result
         lock.point(name, before, attempt.version)
 
     def _remove_unpublished(self, name: str, draft: Path) -> None:
@@ -322,15 +439,16 @@ class Store:
         """
         self._write(lambda lock, attempt: self._point(lock, attempt, name, None))
 
-    def adopt(self, source: Store, catalogue: Path) -> None:
+    def adopt(self, source: Store, name: str) -> None:
         """Make a copy of a version of another store the current one. No file is deleted.
 
         Args:
             source: the other store.
-            catalogue: a whole one of its catalogues.
+            name: of a whole one of its catalogues.
         """
         try:
-            with source.open_catalogue(catalogue.name) as connection:
+            catalogue = source.files.path(name)
+            with source.open_catalogue(name) as connection:
                 parts = all_objects(connection)
             for part in parts:
                 self.objects.copy(source.objects, part)
@@ -364,6 +482,9 @@ class _Attempt:
 
 
 def _cannot_open(name: str, error: Exception) -> StoreError:
+    if isinstance(error, StoreError):
+        return error
     if isinstance(error, FileNotFoundError):
         return DamagedStore(f"the version in force, {name}, is gone")
-    return UnreadableStore(f"the version in force, {name}, cannot be opened ({error}).")
+    log.error("%s cannot be opened: %s", name, error)  # names files of this host
+    return UnreadableStore(f"the version in force, {name}, cannot be opened.")

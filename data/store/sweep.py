@@ -8,29 +8,78 @@ import duckdb
 
 from data.polars_frames import literal
 from data.store.files import StoreFiles
-from data.store.objects import Objects
+from data.store.objects import Objects, StoredObject, all_objects
 
 KEEP = 3  # catalogues left after a write: a reader may still be opening an earlier one
 
 
-def sweep(files: StoreFiles, objects: Objects, upcoming: int) -> None:
+def sweep(files: StoreFiles, objects: Objects, current: str, upcoming: int) -> None:
     """Remove catalogues that no reader opens any more, and files that killed writers left from ``upcoming`` on.
 
-    Only who holds the lock may call this. Now and then, objects that no catalogue names go, too.
+    Only who holds the lock may call this. Now and then, objects that no catalogue names go, too. An old catalogue stays if an
+    object that was written after it is damaged: it may be the last whole version.
+
+    Args:
+        files, objects: of the store.
+        current: name of the catalogue in force, which is whole; blank before the first write.
+        upcoming: number of the next catalogue.
     """
     files.sweep_drafts()
-    for file in files.catalogues():
-        if not upcoming - KEEP <= file.number < upcoming:
+    catalogues = files.catalogues()
+    old = [file.name for file in catalogues if file.number < upcoming - KEEP]
+    kept = _last_whole(files, objects, current, [file.name for file in catalogues], old) if old else None
+    for file in catalogues:
+        if file.number >= upcoming or (file.name in old and file.name != kept):
             files.remove(file.name)
     try:
-        objects.sweep(lambda: {name for file in files.catalogues() for name in _names_of_objects(files.path(file.name))})
+        objects.sweep(lambda: _named(files))
     except duckdb.Error:
         return  # a catalogue cannot be read: what it names is not known
 
 
-def _names_of_objects(catalogue: Path) -> list[str]:
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute(f"attach {literal(catalogue)} as c (read_only)")
+def _last_whole(files: StoreFiles, objects: Objects, current: str, catalogues: list[str], old: list[str]) -> str | None:
+    """The newest catalogue that names no damaged object, if one that was written since the oldest catalogue is damaged."""
+    if current not in catalogues:
+        return None
+    with _connect() as connection:
+        oldest = next((parts for name in old if (parts := _read(connection, files, name)) is not None), None)
+        newest = _read(connection, files, current)
+        if oldest is None or newest is None:
+            return None
+        damaged = {part.name for part, _ in objects.damages(newest - oldest)}
+        if not damaged:
+            return None
+        for name in reversed(catalogues):
+            parts = _read(connection, files, name)
+            if parts is not None and damaged.isdisjoint(part.name for part in parts):
+                return name
+    return None
+
+
+def _read(connection: duckdb.DuckDBPyConnection, files: StoreFiles, name: str) -> set[StoredObject] | None:
+    """The objects that a catalogue names; None if it cannot be read, too."""
+    try:
+        return _objects_of(connection, files.path(name))
+    except (duckdb.Error, FileNotFoundError):
+        return None
+
+
+def _named(files: StoreFiles) -> set[str]:
+    """Names of the objects that any catalogue names."""
+    with _connect() as connection:
+        return {part.name for file in files.catalogues() for part in _objects_of(connection, files.path(file.name)) or ()}
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def _objects_of(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> set[StoredObject] | None:
+    """The objects that a catalogue names; None if it is from before there were objects."""
+    connection.execute(f"attach {literal(catalogue)} as c (read_only); use c")
+    try:
         if not connection.execute("select 1 from duckdb_tables() where table_name = 'objects'").fetchone():
-            return []  # from before there were objects
-        return [name for (name,) in connection.execute("select name from c.objects").fetchall()]
+            return None
+        return set(all_objects(connection))
+    finally:
+        connection.execute("use memory; detach c")

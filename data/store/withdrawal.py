@@ -9,6 +9,7 @@ from typing import Literal
 import duckdb
 
 from data.store import difficulty
+from data.store.audit import Audit
 from data.store.objects import stored_objects
 from data.store.revisions import renew
 from data.store.store import Store
@@ -37,11 +38,19 @@ def withdraw(store: Store, run: str, by: str | None) -> bool:
         NoSuchRun: there is no such run.
         StoreError: the store cannot be read or written.
     """
-    return _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by), -1)
+    changed = _change(store, run, lambda withdrawn: not withdrawn, partial(_withdraw, by=by), -1)
+    if changed:
+        Audit(store.register).record("withdrew", by, run=run)
+    return changed
 
 
-def restore(store: Store, run: str) -> bool:
+def restore(store: Store, run: str, by: str | None = None) -> bool:
     """Remove the mark of a withdrawn run.
+
+    Args:
+        store: with the run.
+        run: its id.
+        by: name of the token of the caller, or None.
 
     Returns:
         False if it was not withdrawn.
@@ -51,7 +60,10 @@ def restore(store: Store, run: str) -> bool:
         CannotRestore: its questions were replaced.
         StoreError: the store cannot be read or written.
     """
-    return _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
+    changed = _change(store, run, lambda withdrawn: withdrawn, partial(_restore, store=store), 1)
+    if changed:
+        Audit(store.register).record("restored", by, run=run)
+    return changed
 
 
 def _change(

@@ -39,7 +39,10 @@ UNREAD = "only datasets of kind incremental, whose questions are read clue by cl
 
 @dataclass(frozen=True)
 class RunBuzzing:
-    """The responses of one run by question and clue: question, row of the clue, score, correctness; each of shape (items,)."""
+    """The responses of one run by question and clue: question, row of the clue, score, correctness; each of shape (items,).
+
+    Of several samples of a question, they are those of the first: a system buzzes once.
+    """
 
     run: Run
     clue_table: ClueTable
@@ -160,6 +163,7 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
 def _players(
     snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints
 ) -> Iterator[RunBuzzing]:
+    snapshot = snapshot.with_grading(selection.grading)
     with_clauses, parameters = selection_clauses(selection)
     rows_of_runs = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
     runs = [Run(*row) for row in rows_of_runs]
@@ -178,5 +182,15 @@ def _players(
         if selection.filters_clues:
             selected = clue_table.selected[at]
             items, question, at = items[selected], question[selected], at[selected]
+        if run_items.sample is not None and len(items):
+            first = _first_sample(question, run_items.sample[items])
+            items, question, at = items[first], question[first], at[first]
         if len(items):
             yield RunBuzzing(run, clue_table, rules, question, at, score[items], run_items.correct[items])
+
+
+def _first_sample(question: Ints, sample: Ints) -> NDArray[np.bool_]:
+    """Which items are of the first sample of their question, shape (items,); both arrays are in the order of items."""
+    first = np.flatnonzero(np.diff(question, prepend=-1))
+    is_first: NDArray[np.bool_] = sample == np.repeat(sample[first], np.diff(np.append(first, len(question))))
+    return is_first

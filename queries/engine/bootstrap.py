@@ -6,14 +6,17 @@ weights, how often each question was drawn; a metric of sums is the same functio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine.run_columns import SparseColumn, sum_by_place
+from queries.metrics.kernels.bins import mass_bins_of_weights
+from queries.metrics.kernels.item_weights import ItemWeights
 from queries.metrics.metric import Floats, ItemKernel, Metric
 from queries.time_limit import check_time_limit
 
@@ -29,19 +32,35 @@ DIGITS = 12  # kept of an interval's ends: below that, the order of a sum shows,
 
 
 @lru_cache(maxsize=16)
-def resampling_weights(clusters: int) -> NDArray[np.uint8]:
-    """How often each cluster is drawn in each replicate, shape (REPLICATES, clusters); each row sums to ``clusters``."""
-    random = np.random.default_rng((SEED, clusters))
+def resampling_weights(clusters: int, stream: int = 0) -> NDArray[np.uint8]:
+    """How often each cluster is drawn in each replicate, shape (REPLICATES, clusters); each row sums to ``clusters``.
+
+    Args:
+        clusters: how many there are.
+        stream: draws under different numbers are independent.
+    """
+    random = np.random.default_rng((SEED, clusters, stream) if stream else (SEED, clusters))
     drawn = np.empty((REPLICATES, clusters), dtype=np.uint8)  # a count above 255 has no chance where it would be possible
     for row in drawn:
         row[:] = np.bincount(random.integers(0, clusters, clusters), minlength=clusters)
     return drawn
 
 
-@lru_cache(maxsize=2)
-def _floats(clusters: int) -> Floats:
-    """The same as floats, 40 MB at most, for products: those of many pairs of runs would convert them each time."""
-    return resampling_weights(clusters).astype(float)
+@lru_cache(maxsize=4)
+def _cluster_weights(clusters: int, step: float = 1.0) -> Floats:
+    """The same as floats, by cluster, shape (clusters, REPLICATES): 8 MB at most.
+
+    Args:
+        clusters: how many there are.
+        step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
+    """
+    return _stepped(np.ascontiguousarray(resampling_weights(clusters).T), step)
+
+
+def _stepped(drawn: NDArray[Any], step: float) -> Floats:
+    """Weights so many times as far from 1, the weight of the data, as those drawn."""
+    weights: Floats = drawn.astype(float)
+    return weights if step == 1 else 1 + step * (weights - 1)
 
 
 @lru_cache(maxsize=16)
@@ -106,40 +125,96 @@ def resample(
     Returns:
         shape (REPLICATES, runs, ...).
     """
-    laid_out = sum_by_place(values, cluster * runs + run, drawn_from * runs)
-    product: Floats = _floats(drawn_from) @ laid_out.reshape(drawn_from, runs * math.prod(laid_out.shape[1:]))
-    return product.reshape(REPLICATES, runs, *laid_out.shape[1:])
+    return resample_clusters(sum_by_place(values, cluster * runs + run, drawn_from * runs), drawn_from)
+
+
+def resample_clusters(by_cluster: Floats, clusters: int) -> Floats:
+    """Totals per replicate and run, from those of each cluster and run.
+
+    Args:
+        by_cluster: shape (clusters * runs, ...), the runs of a cluster one after the other.
+        clusters: how many there are.
+
+    Returns:
+        shape (REPLICATES, runs, ...).
+    """
+    product: Floats = _cluster_weights(clusters).T @ by_cluster.reshape(clusters, by_cluster.size // clusters)
+    return product.reshape(REPLICATES, len(by_cluster) // clusters, *by_cluster.shape[1:])
+
+
+DrawnKind = Literal["questions", "people", "both", "answers"]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of questions, of respondents, of both or of single rows, some replicates at a time.
+
+    It yields two arrays of shape (some replicates, rows): how often the question of each row is drawn, and how often the row is
+    drawn within its question. The weight of a row is the product.
+
+    Attributes:
+        kind: what is drawn: ``questions``, ``people``, ``both`` (independently) or ``answers``, which are the rows.
+        cluster: of each row's question, shape (rows,).
+        drawn_from: number of clusters of questions.
+        respondent: of each row, from 0, shape (rows,); not used where questions are drawn.
+    """
+
+    kind: DrawnKind
+    cluster: NDArray[np.int64]
+    drawn_from: int
+    respondent: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __iter__(self) -> Iterator[tuple[Floats, Floats]]:
+        rows = len(self.cluster)
+        questions = resampling_weights(self.drawn_from) if self.kind in ("questions", "both") else None
+        if self.kind == "answers":
+            within, index = resampling_weights(rows, 2), np.arange(rows)
+        else:
+            within, index = resampling_weights(int(self.respondent.max(initial=0)) + 1, 1), self.respondent
+        at_once = max(1, AT_ONCE // max(rows, 1))
+        for first in range(0, REPLICATES, at_once):
+            check_time_limit()
+            part = slice(first, first + at_once)
+            ones = np.ones((len(range(REPLICATES)[part]), rows))
+            drawn = ones if questions is None else questions[part][:, self.cluster].astype(float)
+            yield drawn, ones if self.kind == "questions" else within[part][:, index].astype(float)
+
+    def item_weights(self, row: NDArray[np.int64], step: float = 1.0) -> Iterator[ItemWeights]:
+        """How often items are drawn, some replicates at a time.
+
+        Args:
+            row: of each item, shape (items,).
+            step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
+        """
+        check_time_limit()
+        if self.kind == "questions":
+            yield ItemWeights(self.cluster[row], _cluster_weights(self.drawn_from, step))
+            return
+        for questions, within in self:
+            yield ItemWeights(row, _stepped((questions * within).T, step))
 
 
 # -- items of one run --------------------------------------------------------------------------------------------------
 
-AT_ONCE = 4_000_000  # weights of items held in memory at a time
+AT_ONCE = 4_000_000  # weights of rows, or of items, held in memory at a time
 
 
 def item_replicates(
-    metric: Metric, confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, step: float = 1.0
+    metric: Metric, confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, step: float = 1.0
 ) -> Floats:
-    """A metric of pairs in each replicate, shape (REPLICATES,).
+    """What the kernel of a metric of pairs gives in each replicate, shape (REPLICATES,) or (metrics, REPLICATES).
 
     Args:
         metric: of pairs.
-        confidence, correct: of each item in the order of questions and clues, shape (items,); those alike are taken as one.
-        cluster: of each item, shape (items,).
-        drawn_from: number of clusters.
+        confidence, correct: of each item in the order of questions and clues, shape (items,).
+        row: of each item among those that are drawn, shape (items,).
+        draws: of the rows.
         step: how many times as far from the data as the replicate, for the numerical derivative bootstrap.
     """
     kernel = _kernel(metric)
-    order = np.argsort(confidence, kind="stable") if metric.ordered else np.lexsort((correct, confidence))
-    confidence, correct, cluster = confidence[order], correct[order], cluster[order]
-    is_new_kind = np.append(True, (np.diff(confidence) != 0) | (np.diff(correct) != 0))[: len(order)]
-    kinds = np.flatnonzero(is_new_kind)
-    if metric.ordered or len(kinds) * drawn_from > AT_ONCE:
-        weights = (1 + step * (part.astype(float) - 1) for part in _spread(cluster, drawn_from))
-        return np.concatenate([kernel(confidence, correct, part) for part in weights])
-    counts = np.bincount(cluster * len(kinds) + np.cumsum(is_new_kind) - 1, minlength=drawn_from * len(kinds))
-    counts = counts.reshape(drawn_from, len(kinds)).astype(float)
-    total = counts.sum(axis=0)
-    return kernel(confidence[kinds], correct[kinds], total + step * (_floats(drawn_from) @ counts - total))
+    order = np.argsort(confidence, kind="stable")
+    confidence, correct = confidence[order], correct[order]
+    return np.concatenate([kernel(confidence, correct, weights) for weights in draws.item_weights(row[order], step)], axis=-1)
 
 
 def items_without_each(metric: Metric, confidence: Floats, correct: Floats, group: NDArray[np.int64], groups: int) -> Floats:
@@ -154,16 +229,17 @@ def items_without_each(metric: Metric, confidence: Floats, correct: Floats, grou
     kernel = _kernel(metric)
     order = np.argsort(confidence, kind="stable")
     confidence, correct, group = confidence[order], correct[order], group[order]
-    rows = max(1, AT_ONCE // max(len(group), 1))
+    at_once = max(1, AT_ONCE // max(groups, 1))
     values = [np.empty(0)]
-    for first in range(0, groups, rows):
+    for first in range(0, groups, at_once):
         check_time_limit()
-        part = np.arange(first, min(first + rows, groups))
-        values.append(kernel(confidence, correct, (group != part[:, None]).astype(float)))
+        left_out = np.arange(first, min(first + at_once, groups))
+        weights = ItemWeights(group, (np.arange(groups)[:, None] != left_out).astype(float))
+        values.append(metric.own_part(kernel(confidence, correct, weights)))
     return np.concatenate(values)
 
 
-def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[np.int64], drawn_from: int, count: int) -> Floats:
+def mass_bins_replicates(confidence: Floats, correct: Floats, row: NDArray[np.int64], draws: Draws, count: int) -> Floats:
     """Totals per equal-mass bin of one run in each replicate.
 
     The bins of ``kernels.bins.mass_bins`` are cut again in each replicate, as if an item were there as often as it was drawn:
@@ -171,38 +247,17 @@ def mass_bins_replicates(confidence: Floats, correct: Floats, cluster: NDArray[n
 
     Args:
         confidence, correct: of each item in the order of questions and clues, shape (items,).
-        cluster: of each item, shape (items,).
-        drawn_from: number of clusters.
+        row: of each item among those that are drawn, shape (items,).
+        draws: of the rows.
         count: number of bins.
 
     Returns:
-        Items, sum of confidence and sum of correctness, shape (REPLICATES, 3, count).
+        Items, sum of confidence and sum of correctness, shape (3, count, REPLICATES).
     """
     order = np.argsort(confidence, kind="stable")
-    confidence, correct, cluster = confidence[order], correct[order], cluster[order]
-    return np.stack([_cut(row, confidence, correct, count) for part in _spread(cluster, drawn_from) for row in part])
-
-
-def _cut(copies: NDArray[np.uint8], confidence: Floats, correct: Floats, count: int) -> Floats:
-    """Totals per equal-mass bin, shape (3, count), of sorted items of which there are so many copies each."""
-    up_to = np.append(0, np.cumsum(copies, dtype=np.int64))
-    small, larger = divmod(int(up_to[-1]), count)
-    cuts = np.arange(count + 1) * small + np.minimum(np.arange(count + 1), larger)
-    item = np.clip(np.searchsorted(up_to, cuts, side="left") - 1, 0, None)  # that holds the last copy before the cut
-    totals = np.zeros((3, count))
-    totals[0] = np.diff(cuts)
-    for line, values in ((1, confidence), (2, correct)):
-        before = np.append(0.0, np.cumsum(copies * values))
-        totals[line] = np.diff(before[item] + (cuts - up_to[item]) * values[item])
-    return totals
-
-
-def _spread(cluster: NDArray[np.int64], drawn_from: int) -> Iterator[NDArray[np.uint8]]:
-    """How often each item is drawn, shape (some replicates, items), so many replicates at a time as memory should hold."""
-    drawn, rows = resampling_weights(drawn_from), max(1, AT_ONCE // max(len(cluster), 1))
-    for start in range(0, len(drawn), rows):
-        check_time_limit()
-        yield drawn[start : start + rows, cluster]
+    confidence, correct = confidence[order], correct[order]
+    parts = [mass_bins_of_weights(confidence, correct, weights, count) for weights in draws.item_weights(row[order])]
+    return np.concatenate(parts, axis=-1)
 
 
 def _kernel(metric: Metric) -> ItemKernel:

@@ -19,6 +19,8 @@ from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
 
 Bools = NDArray[np.bool_]
+ROWS_AT_ONCE = 1_000_000  # of statistics, read together
+BYTES_OF_ROW = 12  # of the columns that are read
 LEAST_SHARE = 0.5  # of the clues that any run answered, for a run to take part
 
 
@@ -130,7 +132,9 @@ class _Answers(NamedTuple):
 
     def questions_with(self, clues: Bools) -> Bools:
         """Which questions have one of some clues, shape (positions,)."""
-        return np.bincount(self.question[clues], minlength=int(self.question.max(initial=-1)) + 1) > 0
+        questions = np.zeros(int(self.question.max(initial=-1)) + 1, dtype=bool)
+        questions[self.question[clues]] = True
+        return questions
 
     def complete(self) -> bool:
         """Whether every run answered all selected clues of each question that it answered."""
@@ -169,15 +173,21 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
         first = run_columns.clues(snapshot, dataset).first
         question, _ = run_columns.clues(snapshot, dataset).numbered()
         sizes = np.bincount(question, minlength=len(first))
-        positions = run_columns.row_positions(snapshot, dataset, missing)
-        counts = run_columns.statistic_columns(snapshot, dataset, missing, ["items"])["items"]
+        source = snapshot.for_reading(BYTES_OF_ROW * len(first) * len(missing))
         masks, partial = {}, []
-        for run, places, count in zip(missing, positions, counts, strict=True):
-            answered = np.zeros(len(first), dtype=bool)
-            answered[places] = True
-            masks[run] = answered[question]
-            if (count < sizes[places]).any() or (failed and not masks[run].all()):
-                partial.append(run)
+        every_clue = np.ones(len(question), dtype=bool)  # the same array for all runs that answered everything
+        at_once = max(1, ROWS_AT_ONCE // max(len(first), 1))
+        for runs_read in (missing[start : start + at_once] for start in range(0, len(missing), at_once)):
+            positions = run_columns.row_positions(source, dataset, runs_read)
+            counts = run_columns.statistic_columns(source, dataset, runs_read, ["items"])["items"]
+            for run, places, count in zip(runs_read, positions, counts, strict=True):
+                answered = np.zeros(len(first), dtype=bool)
+                answered[places] = True
+                mask = answered[question]
+                masks[run] = every_clue if mask.all() else mask
+                # The items of a question with several samples may be more than its clues, and still lack one of these.
+                if (count != sizes[places]).any() or (failed and not mask.all()):
+                    partial.append(run)
         for run, items in zip(partial, run_columns.run_items(snapshot, dataset, partial, failed=failed), strict=True):
             masks[run] = np.zeros(len(question), dtype=bool)
             masks[run][np.repeat(first[items.positions], np.diff(items.first)) + items.clue] = True
@@ -188,17 +198,25 @@ def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], faile
 
 def _coverage(runs: list[str], answers: _Answers) -> tuple[Coverage, Bools]:
     """The coverage, and which clues of the dataset are common."""
-    counts = answers.answered.sum(axis=1)
-    least = LEAST_SHARE * np.count_nonzero(answers.answered.any(axis=0))
-    taking_part = counts >= least
-    common = (
-        answers.answered[taking_part].all(axis=0) & answers.selected if taking_part.any() else np.zeros_like(answers.selected)
-    )
+    counts = np.array([np.count_nonzero(row) for row in answers.answered], dtype=np.int64)
+    any_run, common = np.zeros_like(answers.selected), answers.selected.copy()
+    for row in answers.answered:  # one after the other, which needs no copy
+        any_run |= row
+    taking_part = counts >= LEAST_SHARE * np.count_nonzero(any_run)
+    for index in np.flatnonzero(taking_part):
+        common &= answers.answered[index]
+    if not taking_part.any():
+        common[:] = False
+    selected, with_selected = np.count_nonzero(answers.selected), int(answers.questions_with(answers.selected).sum())
+    answered_questions = [
+        with_selected if count == selected else int(answers.questions_with(row).sum())
+        for row, count in zip(answers.answered, counts.tolist(), strict=True)
+    ]
     return (
         Coverage(
             questions=answers.questions,
             clues=int(answers.selected.sum()),
-            answered={run: int(answers.questions_with(row).sum()) for run, row in zip(runs, answers.answered, strict=True)},
+            answered=dict(zip(runs, answered_questions, strict=True)),
             answered_clues=dict(zip(runs, counts.tolist(), strict=True)),
             common=int(answers.questions_with(common).sum()),
             common_clues=int(common.sum()),

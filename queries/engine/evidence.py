@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +14,23 @@ from numpy.typing import NDArray
 from data.statistics import BIN_COLUMNS
 from queries.engine.bootstrap import (
     MOST_CLUSTERS,
-    REPLICATES,
+    Draws,
     cluster_count,
     item_replicates,
     items_without_each,
     mass_bins_replicates,
     question_clusters,
-    resample,
 )
+from queries.engine.cluster_totals import ClusterTotals, shares_sums, values_without
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
+from queries.engine.samples import Samples
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
-from queries.metrics.metric import unchanged_sums
+from queries.metrics.metric import ItemKernel, unchanged_sums
 from queries.time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
-NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,19 @@ class Run:
     run: str
     model: str
     elicitation: str
+
+
+class Respondents(Protocol):
+    """The answers of a run that holds those of many people, see ``queries.engine.respondents``."""
+
+    def can_draw(self, metric: Metric) -> bool:
+        """Whether it has the statistics of a metric."""
+
+    def replicates(self, metric: Metric, step: float) -> Floats:
+        """The metric in each replicate, shape (REPLICATES,)."""
+
+    def of_questions(self, places: Ints) -> Respondents:
+        """Only the answers to some questions, by their places in the selection."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,8 @@ class Evidence:
         item_arrays: where equal-mass bins or a metric ask for them, confidence and correctness of each item, in the order of
             the rows and of their clues, each of shape (items,): what is no sum is computed from them.
         conventions: under which it was gathered.
+        samples: of the questions that have several; None where no run has.
+        respondents: by run id, the answers of runs that hold those of many people.
     """
 
     runs: tuple[Run, ...]
@@ -67,8 +81,12 @@ class Evidence:
     binned: dict[str, SparseColumn]
     item_arrays: tuple[Floats, Floats] | None
     conventions: Conventions
+    samples: Samples | None = None
+    respondents: Mapping[str, Respondents] = field(default_factory=dict)
     _totals: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
-    _resampled: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    _by_cluster: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    _mass_bins: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    _of_kernels: dict[tuple[ItemKernel, float], Floats] = field(default_factory=dict, repr=False, compare=False)
     _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -85,6 +103,12 @@ class Evidence:
     def places_of_runs(self) -> list[NDArray[np.int64]]:
         """Places of the questions that each run answered, ascending."""
         return np.split(self.places, self.starts[1:])
+
+    @property
+    def same_questions(self) -> bool:
+        """Whether all runs answered the same questions."""
+        first, *others = self.places_of_runs()
+        return all(np.array_equal(first, places) for places in others)
 
     @property
     def selected(self) -> int:
@@ -110,14 +134,43 @@ class Evidence:
         check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, self.starts)
-        contributions = self._contributions(metric)
-        if metric.contributions is unchanged_sums:  # metrics share them
-            for name in contributions.keys() - self._totals.keys():
-                self._totals[name] = self._total(contributions[name])
-            totals = {name: self._totals[name] for name in contributions}
-        else:
-            totals = self.totals(contributions)
+        if self.adds_up(metric) and self.selected > MOST_CLUSTERS:
+            return self.cluster_totals.values(metric)
+        totals = self._metric_totals(metric, self.contributions(metric))
         return metric.value(totals | self._mass(metric, self.starts), self.conventions)
+
+    def _metric_totals(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> dict[str, Floats]:
+        """Totals of the contributions of a metric; metrics of the same sums share them."""
+        if not shares_sums(metric):
+            return self.totals(contributions)
+        for name in contributions.keys() - self._totals.keys():
+            self._totals[name] = self._total(contributions[name])
+        return {name: self._totals[name] for name in contributions}
+
+    @cached_property
+    def cluster_totals(self) -> ClusterTotals:
+        """Totals by cluster of questions, of metrics that add up."""
+        return ClusterTotals(len(self.runs), self.drawn_from, self.conventions, self._columns_by_cluster, self.usable_by_cluster)
+
+    def _columns_by_cluster(self, metric: Metric, runs: slice) -> dict[str, Floats]:
+        """The contributions of a metric, added up by cluster and run."""
+        shared = shares_sums(metric)
+        columns = {}
+        for name, column in self.contributions(metric).items():
+            if shared and name not in self._by_cluster:
+                self._by_cluster[name] = self.sum_by_cluster(column)
+            columns[name] = (self._by_cluster[name] if shared else self.sum_by_cluster(column))[:, runs]
+        return columns
+
+    def usable_by_cluster(self, metric: Metric) -> Floats:
+        """How many questions of each cluster and run have what a metric needs, shape (clusters, runs)."""
+        return self.sum_by_cluster(self._usable(metric, self.contributions(metric)))
+
+    def sum_by_cluster(self, column: Floats | SparseColumn) -> Floats:
+        """A column of shape (rows, ...) added up by cluster of questions and run, shape (clusters, runs, ...)."""
+        clusters, runs = self.drawn_from, len(self.runs)
+        totals = sum_by_place(column, self._cluster_and_run, clusters * runs)
+        return totals.reshape(clusters, runs, *totals.shape[1:])
 
     def per_question(self, metric: Metric) -> Floats:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
@@ -125,13 +178,14 @@ class Evidence:
             return self._from_pairs(metric, np.arange(len(self.places)))
         if metric.cross_fitted:  # one question has no halves
             return np.full(len(self.places), np.nan)
-        columns = {name: dense(values) for name, values in self._contributions(metric).items()}
+        columns = {name: dense(values) for name, values in self.contributions(metric).items()}
         return metric.value(columns | self._mass(metric, np.arange(len(self.places))), self.conventions)
 
     def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
         """The metric of each run in each bootstrap replicate, shape (REPLICATES, runs), NaN where undefined.
 
         Questions are drawn from the whole selection, so that all runs, and the same selection of other runs, share replicates.
+        In a run of respondents, these are drawn, too.
 
         Args:
             metric: any that it was gathered for.
@@ -140,23 +194,23 @@ class Evidence:
         """
         if (metric, step) not in self._replicates:
             check_time_limit()
-            self._replicates[metric, step] = self._computed_replicates(metric, step)
+            values = self._computed_replicates(metric, step)
+            for index, run in enumerate(self.runs):
+                if run.run in self.respondents and self.respondents[run.run].can_draw(metric):
+                    values[:, index] = self.respondents[run.run].replicates(metric, step)
+            self._replicates[metric, step] = values
         return self._replicates[metric, step]
 
     def _computed_replicates(self, metric: Metric, step: float) -> Floats:
         if metric.pairs is not None:
-            return self._by_run(lambda run: item_replicates(metric, *run, step))
-        contributions = self._contributions(metric)
-        mass = {} if self.adds_up(metric) or not self.conventions.mass_bins else self._mass_drawn(self.conventions.mass_bins)
-        shared = metric.contributions is unchanged_sums
-        totals = {
-            name: self._drawn(values, name if shared else None) for name, values in contributions.items() if name not in mass
-        }
-        if step != 1 and not mass:
-            whole = self.totals(contributions)
-            totals = {name: whole[name] + step * (drawn - whole[name]) for name, drawn in totals.items()}
-            totals |= {name: whole[name][None] for name in totals if name == BIN_COLUMNS[0]}  # no bin has less than no item
-        return metric.value(totals | mass, self.conventions)
+            if (metric.pairs, step) not in self._of_kernels:
+                self._of_kernels[metric.pairs, step] = self._by_run(partial(item_replicates, metric, step=step))
+            return metric.own_part(self._of_kernels[metric.pairs, step])
+        if self.adds_up(metric):
+            return self.cluster_totals.replicates(metric, step)
+        assert self.conventions.mass_bins is not None
+        mass = self._mass_drawn(self.conventions.mass_bins)
+        return metric.value(self.cluster_totals.drawn(metric, without=BIN_COLUMNS) | mass, self.conventions)
 
     def pseudo_values(self, metric: Metric) -> Floats:
         """Jackknife pseudo-values of each run, shape (selected, runs); NaN for a question that a run did not answer.
@@ -168,19 +222,11 @@ class Evidence:
         values, counts = self.values(metric), (self.ends - self.starts).astype(float)
         if self.adds_up(metric):
             row_run = self.run_of_rows
-            contributions = self._contributions(metric)
-            totals = self.totals(contributions)
+            contributions = self.contributions(metric)
             usable = self._usable(metric, contributions)
             counts = self._total(usable)
-            without = np.empty(len(row_run))
-            width = sum(math.prod(total.shape[1:]) for total in totals.values())
-            for first in range(0, len(row_run), at_once := max(1, NUMBERS_AT_ONCE // max(1, width))):
-                check_time_limit()
-                rows = slice(first, first + at_once)
-                without[rows] = metric.value(
-                    {name: totals[name][row_run[rows]] - dense(column[rows]) for name, column in contributions.items()},
-                    self.conventions,
-                )
+            totals = self._metric_totals(metric, contributions)
+            without = values_without(metric, self.conventions, totals, contributions, row_run)
             pseudo_values = counts[row_run] * values[row_run] - (counts[row_run] - 1) * without
             pseudo_values[usable == 0] = np.nan  # a question that lacks what the metric needs says nothing
             result[self.places, row_run] = pseudo_values
@@ -189,7 +235,7 @@ class Evidence:
             check_time_limit()
             rows = slice(self.starts[run], self.ends[run])
             few = counts[run] <= MOST_CLUSTERS
-            group = np.unique((self.places if few else self._clusters)[rows], return_inverse=True)[1]
+            group = np.unique((self.places if few else self.clusters)[rows], return_inverse=True)[1]
             groups = int(group.max()) + 1
             without = self._without_groups(metric, run, group, groups)
             result[self.places[rows], run] = (groups * values[run] - (groups - 1) * without)[group]
@@ -204,7 +250,7 @@ class Evidence:
         count = self.conventions.mass_bins
         assert count is not None
         totals = {}
-        for name, column in self._contributions(metric).items():
+        for name, column in self.contributions(metric).items():
             part = column[self.starts[run] : self.ends[run]]
             totals[name] = sum_by_place(part, np.zeros(len(part), np.int64), 1) - sum_by_place(part, group, groups)
         bins = [mass_bins(confidence[items != index], correct[items != index], count) for index in range(groups)]
@@ -219,15 +265,10 @@ class Evidence:
         Returns:
             Shape (clusters, runs, cells) and (runs, cells).
         """
-        place = self._clusters * len(self.runs) + self.run_of_rows
-        many, shape = self._drawn_from * len(self.runs), (self._drawn_from, len(self.runs), -1)
         if metric.gaps is not None and self.adds_up(metric):
-            columns = {name: sum_by_place(column, place, many) for name, column in self._contributions(metric).items()}
-            gaps = metric.gaps(columns, self.conventions).reshape(shape)
-            items = columns.get(BIN_COLUMNS[0])
-            if items is None:
-                return gaps, np.ones(gaps.shape[1:])
-            return gaps, fold_bins(items, self.conventions.binning).reshape(shape).sum(axis=0)
+            return self.cluster_totals.residuals(metric)
+        place = self._cluster_and_run
+        many, shape = self.drawn_from * len(self.runs), (self.drawn_from, len(self.runs), -1)
         confidence, correct = self._pairs()
         cells, cell = self._cells_of_items(metric)
         at = np.repeat(place, self.sums["items"].astype(np.int64)) * cells + cell
@@ -241,7 +282,7 @@ class Evidence:
             Index of the row, bin, number of items and sum of correctness, each of shape (entries,).
         """
         if self.conventions.mass_bins:
-            columns = self._mass_columns(metric)
+            columns = self._mass_columns()
             items, _, correct = (columns[name] for name in BIN_COLUMNS)
             rows = np.repeat(np.arange(len(items)), np.diff(items.first))
             return rows, items.bin.astype(np.int64), items.values, correct.values
@@ -250,10 +291,10 @@ class Evidence:
         row, place = np.nonzero(in_bins)
         return row, place, in_bins[row, place], right[row, place]
 
-    def _mass_columns(self, metric: Metric) -> dict[str, SparseColumn]:
+    def _mass_columns(self) -> dict[str, SparseColumn]:
         """``BIN_COLUMNS`` of each row in the bins of equal mass of its run."""
         confidence, correct = self._pairs()
-        count, bins = self._cells_of_items(metric)
+        count, bins = self._mass_bins_of_items()
         rows = np.repeat(np.arange(len(self.places)), self.sums["items"].astype(np.int64))
         cells, entry = np.unique(rows * count + bins, return_inverse=True)
         row, place = np.divmod(cells, count)
@@ -266,10 +307,16 @@ class Evidence:
 
     def _cells_of_items(self, metric: Metric) -> tuple[int, NDArray[np.int64]]:
         """How many cells of confidence there are for ``residuals``, and the cell of each item, shape (items,)."""
+        if metric.pairs is None and self.conventions.mass_bins is not None:
+            return self._mass_bins_of_items()
+        confidence, _ = self._pairs()
+        return PERCENTS, np.rint(confidence * (PERCENTS - 1)).astype(np.int64)
+
+    def _mass_bins_of_items(self) -> tuple[int, NDArray[np.int64]]:
+        """How many bins of equal mass there are, and the bin of each item within its run, shape (items,)."""
         confidence, _ = self._pairs()
         count = self.conventions.mass_bins
-        if metric.pairs is not None or count is None:
-            return PERCENTS, np.rint(confidence * (PERCENTS - 1)).astype(np.int64)
+        assert count is not None
         order, bins = assign_mass_bins(confidence, np.diff(self._cuts(self.starts)), count)
         cell = np.empty(len(order), np.int64)
         cell[order] = bins
@@ -283,13 +330,17 @@ class Evidence:
 
     def questions_with(self, metric: Metric) -> NDArray[np.int64]:
         """Questions of each run that the metric could use, shape (runs,)."""
-        return self._total(self._usable(metric, self._contributions(metric))).astype(int)
+        return self._total(self._usable(metric, self.contributions(metric))).astype(int)
 
     def _usable(self, metric: Metric, contributions: Mapping[str, Floats | SparseColumn]) -> Floats:
         """1 where the question of a row has what the metric needs, else 0, shape (rows,)."""
         if "questions" in contributions:
             return dense(contributions["questions"])
         return (self.sums[metric.counts] > 0).astype(float)
+
+    def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
+        """Only some runs, shape (runs,)."""
+        return self if chosen.all() else self.select_rows(chosen[self.run_of_rows])
 
     def select_rows(self, rows: NDArray[np.bool_]) -> Evidence:
         """Only some rows, from the same selection; runs that have none of them are left out."""
@@ -307,6 +358,12 @@ class Evidence:
             binned={name: column[rows] for name, column in self.binned.items()},
             item_arrays=pairs,
             conventions=self.conventions,
+            samples=None if self.samples is None else self.samples.of_rows(rows),
+            respondents={
+                run: part.of_questions(self.places[rows & (self.run_of_rows == index)])
+                for index in left
+                if (part := self.respondents.get(run := self.runs[index].run))
+            },
         )
 
     @property
@@ -318,17 +375,24 @@ class Evidence:
         """Whether a metric is a function of totals over questions: one of pairs is not, nor are bins cut for what is selected."""
         return metric.pairs is None and (metric.cross_fitted or not (metric.binned and self.conventions.mass_bins is not None))
 
-    def _contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
+    def contributions(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
+        """The columns of a metric, whose totals over questions are its arguments, each of shape (rows,) or (rows, ...)."""
         if metric.cross_fitted:
-            return self._by_fold(metric)
+            return {**self._by_fold}
         read = {name: self.statistics[name] for name in metric.reads(self.conventions)}
         if metric.contributions is unchanged_sums:
             return read
-        return {**metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)}
+        contributions = metric.contributions({name: dense(values) for name, values in read.items()}, self.conventions)
+        if self.samples is None or not metric.by_sample:
+            return {**contributions}
+        of_samples = {name: self.samples.sums[name] for name in metric.reads(self.conventions)}
+        return {**self.samples.means(metric.contributions(of_samples, self.conventions), contributions)}
 
-    def _by_fold(self, metric: Metric) -> dict[str, Floats | SparseColumn]:
+    @cached_property
+    def _by_fold(self) -> dict[str, Floats | SparseColumn]:
         """Each row's sums in the place of its question's fold, as ``kernels.bins.fold_totals`` adds them up."""
-        columns = self._mass_columns(metric) if self.conventions.mass_bins else {n: self.statistics[n] for n in BIN_COLUMNS}
+        by_mass = self.conventions.mass_bins is not None
+        columns = self._mass_columns() if by_mass else {name: self.statistics[name] for name in BIN_COLUMNS}
         items, confidence, correct = (sparse(columns[name]) for name in BIN_COLUMNS)
         fold, width = self._folds[self.places], items.width
         places = np.repeat(fold * width, np.diff(items.first)) + items.bin
@@ -345,42 +409,39 @@ class Evidence:
         """The fold of each question of the selection, shape (selected,)."""
         return question_folds(self.selected_questions)
 
-    def _drawn(self, values: Floats | SparseColumn, name: str | None) -> Floats:
-        """Totals per replicate and run of a column of shape (rows, ...): shape (REPLICATES, runs, ...).
-
-        Args:
-            values: the column.
-            name: under which it is kept for the next metric that needs it; None where it is the metric's own.
-        """
-        if name is None or name not in self._resampled:
-            drawn = resample(self._clusters, self.run_of_rows, len(self.runs), self._drawn_from, values)
-            if name is None:
-                return drawn
-            self._resampled[name] = drawn
-        return self._resampled[name]
-
     def _mass_drawn(self, count: int) -> dict[str, Floats]:
         """Totals per equal-mass bin in each replicate, shape (REPLICATES, runs, bins)."""
-        if BIN_COLUMNS[0] not in self._resampled:
-            bins = np.moveaxis(self._by_run(lambda run: mass_bins_replicates(*run, count), 3, count), 2, 0)
-            self._resampled.update(zip(BIN_COLUMNS, bins, strict=True))
-        return {name: self._resampled[name] for name in BIN_COLUMNS}
+        if not self._mass_bins:
+            bins = self._by_run(partial(mass_bins_replicates, count=count))  # (3, bins, REPLICATES, runs)
+            self._mass_bins.update(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
+        return self._mass_bins
 
-    def _by_run(self, replicates: Callable[[tuple[Floats, Floats, NDArray[np.int64], int]], Floats], *shape: int) -> Floats:
-        """Replicates, each of a shape, of what needs the items of one run after the other, stacked along the second axis."""
-        confidence, correct = self._pairs()
-        cuts = self._cuts(self.starts).tolist()
-        cluster = np.repeat(self._clusters, self.sums["items"].astype(np.int64))
-        runs = [replicates((confidence[a:b], correct[a:b], cluster[a:b], self._drawn_from)) for a, b in pairwise(cuts)]
-        return np.stack(runs, axis=1) if runs else np.zeros((REPLICATES, 0, *shape))
+    def _by_run(self, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
+        """Replicates of what needs the items of one run after the other, shape (..., REPLICATES, runs)."""
+        if not self.runs:  # no item is drawn, which says of what shape the replicates would be
+            nothing = np.zeros(0, np.int64)
+            empty = replicates(np.zeros(0), np.zeros(0), nothing, Draws("questions", nothing, self.drawn_from))
+            return np.zeros((*empty.shape, 0))
+        return np.stack([self._replicates_of(run, replicates) for run in range(len(self.runs))], axis=-1)
+
+    def _replicates_of(self, run: int, replicates: Callable[[Floats, Floats, Ints, Draws], Floats]) -> Floats:
+        rows = slice(self.starts[run], self.ends[run])
+        sizes = self.sums["items"][rows].astype(np.int64)
+        draws = Draws("questions", self.clusters[rows], self.drawn_from)
+        return replicates(*self.items_of(run), np.repeat(np.arange(len(sizes)), sizes), draws)
 
     @cached_property
-    def _clusters(self) -> NDArray[np.int64]:
+    def clusters(self) -> NDArray[np.int64]:
         """Cluster of each row's question, shape (rows,)."""
         return question_clusters(self.selected)[self.places]
 
+    @cached_property
+    def _cluster_and_run(self) -> NDArray[np.int64]:
+        """Place of each row among all pairs of a cluster and a run, shape (rows,)."""
+        return self.clusters * len(self.runs) + self.run_of_rows
+
     @property
-    def _drawn_from(self) -> int:
+    def drawn_from(self) -> int:
         """Number of clusters that replicates draw from."""
         return cluster_count(self.selected)
 

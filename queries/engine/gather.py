@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,10 @@ from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
 from queries.engine import distributions, select
 from queries.engine.evidence import Evidence, Run
-from queries.engine.run_columns import Floats, bin_columns, float_array
-from queries.metrics import Metric
+from queries.engine.respondents import RespondentCells
+from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
+from queries.engine.samples import Samples
+from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.items import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection, dataset_conventions
@@ -32,13 +35,16 @@ def gather(
         metrics: what will be asked of the evidence.
         responses: by run, what to use in place of the stored responses; a run that is not there has none.
     """
+    snapshot = snapshot.with_grading(selection.grading)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
     with_clauses, parameters = select.selection_clauses(selection)
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
-    runs = snapshot.frame(f"{with_clauses} select run, model, elicitation, failed from chosen_runs order by place", parameters)
+    runs = snapshot.frame(
+        f"{with_clauses} select run, model, elicitation, failed, samples, respondents from chosen_runs order by place", parameters
+    )
     failed = selection.failed and bool((runs["failed"] > 0).any())
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
@@ -49,27 +55,70 @@ def gather(
         rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
-    sums, starts = rows.sums, np.flatnonzero(np.diff(rows.run, prepend=-1))
-    if NET_REWARD in reads:
-        sums[NET_REWARD] = _net_rewards(rows, selection.conventions.t)
-    if "difficulty" in reads:
-        sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
-    bins = _right_closed(rows) if rebinned else rows.bins
-    binned = {} if bins is None else bin_columns(bins)
+    starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
+    sums, binned = columns_of_rows(rows, selection.conventions, reads, selected_questions, rebinned)
     if whole:
         names, positions = runs["run"].to_list(), selected_questions["position"].cast(pl.Int64).to_numpy()
         columns, of_bins = distributions.distribution_sums(snapshot, selection, names, positions, (rows.run, rows.places), whole)
         sums, binned = sums | columns, binned | of_bins
+    question_ids = selected_questions["question_id"].to_numpy()
+
+    def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> select.StatisticRows:
+        """A row for each sample of a question, of the runs chosen among ``runs``."""
+        of_samples = select.computed_rows(
+            snapshot, selection, runs.filter(chosen), selected_questions, reads, pairs, responses, by_sample=True
+        )
+        return replace(of_samples, run=np.flatnonzero(chosen.to_numpy())[of_samples.run])
+
+    by_sample = {name for metric in metrics if metric.by_sample for name in metric.reads(selection.conventions)}
+    samples = None
+    if by_sample and (runs["samples"] > 1).any():
+        of_samples = rows_of_samples(runs["samples"] > 1, by_sample, False)
+        width = len(selected_questions)
+        cell = np.searchsorted(rows.run * width + rows.places, of_samples.run * width + of_samples.places)
+        samples = Samples(cell, of_samples.sums)
+    respondents = {}
+    for index in np.flatnonzero((runs["respondents"] & (runs["samples"] > 1)).to_numpy()):
+        of_people = rows_of_samples(pl.Series(np.arange(len(runs)) == index), needed, pairs)
+        if len(of_people.places):
+            columns, of_bins = columns_of_rows(of_people, selection.conventions, reads, selected_questions, rebinned)
+            run = Run(*runs.select("run", "model", "elicitation").row(int(index)))
+            cells = Evidence(
+                runs=(run,),
+                starts=np.zeros(1, np.int64),
+                selected_questions=question_ids,
+                places=of_people.places,
+                sums=columns,
+                binned=of_bins,
+                item_arrays=of_people.pairs,
+                conventions=selection.conventions,
+            )
+            respondents[run.run] = RespondentCells(cells, np.unique(of_people.sample, return_inverse=True)[1])
     return Evidence(
         runs=tuple(Run(*row) for row in runs[rows.run[starts]].select("run", "model", "elicitation").iter_rows()),
         starts=starts.astype(np.int64),
-        selected_questions=selected_questions["question_id"].to_numpy(),
+        selected_questions=question_ids,
         places=rows.places,
         sums=sums,
         binned=binned,
         item_arrays=rows.pairs,
         conventions=selection.conventions,
+        samples=samples,
+        respondents=respondents,
     )
+
+
+def columns_of_rows(
+    rows: select.StatisticRows, conventions: Conventions, reads: Set[str], selected_questions: pl.DataFrame, rebinned: bool
+) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
+    """The statistics of rows but for those of whole distributions: plain ones, and those of bins."""
+    sums = rows.sums
+    if NET_REWARD in reads:
+        sums[NET_REWARD] = _net_rewards(rows, conventions.t)
+    if "difficulty" in reads:
+        sums["difficulty"] = float_array(selected_questions["difficulty"])[rows.places]
+    bins = _right_closed(rows) if rebinned else rows.bins
+    return sums, {} if bins is None else bin_columns(bins)
 
 
 def _right_closed(rows: select.StatisticRows) -> Bins:

@@ -17,6 +17,7 @@ from queries.metrics.metric import Distance, Floats
 
 Bools = NDArray[np.bool_]
 FEW = 60  # questions: with fewer, intervals come from the jackknife, which covers better there than bootstrap percentiles
+LEAST_ERROR = 0.5  # of the largest standard error of a curve, which each of its errors counts as at least
 FLIPS = 2000  # sign flips or permutations of a test
 
 
@@ -316,6 +317,50 @@ def flips_within(work: int, most: int = FLIPS) -> int:
         most: the number where time does not matter.
     """
     return int(np.clip(4_000_000_000 // max(work, 1), 199, most - 1))
+
+
+def simultaneous_band(sums: Floats, items: Floats, draws: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """A band that holds a whole curve of means over items with the given probability, by the studentised bootstrap.
+
+    At each point its width is the same multiple of the standard error there: so large that the largest deviation of a replicate,
+    in standard errors of that replicate, is within it. Where few questions tell anything their error is hardly known; it counts
+    as at least ``LEAST_ERROR`` of the largest one of the curve.
+
+    Args:
+        sums: over the items of each question or cluster of questions, shape (clusters, points).
+        items: number of items of each, shape (clusters,).
+        draws: how often each is drawn in each replicate, shape (replicates, clusters).
+        level: nominal coverage of the whole curve, in (0, 1).
+
+    Returns:
+        Lower and upper end, each of shape (points,); NaN where fewer than two clusters have items.
+
+    Source:
+        Montiel Olea & Plagborg-Moller 2019 (sup-t bands); Efron & Tibshirani 1993, ch. 12 (the bootstrap-t). ``tests/statistics``
+        simulates the coverage.
+    """
+    clusters = int((items > 0).sum())
+    if clusters < 2:
+        return np.full(sums.shape[1], np.nan), np.full(sums.shape[1], np.nan)
+    total = items.sum()
+    estimate = sums.sum(axis=0) / total
+    influence = sums - estimate * items[:, None]
+    drawn = (draws @ items)[:, None]
+    usable = drawn[:, 0] > 0
+    draws, drawn = draws[usable], drawn[usable]
+
+    def errors(squares: Floats, means: Floats, of_items: Floats) -> Floats:
+        variance = np.maximum(squares - means**2 / clusters, 0.0) * (clusters / (clusters - 1))
+        error = np.sqrt(variance) / of_items
+        widened: Floats = np.maximum(error, LEAST_ERROR * error.max(axis=-1, keepdims=True))
+        return widened
+
+    error = errors((influence**2).sum(axis=0), influence.sum(axis=0), total)
+    replicated = errors(draws @ influence**2, draws @ influence, drawn)
+    deviations = np.abs(draws @ sums / drawn - estimate)
+    steps = np.divide(deviations, replicated, out=np.zeros_like(deviations), where=replicated > TIED)
+    reach = np.quantile(steps.max(axis=1), level) * error
+    return estimate - reach, estimate + reach
 
 
 # -- distances from calibration ----------------------------------------------------------------------------------------

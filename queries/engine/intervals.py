@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queries.engine import inference
-from queries.engine.bootstrap import DIGITS, percentile_interval
+from queries.engine.bootstrap import DIGITS, MOST_CLUSTERS, percentile_interval
 from queries.engine.evidence import Evidence
+from queries.engine.summed_runs import RunEvidence, SummedRuns
 from queries.metrics import CATALOGUE, Metric
 from queries.metrics.metric import Floats
 
@@ -27,11 +28,12 @@ class Intervals(NamedTuple):
     replicates: NDArray[np.int64]
 
 
-def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
+def metric_intervals(evidence: RunEvidence, metric: Metric) -> Intervals:
     """95 % interval of a metric of each run, by the method that covers best for its kind and the number of questions.
 
     Distances from calibration have an interval that contains 0 unless a test shows otherwise. All others have the bootstrap's
-    percentiles or, for runs that answered fewer than 60 questions, the jackknife-t interval within the metric's range.
+    percentiles or, for runs that answered fewer than 60 questions, the jackknife-t interval within the metric's range. Runs of
+    respondents have percentiles of the bootstrap of questions and respondents.
     """
     source = CATALOGUE[metric.interval_of] if metric.interval_of else metric
     counts = evidence.questions_with(source)
@@ -40,8 +42,8 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     if source.distance:
         low, high = _of_distance(evidence, source, replicates)
     elif (counts < inference.FEW).any():
-        few = counts < inference.FEW
-        ends = inference.jackknife_t_interval(evidence.values(source), evidence.pseudo_values(source))
+        few = (counts < inference.FEW) & np.array([run.run not in evidence.respondents for run in evidence.runs])
+        ends = _jackknife_ends(evidence, source, few)
         low = np.where(few, np.maximum(ends[0], source.low), low).astype(np.float64)
         high = np.where(few, np.minimum(ends[1], source.high), high).astype(np.float64)
         defined = np.where(few, 0, defined)
@@ -49,21 +51,30 @@ def metric_intervals(evidence: Evidence, metric: Metric) -> Intervals:
     return Intervals(_rounded(low, alone), _rounded(high, alone), np.where(alone, 0, defined))
 
 
+def _jackknife_ends(evidence: RunEvidence, metric: Metric, few: NDArray[np.bool_]) -> Floats:
+    """Jackknife-t intervals of the runs with few questions, shape (2, runs); NaN for the others."""
+    ends = np.full((2, len(few)), np.nan)
+    if few.any():
+        part = evidence.of_runs(few)
+        ends[:, few] = inference.jackknife_t_interval(part.values(metric), part.pseudo_values(metric))
+    return ends
+
+
 def _rounded(ends: Floats, left_out: NDArray[np.bool_]) -> Floats:
     return np.where(left_out, np.nan, np.round(ends, DIGITS) + 0.0).astype(np.float64)  # no -0
 
 
-def _of_distance(evidence: Evidence, metric: Metric, replicates: Floats) -> tuple[Floats, Floats]:
+def _of_distance(evidence: RunEvidence, metric: Metric, replicates: Floats) -> tuple[Floats, Floats]:
     assert metric.distance is not None
     residuals, items = evidence.residuals(metric)
     by_mass = metric.pairs is None and evidence.conventions.mass_bins
-    step = 1.0 if by_mass else inference.step_length(evidence.selected, metric.distance)
+    step = 1.0 if by_mass or metric.recut else inference.step_length(evidence.selected, metric.distance)
     stepped = replicates if step == 1 else evidence.replicates(metric, step)
     p_calibrated = inference.calibration_test(residuals, items, metric.distance)
     return inference.distance_interval(evidence.values(metric), replicates, stepped, step, p_calibrated)
 
 
-def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
+def difference_tests(evidence: RunEvidence, metric: Metric) -> Floats:
     """Two-sided p-values of the differences between each two runs, not adjusted, shape (runs, runs).
 
     The runs have answered the same questions; ``Evidence.select_rows`` sees to that. NaN where a pair has fewer than two
@@ -76,11 +87,18 @@ def difference_tests(evidence: Evidence, metric: Metric) -> Floats:
     return p_values
 
 
-def difference_errors(evidence: Evidence, metric: Metric) -> tuple[Floats, Floats]:
-    """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs)."""
+def difference_errors(evidence: RunEvidence, metric: Metric) -> tuple[Floats, Floats]:
+    """Standard errors of the differences between each two runs, and their numbers of questions, each of shape (runs, runs).
+
+    Beyond ``MOST_CLUSTERS`` questions, the jackknife leaves out clusters of questions, and not one question after the other:
+    the errors are the same but for a few percent, which is their own noise, and cost the same whatever the selection.
+    """
+    counts = evidence.questions_with(metric).astype(float)
+    if isinstance(evidence, SummedRuns) or (evidence.adds_up(metric) and evidence.selected > MOST_CLUSTERS):
+        errors, _ = inference.difference_errors(evidence.cluster_totals.pseudo_values(metric))
+        return errors, np.minimum(counts[:, None], counts[None, :])
     if evidence.adds_up(metric) or evidence.selected < inference.FEW:
         return inference.difference_errors(evidence.pseudo_values(metric))
-    counts = evidence.questions_with(metric).astype(float)
     return inference.replicated_errors(evidence.replicates(metric)), np.minimum(counts[:, None], counts[None, :])
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, holm, percentile_interval
-from queries.engine.evidence import Evidence
 from queries.engine.inference import compact_letters
 from queries.engine.intervals import difference_tests, metric_intervals
+from queries.engine.summed_runs import RunEvidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
@@ -53,7 +53,11 @@ class RunRow(msgspec.Struct):
 
 
 def run_rows(
-    evidence: Evidence, metrics: Sequence[Metric], failed: pl.DataFrame, intervals: bool = False, letters: bool = True
+    evidence: RunEvidence,
+    metrics: Sequence[Metric],
+    failed: pl.DataFrame,
+    intervals: bool = False,
+    letters: bool = True,
 ) -> list[RunRow]:
     """One row per run.
 
@@ -76,7 +80,7 @@ def run_rows(
     ]
 
 
-def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:
+def metric_cells(metric: Metric, evidence: RunEvidence, intervals: bool = False, letters: bool = True) -> list[MetricCell]:
     """A metric of each run, with its rank among them.
 
     Args:
@@ -98,7 +102,7 @@ def metric_cells(metric: Metric, evidence: Evidence, intervals: bool = False, le
     return cells
 
 
-def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, with_letters: bool) -> None:
+def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: RunEvidence, with_letters: bool) -> None:
     intervals = metric_intervals(evidence, metric)
     rank_low, rank_high, _ = percentile_interval(ranks(metric.loss(evidence.replicates(metric))))
     letters = _letters(cells, metric, evidence) if with_letters else None
@@ -111,10 +115,9 @@ def _add_intervals(cells: list[MetricCell], metric: Metric, evidence: Evidence, 
             cell.letters = letters[index] if letters else None
 
 
-def _letters(cells: list[MetricCell], metric: Metric, evidence: Evidence) -> list[list[int]] | None:
+def _letters(cells: list[MetricCell], metric: Metric, evidence: RunEvidence) -> list[list[int]] | None:
     """The letters of each run; None where they answered different questions, or where the metric does not rank."""
-    first, *others = evidence.places_of_runs()
-    if metric.direction == "none" or not all(np.array_equal(first, places) for places in others):
+    if metric.direction == "none" or not evidence.same_questions:
         return None
     p_values = difference_tests(evidence, metric)
     pairs = np.triu_indices(len(cells), 1)

@@ -88,12 +88,14 @@ def bin_columns(bins: Bins) -> dict[str, SparseColumn]:
 
 @dataclass(frozen=True)
 class RunItems:
-    """The items of one run, by question and, within one, by clue. Questions are the rows.
+    """The items of one run, by question and, within one, by sample and clue. Questions are the rows.
 
     Attributes:
         positions: position in the dataset of the question of each row, ascending, shape (rows,).
         first: index of each row's first item and, last, the number of items, shape (rows + 1,).
         clue, confidence, correct: of each item, shape (items,).
+        sample: number of each item's sample, the same in all questions, shape (items,). None where the run has one answer to
+            each clue.
     """
 
     positions: NDArray[np.int32]
@@ -101,11 +103,13 @@ class RunItems:
     clue: NDArray[np.int32]
     confidence: Floats
     correct: Floats
+    sample: Ints | None = None
 
     @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.positions.nbytes + self.first.nbytes + self.clue.nbytes + self.confidence.nbytes + self.correct.nbytes
+        arrays = (self.positions, self.first, self.clue, self.confidence, self.correct, self.sample)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def of_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Indices of the items of some rows, ascending ones, shape (items,); and how many each row has, shape (rows,)."""
@@ -198,7 +202,8 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
     """
 
     def read(missing: list[str]) -> dict[str, RunItems]:
-        columns = ("clue", "confidence", "correct")
+        sampled = {run for (run,) in snapshot.rows("select run from runs where samples > 1")}
+        columns = ("clue", "confidence", "correct", *(("sample",) if sampled.intersection(missing) else ()))
         return {
             run: RunItems(
                 order.positions,
@@ -206,6 +211,7 @@ def run_items(snapshot: Snapshot, dataset: str, runs: Sequence[str], *, failed: 
                 table["clue"].to_numpy()[order.rows],
                 float_array(table["confidence"])[order.rows],
                 float_array(table["correct"])[order.rows],
+                sample_numbers(table["sample"])[order.rows] if run in sampled else None,
             )
             for run, order, table in responses_in_order(snapshot, dataset, missing, columns, failed=failed)
         }
@@ -240,9 +246,10 @@ def clues(snapshot: Snapshot, dataset: str) -> Clues:
     """The clues of a dataset and the human curves at them."""
 
     def read(_: list[str]) -> dict[str, Clues]:
+        # Rows are numbered in the order of the table, as ``clue_mask`` gets them.
         table = snapshot.frame(
             f"""select q.position, c.row, {", ".join(f"h.{name}" for name in CURVES)}
-            from (select *, row_number() over (order by rowid) - 1 as row from clues where dataset = $dataset) c
+            from (select *, row_number() over () - 1 as row from clues where dataset = $dataset) c
             join questions q using (dataset, question_id) left join curves h using (dataset, question_id, clue)
             order by q.position, c.clue""",
             {"dataset": dataset},
@@ -269,6 +276,12 @@ def clue_mask(snapshot: Snapshot, dataset: str, condition: str, parameters: SqlP
     sql = f"select coalesce({condition}, false) as met from clues c where c.dataset = $dataset"
     met: NDArray[np.bool_] = snapshot.frame(sql, parameters)["met"].to_numpy()
     return met[clues(snapshot, dataset).order]
+
+
+def sample_numbers(samples: pl.Series) -> Ints:
+    """A number for each name of a sample, from 0, shape (items,)."""
+    numbers: Ints = np.unique(samples.fill_null("").to_numpy(), return_inverse=True)[1].astype(np.int64)
+    return numbers
 
 
 def float_array(column: pl.Series) -> Floats:

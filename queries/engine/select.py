@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ class StatisticRows:
         sums: the statistics, each of shape (rows,).
         bins: those of bins of confidence; None if not asked for.
         pairs: confidence and correctness of the items, in the order of rows and clues, shape (items,); None if not asked for.
+        sample: number of each row's sample, shape (rows,); empty unless there is a row for each.
     """
 
     run: Ints
@@ -39,6 +40,7 @@ class StatisticRows:
     sums: dict[str, Floats]
     bins: Bins | None
     pairs: tuple[Floats, Floats] | None
+    sample: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def stored_rows(
@@ -96,17 +98,19 @@ def rows_about(positions: Sequence[NDArray[np.int32]], questions: Ints) -> tuple
 
 
 class Responses(NamedTuple):
-    """Items of one run, in the order of questions and clues.
+    """Items of one run, in the order of questions, samples and clues.
 
     Attributes:
         place: of each item's question among the chosen ones, shape (items,).
         clue, confidence, correct: of each item, shape (items,).
+        sample: as of ``RunItems``.
     """
 
     place: Ints
     clue: NDArray[np.integer[Any]]
     confidence: Floats
     correct: Floats
+    sample: Ints | None = None
 
 
 def computed_rows(
@@ -117,6 +121,7 @@ def computed_rows(
     reads: Set[str],
     pairs: bool,
     replaced: Mapping[str, Responses] | None = None,
+    by_sample: bool = False,
 ) -> StatisticRows:
     """Rows computed from the items of the clues that a selection keeps.
 
@@ -127,6 +132,7 @@ def computed_rows(
         reads: names of statistics.
         pairs: whether to return items.
         replaced: by run, the responses to use in place of the stored ones. Its clues are taken as filtered already.
+        by_sample: a row for each sample of a question, in place of one for the question. All runs then have samples.
     """
     clues, names = run_columns.clues(snapshot, selection.dataset), runs["run"].to_list()
     positions = questions["position"].to_numpy()
@@ -137,6 +143,7 @@ def computed_rows(
     plain, binned = sorted(reads - {*BIN_COLUMNS}), bool(reads & {*BIN_COLUMNS})
     run, places, bins, confidence, correct = [], [], [], [], []
     columns: dict[str, list[Floats]] = {name: [] for name in plain}
+    samples: list[Ints] = []
     for index, part in responses:
         starts = np.flatnonzero(np.diff(part.place, prepend=-1))
         if not len(starts):
@@ -145,7 +152,14 @@ def computed_rows(
         if clues.curves:
             at = clues.first[positions[part.place]] + part.clue
             curves = {name: curve[at] for name, curve in clues.curves.items()}
-        items = Items(part.confidence, part.correct, np.append(starts, len(part.place)), curves)
+        sequences = None
+        if part.sample is not None:
+            new = (np.diff(part.place, prepend=-1) != 0) | (np.diff(part.sample, prepend=-1) != 0)
+            sequences = np.append(np.flatnonzero(new), len(part.place))
+        if by_sample and sequences is not None and part.sample is not None:
+            starts, sequences = sequences[:-1], None
+            samples.append(part.sample[starts])
+        items = Items(part.confidence, part.correct, np.append(starts, len(part.place)), curves, sequences)
         run.append(np.full(len(starts), index))
         places.append(part.place[starts])
         for name, values in sums(items, plain).items():
@@ -161,6 +175,7 @@ def computed_rows(
         sums={name: joined(parts, float) for name, parts in columns.items()},
         bins=Bins.concatenate(bins) if binned else None,
         pairs=(joined(confidence, float), joined(correct, float)) if pairs else None,
+        sample=joined(samples, np.int64),
     )
 
 
@@ -186,7 +201,8 @@ def _responses(
             if selected_clues is not None:
                 selected_items = np.flatnonzero(selected_clues[clues.first[positions[place]] + clue])
                 entries, place, clue = entries[selected_items], place[selected_items], clue[selected_items]
-            yield index, Responses(place, clue, items.confidence[entries], items.correct[entries])
+            sample = None if items.sample is None else items.sample[entries]
+            yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample)
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
@@ -221,7 +237,8 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     runs, run_parameters = selection.run_filter()
     questions, question_parameters = selection.question_filter()
     clauses = f"""with chosen_runs as (
-            select run, model, elicitation, position, failed, row_number() over (order by position) - 1 as place
+            select run, model, elicitation, position, failed, samples, respondents,
+                row_number() over (order by position) - 1 as place
             from runs r where {runs}
         ),
         chosen_questions as (
@@ -238,7 +255,7 @@ def selected_responses(snapshot: Snapshot, selection: Selection, parameters: Sql
     """
     condition, values = selection.run_filter()
     runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
-    responses = f"""select * from {snapshot.responses(runs)}
+    responses = f"""select * from {snapshot.with_grading(selection.grading).responses(runs)}
         where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}"""
     if not selection.filters_clues:
         return responses

@@ -1,6 +1,6 @@
 """The metric catalogue and its kernels: pure functions of arrays. Definitions follow the papers named in each entry."""
 
-from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, Note
+from queries.metrics.catalogue import CATALOGUE, FAMILIES, METRICS, NOTES, VARIANTS, Note
 from queries.metrics.metric import HUMAN_CURVES, AnalysisMetric, Conventions, Counterexample, Metric
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "HUMAN_CURVES",
     "METRICS",
     "NOTES",
+    "VARIANTS",
     "AnalysisMetric",
     "Conventions",
     "Counterexample",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
 from data.statistics import Closed
+from queries.metrics.kernels.item_weights import ItemWeights
 
 Floats = NDArray[np.float64]
 # Sums of ``kernels.items.net_reward``: the one at the usual threshold is stored, others are computed from the items.
@@ -74,7 +75,7 @@ class Conventions:
 
 Contributions = Callable[[Sums, Conventions], Sums]
 Value = Callable[[Sums, Conventions], Floats]
-ItemKernel = Callable[[Floats, Floats, Floats], Floats]
+ItemKernel = Callable[[Floats, Floats, ItemWeights], Floats]
 Reads = Callable[[Conventions], tuple[str, ...]]
 
 
@@ -183,11 +184,14 @@ class Metric(MetricFacts):
         floor: values below it rank as if they were it.
         pairs: for a metric that is no function of sums: its kernel of confidence, correctness and weights of items, sorted by
             confidence. ``value`` is then not called.
+        part: where the kernel gives several metrics at once, shape (metrics, k), the place of this one.
         ordered: it depends on the order of items of equal confidence, that of questions and clues.
         of_teams: needs a human curve of teams: ``Conventions.team_curve``, also under a curve of buzzes.
         single: whether a single question can have it; False for what compares questions.
         distance: what kind of distance from calibration it is, None if it is none. Its interval needs care near 0.
         gaps: of a distance that is made of bins: their sums of c - y, shape (..., bins), from the totals.
+        recut: its bins are cut anew in each replicate, so that weights must be whole numbers.
+        variant: a calibration error as another project computes it: in rankings only where it is asked for.
         interval_of: key of the metric that has the same true value, whose interval is this one's, too.
         axioms: which axioms it satisfies, () for none; None where nothing is stated. See ``queries.metrics.axioms``.
         axioms_where: under which condition it satisfies them, where there is one.
@@ -204,15 +208,23 @@ class Metric(MetricFacts):
     thresholded: bool = False
     floor: float = -np.inf
     pairs: ItemKernel | None = None
+    part: int | None = None
     ordered: bool = False
     of_teams: bool = False
     single: bool = True
     distance: Distance | None = None
     gaps: Value | None = None
+    recut: bool = False
+    variant: bool = False
     interval_of: str | None = None
     axioms: tuple[Axiom, ...] | None = None
     axioms_where: str = ""
     counterexamples: tuple[Counterexample, ...] = ()
+
+    @property
+    def by_sample(self) -> bool:
+        """Whether it is computed for each of several samples of a question, and averaged within the question first."""
+        return self.level == "question" and self.single
 
     @property
     def ranks(self) -> bool:
@@ -229,7 +241,11 @@ class Metric(MetricFacts):
         """Its value over items in the order of questions and clues, shape (n,) each, for a metric of pairs."""
         assert self.pairs is not None
         order = np.argsort(confidence, kind="stable")
-        return float(self.pairs(confidence[order], correct[order], np.ones(len(order))))
+        return float(self.own_part(self.pairs(confidence[order], correct[order], ItemWeights.equal(len(order))))[0])
+
+    def own_part(self, values: Floats) -> Floats:
+        """The values of this metric among those that its kernel gives, which may be several."""
+        return values if self.part is None else values[self.part]
 
     def loss(self, values: Floats) -> Floats:
         """Values as numbers of the same shape that are smaller where the metric is better, for ranking."""

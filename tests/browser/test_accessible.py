@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.helpers.page_actions import eventually, pairs, path
-from tests.helpers.page_walk import CONTROLS, COUNT, follow, moved, pages, shown
+from tests.helpers.page_walk import CONTROLS, follow, moved, pages, shown
 
 # Rows of a table are alike: a few of each are enough, and hundreds take minutes.
 UNFOLD = """() => {
@@ -42,7 +42,6 @@ FOCUSED = r"""() => {
 )
 def test_axe_finds_nothing_grave(visit, theme, width, rules):
     page = visit(theme=theme, width=width)
-    page.add_init_script(COUNT)
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
     violations = {}
     for _, _, address in pages(page):
@@ -62,7 +61,6 @@ def test_axe_finds_nothing_grave(visit, theme, width, rules):
 @pytest.mark.walk
 def test_tab_reaches_every_control_and_shows_where_it_is(visit):
     page = visit()
-    page.add_init_script(COUNT)
     walked = set()
     for name, _, address in pages(page):
         if name in walked:
@@ -88,7 +86,6 @@ def test_tab_reaches_every_control_and_shows_where_it_is(visit):
 
 def test_the_keyboard_sets_controls(visit):
     page = visit()
-    page.add_init_script(COUNT)
     page.goto("/?dataset=pyramid")
     shown(page)
     page.locator(".filter-category input").first.focus()
@@ -116,7 +113,6 @@ def _has(page, key):
 
 def test_the_table_behind_the_scatter_opens_what_its_dots_open(visit):
     page = visit()
-    page.add_init_script(COUNT)
     page.goto("/compare?dataset=pyramid")
     shown(page)
     trace = page.evaluate("document.querySelector('.figure-scatter .js-plotly-plot').data.at(-1)")

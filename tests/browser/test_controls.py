@@ -4,7 +4,7 @@ import pytest
 
 from tests.helpers.page_walk import pages, walk
 
-OVERVIEWS = ("/", "/reliability", "/difficulty", "/slices", "/people")
+OVERVIEWS = ("/", "/reliability", "/which-ece", "/difficulty", "/decide", "/slices", "/people", "/teams", "/across")
 DETAILS = ("/buzz", "/questions", "/compare", "question")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 pytestmark = pytest.mark.walk

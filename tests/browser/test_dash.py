@@ -8,12 +8,11 @@ import pytest
 
 from dashboard.components.numbers import percent, short
 from tests.helpers.page_actions import eventually
-from tests.helpers.page_walk import COUNT, shown
+from tests.helpers.page_walk import shown
 
 
 @pytest.fixture
 def board(page):
-    page.add_init_script(COUNT)
     page.goto("/?dataset=pyramid")
     shown(page)
     return page

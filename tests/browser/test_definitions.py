@@ -1,6 +1,7 @@
 """The Metrics page: formulas are set without another host, and a link to a metric shows it."""
 
 from tests.helpers.page_actions import board_is, choose, entries, eventually, heading, pairs
+from tests.helpers.page_walk import shown
 
 
 def in_sight(page, key, top=40):
@@ -96,3 +97,17 @@ def test_published_rows_can_be_switched_on_and_off(page):
 
 def rows_printed(page, count):
     assert page.locator("tbody.published tr").count() == count
+
+
+def test_a_list_of_keys_opens_and_closes_by_keyboard(page):
+    page.goto("/questions?dataset=pyramid")
+    shown(page)
+    dialog = page.locator("#keys")
+    assert not dialog.is_visible()
+    page.keyboard.press("?")
+    assert dialog.is_visible() and "Previous or next clue" in dialog.inner_text()
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()

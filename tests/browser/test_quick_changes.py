@@ -5,14 +5,12 @@ import re
 import pytest
 
 from tests.helpers.page_actions import eventually, pairs
-from tests.helpers.page_walk import COUNT, shown, shows
+from tests.helpers.page_walk import shown, shows
 
 
 def test_the_last_of_many_quick_changes_wins(visit):
     """What was asked for in between may be answered late or never: what stays is the view of the address."""
     page, other = visit(), visit()
-    for tab in (page, other):
-        tab.add_init_script(COUNT)
     for address in ("/?dataset=pyramid", "/difficulty?dataset=pyramid", "/compare?dataset=pyramid"):
         page.goto(address)
         shown(page)
@@ -38,12 +36,16 @@ def test_the_last_of_many_quick_changes_wins(visit):
         shows(page, expected, f"{address} a moment later")
 
 
-# Everything drawn in each figure, in order: kind, class, shape, place, text.
+# Everything drawn in each figure: kind, class, shape, place, text. Shapes are in the order in which they are drawn.
+# Texts are sorted, since Plotly appends those anew that belong to an axis that moved.
 MARKS = r"""() => Object.fromEntries([...document.querySelectorAll("#content .js-plotly-plot")].map((plot) => [
     plot.layout.meta.figure,
-    [...plot.querySelectorAll(".main-svg path, .main-svg text, .main-svg rect.bg")].map((one) => [
-        one.tagName, one.getAttribute("class"), one.getAttribute("d"), one.getAttribute("transform"), one.textContent,
-    ]),
+    [[".main-svg path, .main-svg rect.bg", false], [".main-svg text", true]].flatMap(([selector, sorted]) => {
+        const marks = [...plot.querySelectorAll(selector)].map((one) => [
+            one.tagName, one.getAttribute("class"), one.getAttribute("d"), one.getAttribute("transform"), one.textContent,
+        ]);
+        return sorted ? marks.map((mark) => JSON.stringify(mark)).sort().map((mark) => JSON.parse(mark)) : marks;
+    }),
 ]))"""
 MOVED = r"""() => {
     window.moved = 0;
@@ -69,8 +71,6 @@ def apart(shape, other):
 def test_a_figure_that_changed_in_place_is_the_one_drawn_anew(visit, address):
     """But for bars, which a figure drawn anew puts on whole pixels."""
     page, other = visit(), visit()
-    for tab in (page, other):
-        tab.add_init_script(COUNT)
     page.goto(address)
     shown(page)
     page.evaluate(MOVED)

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,12 +114,26 @@ def test_a_damaged_object_is_named_and_never_read(store, other_host, tmp_path):
         other_host.snapshot().read_runs("statistics", [part.run], ["position"])
 
 
+def test_a_damaged_catalogue_is_neither_read_nor_built_upon(store, other_host, tmp_path):
+    store.write(note("a"))
+    content = bytearray(store.catalogue().read_bytes())
+    content[len(content) // 2] ^= 1
+    spoiled = tmp_path / "spoiled"
+    spoiled.write_bytes(content)
+    store.files.add(store.catalogue().name, spoiled)
+    for use in (other_host.snapshot, partial(other_host.write, note("b"))):
+        with pytest.raises(DamagedStore, match="is not what was written"):
+            use()
+    assert len(store.catalogues()) == 1
+
+
 def test_a_damaged_copy_is_fetched_again(store, other_host, url):
     if "s3:" not in url:
         pytest.skip("hosts have no copies of their own")
     seed(store)
     part = next(part for part in all_objects(store.snapshot().connection) if part.kind == "statistics")
     other_host.objects.path(part.name).write_bytes(b"x" * part.bytes)
+    other_host.catalogue().write_bytes(b"x")
     assert other_host.snapshot().read_runs("statistics", [part.run], ["position"])[part.run].height == part.rows
 
 
@@ -224,6 +239,22 @@ def test_copies_that_were_not_read_for_long_make_room(s3, tmp_path):
     files.renew_copy(names[3])
     assert [files.root.joinpath(name).exists() for name in names] == [False, False, True, True]
     assert files.path(names[0]).read_bytes() == b"x" * 1000
+
+
+def test_copies_leave_a_part_of_the_disk_free(s3, tmp_path, monkeypatch):
+    files = S3Files(s3.new_bucket(), tmp_path / "copies")
+    names = [f"objects/responses/dataset=d/run=r/{number}.parquet" for number in range(2)]
+    for name in names:
+        draft = files.draft(name)
+        draft.write_bytes(b"x" * 1000)
+        files.add(name, draft)
+    left = files.draft(names[0])
+    left.write_bytes(b"left by a killed process")
+    for path in (left, files.path(names[0])):
+        os.utime(path, (time.time() - 3600,) * 2)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(total=100_000, free=4500))
+    files.renew_copy(names[1])
+    assert [path.name for path in files.root.rglob("*") if path.is_file()] == ["1.parquet"]
 
 
 def test_each_schema_of_a_database_holds_a_store(postgres, tmp_path):

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -10,15 +13,18 @@ import urllib.request
 from collections import Counter
 from contextlib import contextmanager
 
+import duckdb
 import pytest
 
 from data.importing.seed import seed
 from data.store import open_store
+from data.store.migrations import current_schema, schema_of
 from data.store.tokens import Tokens
 from tests.helpers.nginx_server import Nginx
+from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.redis_server import start_redis
-from tests.helpers.serving import start_server
+from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until
 
 ADDRESSES = (
@@ -50,9 +56,9 @@ class Cluster:
         settings |= {"cache": self.redis.url, "uploads": "token", "trusted_proxies": "127.0.0.0/8"}
         return start_server(self.urls[index], log, workers=2, **settings)
 
-    def start_again(self, index):
+    def start_again(self, index, **settings):
         port = self.hosts[index].address.rpartition(":")[2]
-        self.hosts[index] = self.start(index, port=int(port))
+        self.hosts[index] = self.start(index, port=int(port), **settings)
 
     def stop(self):
         self.nginx.stop()
@@ -74,8 +80,8 @@ class Cluster:
             return {run["run"] for run in json.load(response)["runs"]}
 
     @contextmanager
-    def readers(self):
-        """Read through the proxy all the while; gives the count of each status."""
+    def readers(self, together=TOGETHER):
+        """Let so many clients read through the proxy all the while; gives the count of each status."""
         counts, stop, lock = Counter(), threading.Event(), threading.Lock()
 
         def read(number):
@@ -93,7 +99,7 @@ class Cluster:
                 with lock:
                     counts[status] += 1
 
-        threads = [threading.Thread(target=read, args=(number,)) for number in range(TOGETHER)]
+        threads = [threading.Thread(target=read, args=(number,)) for number in range(together)]
         for thread in threads:
             thread.start()
         try:
@@ -184,3 +190,75 @@ def test_a_host_without_its_database_is_not_ready_for_long(cluster):
     wait_until(is_away)
     cluster.postgres.start()
     wait_until(lambda: not is_away())
+
+
+STEP = '''"""Runs know their region."""
+from data.store.migrations import drop_column
+
+def migrate(connection, objects):
+    connection.execute("alter table runs add column region varchar")
+
+def revert(connection):
+    drop_column(connection, "runs", "region")
+'''
+
+
+def next_version(folder):
+    """A folder with the code of a later version of Clueline, which has one migration more."""
+    for name in ("assets", "dashboard", "data", "queries"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    (folder / "data" / "store" / "migrations" / f"m{current_schema() + 1:04}_region.py").write_text(STEP)
+    return folder
+
+
+def test_hosts_are_upgraded_one_by_one_while_runs_come_in(cluster, tmp_path):
+    """First the one, then the other, then the store: this code serves beside that of a later version."""
+    later = next_version(tmp_path / "later")
+    uploaded, failures, done = [], [], threading.Event()
+
+    def upload():
+        while not done.is_set():
+            number = len(uploaded) + len(failures)
+            try:
+                uploaded.append(cluster.upload(cluster.nginx.address, f"model-{number}"))
+            except urllib.error.HTTPError as error:
+                failures.append(f"{error.code} {error.read()[:300]}")
+
+    def more_uploads():
+        goal = len(uploaded) + 1
+        wait_until(lambda: len(uploaded) >= goal or failures)
+
+    uploading = threading.Thread(target=upload)
+    with cluster.readers(together=1) as counts:  # imports have a lower priority than readers
+        uploading.start()
+        more_uploads()
+        for index in range(2):
+            cluster.hosts[index].process.terminate()  # it finishes what has begun
+            cluster.hosts[index].process.wait(300)
+            cluster.start_again(index, code=later)
+            more_uploads()
+            answered(counts, 20)
+            stored = {cluster.upload(host.address, f"host-{index}-{number}") for number, host in enumerate(cluster.hosts)}
+            for host in cluster.hosts:
+                wait_until(lambda host=host, stored=stored: stored <= cluster.runs(host.address))
+        assert schema(cluster) == current_schema()
+        migrated = subprocess.run(
+            [sys.executable, "-m", "dashboard", "migrate"], check=False, cwd=later, env=environment(store=cluster.urls[0]),
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert migrated.returncode == 0, migrated.stderr
+        assert schema(cluster) == current_schema() + 1
+        more_uploads()
+        answered(counts, 20)
+        done.set()
+        uploading.join()
+    assert set(counts) == {200} and not failures, (counts, failures)
+    assert {*uploaded} <= cluster.runs(cluster.hosts[1].address)
+
+
+def schema(cluster):
+    """The schema of the catalogue in force."""
+    store = open_store(cluster.urls[0])
+    with duckdb.connect(str(store.catalogue_file(store.pointer())), read_only=True) as connection:
+        return schema_of(connection)

@@ -2,6 +2,7 @@
 
 from data.importing.seed import seed
 from data.store import open_store
+from data.store.audit import Audit
 from data.store.tokens import Tokens
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_addresses import new_address
@@ -12,17 +13,25 @@ def test_a_folder_moves_to_postgres_and_s3_and_back(request, tmp_path, cli):
     store = open_store(folder, threads=1)
     seed(store)
     token = Tokens(store.register).create("ann")
+    Tokens(store.register).make_private("tone", ["ann"])
+    changes = Audit(store.register).page(1000)
     expected = metric_digest(store)
     shared = new_address(request, "postgres and s3", tmp_path)
     done = cli("migrate", "--to", shared, store=folder)
     assert done.returncode == 0 and "3 datasets, 19 runs" in done.stdout, done.stderr
     assert metric_digest(open_store(shared, threads=1)) == expected
+    moved = open_store(shared, threads=1)
+    assert Tokens(moved.register).latest().private == {"tone": ("ann",)}
+    assert Audit(moved.register).page(1000) == changes != []
+    Tokens(moved.register).make_public("tone")
+    assert Tokens(moved.register).latest().private == {}  # whoever reads sees it at once
     again = cli("migrate", "--to", shared, store=folder)
     assert again.returncode == 1 and "holds something already" in again.stderr
     assert cli("migrate", "--to", back, store=shared).returncode == 0
     returned = open_store(back, threads=1)
     assert metric_digest(returned) == expected
     assert Tokens(returned.register).find(token).name == "ann"
+    assert [event.action for event in Audit(returned.register).page(2)] == ["made_public", "made_private"]
 
 
 def test_a_password_is_in_no_message(tmp_path, cli, postgres):

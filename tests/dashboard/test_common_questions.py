@@ -21,16 +21,20 @@ BY_DEFAULT = [
     "leaderboard",
     "agreement",
     "breakdown?by=category",
+    "decide",
     "difficulty",
     "recalibration?method=platt",
     "reliability",
     "slices",
+    "triptych",
+    "which-ece",
 ]
 WHERE_NAMED = [
     "buzz",
     "compare?a={a}&b={b}",
     "items?limit=1000",
     "pairs?metrics=brier,auroc,calscore",
+    "power?a={a}&b={b}&metrics=brier",
     "questions?limit=1000&metrics=brier",
     "people",
 ]
@@ -102,8 +106,9 @@ def test_elsewhere_each_run_has_its_own_questions(partial, address):
     assert answer_of(partial, address, "") == answer_of(partial, address, "&common=0")
 
 
-def test_every_selection_address_is_compared():
-    other = {"questions/<dataset>/<path:question_id>", "datasets/<dataset>/prompts"}  # of one question, and of no run
+def test_every_selection_address_is_compared(partial):
+    # Of one question, of no run, and of each run by itself.
+    other = {"questions/<dataset>/<path:question_id>", "datasets/<dataset>/prompts", "gradings", "teams"}
     paths = {route.address.removeprefix("GET /api/v1/").rsplit(".", 1)[0] for route in ROUTES if route.selection}
     assert paths - other == {address.partition("?")[0] for address in (*BY_DEFAULT, *WHERE_NAMED)}
 
@@ -176,11 +181,13 @@ def test_the_notice_of_a_page_tells_what_it_does(partial):
         assert [shown for shown, line in words.items() if line in text] == ([] if page.common is None else [page.common])
         defaults[page.name] = page.common
     assert {name for name, common in defaults.items() if common} == {
+        "decide",
         "leaderboard",
         "reliability",
         "difficulty",
         "slices",
         "people",
+        "which-ece",
     }
 
 

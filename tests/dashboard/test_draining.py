@@ -1,5 +1,7 @@
 """A server that is told to end, and one whose threads are all taken: probes say how it is, and what has begun is finished."""
 
+import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -14,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
+from dashboard.server import THREADS
 from dashboard.uploads.import_process import ImportJob
 from data.importing.staging import ImportOptions
 from data.store.register import FolderRegister
@@ -23,7 +26,6 @@ from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until
 
 BODY = b"question_id,clue,guess,confidence\nlit-01,0,x,0.5\n"
-THREADS = 12  # of a worker
 
 
 def status(served, path):
@@ -166,3 +168,67 @@ def test_probes_are_answered_while_every_thread_is_taken(serving):
         with pytest.raises(BlockingIOError):
             connection.recv(1)  # they still have their threads, or wait for one
         connection.close()
+
+
+def children(pid):
+    """Ids of the processes that a process started, in any of its threads."""
+    return [int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text("ascii").split()]
+
+
+def is_running(pid):
+    """Whether a process runs; one that has ended may stay in the table of processes until its new parent looks."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_killed_server_leaves_its_port(serving):
+    """Its workers end with it, even those that are amid a request, so that it can be started anew at once."""
+    served = serving(workers=2)
+    upload = begin_upload(served)
+    workers = children(served.process.pid)
+    assert len(workers) == 2
+    os.kill(served.process.pid, signal.SIGKILL)
+    served.process.wait()
+    again = serving(workers=1, port=urlsplit(served.address).port)
+    assert not [worker for worker in workers if is_running(worker)]
+    assert status(again, "/readyz")[0] == 200
+    upload.close()
+
+
+@contextlib.contextmanager
+def held_lock(store):
+    """The lock of the writers: imports wait for it."""
+    with (store / "LOCK").open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def importers(server):
+    """The processes that import for the workers of a server."""
+    return [pid for worker in children(server) for pid in children(worker)]
+
+
+def test_an_import_ends_with_its_server(serving):
+    served = serving(workers=1)
+    with held_lock(served.store):
+        upload = begin_upload(served)
+        upload.send(BODY[-1:])
+        wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
+        working = importers(served.process.pid)
+        assert working
+        os.kill(served.process.pid, signal.SIGKILL)
+        wait_until(lambda: not [pid for pid in working if is_running(pid)])
+    upload.close()
+
+
+def test_an_import_whose_sender_hung_up_is_ended(serving):
+    served = serving(workers=1)
+    with held_lock(served.store):
+        upload = begin_upload(served)
+        upload.send(BODY[-1:])
+        wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
+        upload.close()
+        wait_until(lambda: not list((served.store / "incoming").glob("*/file")))
+    assert [run["model"] for run in status(served, "/api/v1/runs")[1]["runs"] if run["model"] == "late"] == []

@@ -104,6 +104,30 @@ def test_json_and_page_say_that_it_took_too_long(limited, monkeypatch):
     assert "This took too long" in page and "Choose fewer runs" in page
 
 
+def test_downloads_that_take_too_long_are_ended(limited, monkeypatch):
+    def slow(self, *_):
+        return self.rows(ENDLESS)
+
+    client = limited.test_client()
+    client.get("/api/v1/questions?dataset=tone&limit=1")  # what is not a download is known
+    monkeypatch.setattr(Snapshot, "frame", slow)
+    for path in ("questions.csv?dataset=tone", "datasets/tone/prompts.csv"):
+        answer = client.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), path
+
+
+def test_a_download_whose_later_part_takes_too_long_ends(limited, monkeypatch):
+    def parts(snapshot):
+        yield 1
+        yield snapshot.rows(ENDLESS)
+
+    with limited.test_request_context("/"):
+        stream = limited.extensions["clueline"].stream(parts)
+        assert next(stream) == 1
+        with pytest.raises(BadRequest, match="not computed within 1 seconds"):
+            next(stream)
+
+
 def test_whoever_waits_for_anothers_result_waits_no_longer(tmp_path):
     """In this process, or in another one: caches of one folder share their locks."""
     caches = [QueryCache("filesystem", tmp_path, 2**20) for _ in range(2)]

@@ -58,3 +58,15 @@ def test_styles_go_on_past_the_tick_of_a_buzz(tmp_path):
     assert re.search(r"See <i>the old</i> <span[^>]*>\+</span><i>sea</i> now\.", text), text
     raw = markup(clue_text(shown, 0, quizbowl=False))
     assert "&lt;i&gt;the old" in raw
+
+
+@pytest.mark.parametrize(("clues", "words", "flows"), [(12, 3, True), (8, 3, False), (12, 9, False)])
+def test_many_short_clues_stand_as_running_text(tmp_path, clues, words, flows):
+    store = open_store(tmp_path / "store")
+    lines = [f"q1,{place},{' '.join(['word'] * words)}\n" for place in range(clues)]
+    bundle = bundles.write(
+        tmp_path / "toy", questions="question_id,answer\nq1,Ann\n", clues=f"question_id,clue,text\n{''.join(lines)}"
+    )
+    bundles.put(store, bundle)
+    text = markup(clue_text(question(store.snapshot(), Selection("toy"), "q1"), 0, quizbowl=True))
+    assert ('class="clues flowing"' in text) == flows and text.count("<li") == clues

@@ -24,6 +24,12 @@ GOOD = [
     ("MAX_UPLOAD_MB", "1", "max_upload_mb", 1),
     ("MEMORY_MB", "64", "memory_mb", 64),
     ("HOSTS", "Lab.example, 10.0.0.5,[::1]", "hosts", ("lab.example", "10.0.0.5", "[::1]")),
+    (
+        "EMBED",
+        "https://wiki.example, http://10.0.0.5:8080,'self'",
+        "embed",
+        ("https://wiki.example", "http://10.0.0.5:8080", "'self'"),
+    ),
     ("LOG_LEVEL", "DEBUG", "log_level", "debug"),
     ("LOG_LEVEL", "error", "log_level", "error"),
     ("DRAIN_SECONDS", "60", "drain_seconds", 60),
@@ -37,6 +43,10 @@ GOOD = [
 BAD = [
     ("STORE", "ducklake:postgres:dbname=x"),
     ("STORE", "s3://bucket"),
+    ("EMBED", "wiki.example"),
+    ("EMBED", "https://wiki.example/page"),
+    ("EMBED", "https://wiki.example; script-src *"),
+    ("EMBED", "*"),
     ("PORT", "0"),
     ("PORT", "65536"),
     ("PORT", "-1"),
@@ -105,9 +115,10 @@ def test_the_error_says_what_is_expected(name, text, message):
     assert str(refused.value) == message
 
 
-def test_the_error_does_not_tell_a_password():
+@pytest.mark.parametrize("start", ["valkey://user:secret", "redis:/user:secret", "redis:user:sec/secret"])
+def test_the_error_does_not_tell_a_password(start):
     with pytest.raises(BadSetting) as refused:
-        read_settings({"CLUELINE_CACHE": "valkey://user:secret@cache.example:6379"})
+        read_settings({"CLUELINE_CACHE": f"{start}@cache.example:6379"})
     assert "secret" not in str(refused.value) and "cache.example" in str(refused.value)
 
 

@@ -1,8 +1,8 @@
-"""The table of formats stands in the documentation, the README, on the page of datasets and in the help of ``import``."""
+"""The table of formats stands in the documentation, twice, on the page of datasets and in the help of ``import``."""
 
 import pytest
 
-from dashboard.formats_documentation import documentation, in_readme
+from dashboard.formats_documentation import documentation, in_guide
 from data.readers import formats
 from tests.helpers.paths import ROOT
 
@@ -11,9 +11,9 @@ def test_the_documentation_is_generated():
     assert (ROOT / "docs" / "formats.md").read_text(encoding="utf-8") == documentation()
 
 
-def test_the_readme_has_the_table():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert in_readme(text) == text
+def test_the_guide_has_the_table():
+    text = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
+    assert in_guide(text) == text
 
 
 @pytest.mark.parametrize("format_", formats(), ids=lambda f: f.key)

@@ -6,18 +6,20 @@ import pytest
 
 from data.store import Store, open_store
 
-# What a run's statistics and items are computed from, and the files that hold them.
+# What a run's statistics and items are computed from, and the files that hold them. What is read of a further grading is kept
+# by the name of its file.
 BASE = {
     "questions": "question_id, position, clues", "clues": "question_id, clue, word_end, revealed",
     "curves": "*", "objects": "*",
 }  # fmt: skip
+OF_RUNS = " and list_contains($runs, run) and not contains(kind, '.')"
 
 
 def bases(snapshot, dataset, runs):
     """What the store holds of a dataset, but for other runs than these and what may be said of it without touching them."""
     parts = (
         f"select '{table}', list(hash(t) order by hash(t)) from (select {columns} from {table} where dataset = $dataset"
-        f"{' and list_contains($runs, run)' if table == 'objects' else ''}) t"
+        f"{OF_RUNS if table == 'objects' else ''}) t"
         for table, columns in BASE.items()
     )
     return dict(snapshot.rows(" union all ".join(parts), {"dataset": dataset, "runs": runs}))

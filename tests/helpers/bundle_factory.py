@@ -75,6 +75,13 @@ def put(store, *paths: Path, form=None, by=None, **options):
     return ingest.import_paths(store, paths, ImportOptions(**options), form=form, by=by)
 
 
+def put_two_runs(store, folder: Path) -> None:
+    """Import the bundle with the run of alpha, and a run of beta that lacks two answers."""
+    put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
+    (folder / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n")
+    put(store, folder / "run.csv", dataset="toy", model="beta")
+
+
 def rows(store, sql):
     """What a query of the store gives."""
     return with_runs(store).rows(sql)

@@ -13,8 +13,9 @@ def examples(count, **options):
     """Settings of a test of random examples, however slow the machine is.
 
     Args:
-        count: of examples that leave little room for a fault. By default a third of them are tried, but at least ``FEW``: a
-            fault that breaks a metric shows in the first ones. `make test-long` tries ten times ``count``.
+        count: of examples that leave little room for a fault. By default a third of them are tried, but at least ``FEW``, and
+            the same at each run: a change is judged by what it changes. `make test-long` tries ten times ``count``, others at
+            each run.
         options: of hypothesis.
     """
     defaults = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -30,7 +30,7 @@ LEADERBOARD = {
 
 # Every key of a selection with a value that it cannot have: code, and what is allowed where that is a list.
 BAD_VALUES = [
-    ("dataset", "nowhere", "unknown_value", ["lifeeval", "pyramid", "tone"]),
+    ("dataset", "nowhere", "unknown_value", ["pyramid", "lifeeval", "tone"]),
     ("run", "0123", "unknown_value", None),
     ("model", "GPT", "unknown_value", None),
     ("elicitation", "logit", "unknown_value", ["softmax", "margin"]),
@@ -38,6 +38,7 @@ BAD_VALUES = [
     ("category", "", "unknown_value", None),
     ("subcategory", "Soups", "unknown_value", None),
     ("radius", "5", "unknown_value", []),
+    ("grading", "mine", "unknown_value", ["graded"]),
     ("difficulty", "hard", "bad_value", []),
     ("difficulty", "0.5", "bad_value", []),
     ("difficulty", "0.9..0.1", "bad_value", []),

@@ -2,10 +2,11 @@
 
 import json
 import math
-import time
 import urllib.error
 import urllib.request
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from tests.helpers.page_rest import eventually, wait_for_rest
 
 OF_PAGES = ("sort", "theme", "clue", "metric")  # keys that say how a page looks, and which the JSON addresses do not take
 BOARD = """() => [...document.querySelectorAll("table.board tbody tr[data-run]")].map((row) => ({
@@ -23,7 +24,7 @@ GRID = """() => [...document.querySelectorAll(".ag-row")]
     .filter((row) => row.querySelector("a"))
     .sort((a, b) => Number(a.getAttribute("row-index")) - Number(b.getAttribute("row-index")))
     .map((row) => Object.fromEntries([...row.querySelectorAll("[role=gridcell]")].map(
-        (cell) => [cell.getAttribute("col-id"), cell.innerText])))"""
+        (cell) => [cell.getAttribute("col-id"), cell.querySelector("a") ? cell.querySelector("a").title : cell.innerText])))"""
 CURSOR = """() => {
     const gd = document.querySelector(".figure-clues .js-plotly-plot");
     return gd && gd.layout && gd._fullData && (gd.layout.shapes || []).length ? gd.layout.shapes[0].x0 : null;
@@ -40,18 +41,6 @@ TRACES = """(within) => {
         name: trace.name, meta: trace.meta, x: [...trace.x], y: [...trace.y],
         text: trace.text, colour: trace.line && trace.line.color, symbol: trace.marker && trace.marker.symbol })) : [];
 }"""
-
-
-def eventually(page, check, seconds=120):
-    """What ``check`` returns once it stops failing; the page goes on meanwhile."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return check()
-        except AssertionError:
-            if time.monotonic() > until:
-                raise
-            page.wait_for_timeout(40)
 
 
 def pairs(page):
@@ -162,6 +151,7 @@ def checked(page):
 
 def choose(page, key, text):
     """Choose from a menu; one of several stays open, so close it."""
+    wait_for_rest(page)
     page.locator(f".filter-{key} button.menu").click()
     page.locator(".dash-dropdown-content label", has=page.get_by_text(text, exact=True)).click()
     if page.locator(".dash-dropdown-content").is_visible():
@@ -172,6 +162,7 @@ def between(page, key, low=None, high=None, leave="Tab"):
     """Type the ends of a range and leave the boxes."""
     for end, value in (("min", low), ("max", high)):
         if value is not None:
+            wait_for_rest(page)
             box = page.locator(f".filter-{key} .dash-range-slider-{end}-input")
             box.fill(str(value))
             box.press(leave)

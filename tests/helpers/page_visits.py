@@ -3,6 +3,8 @@
 from collections import defaultdict
 from urllib.parse import urlsplit
 
+from tests.helpers.page_rest import COUNT
+
 PATIENCE = 120_000  # ms that any wait may take: the machine may be busy
 
 
@@ -54,6 +56,7 @@ class Visit:
             context = browser.new_context(**options)
             self.page, self.close = context.new_page(), context.close
         self.page.context.set_default_timeout(PATIENCE)
+        self.page.add_init_script(COUNT)
         self.complaints = []
         self.allow = [f"status of {status}" for status in allow]
         self.page.on("console", self._console)

@@ -7,10 +7,11 @@ it is opened: in another browser, here again, on the way back.
 import json
 from urllib.parse import quote
 
-from tests.helpers.page_actions import api, eventually
+from tests.helpers.page_actions import api
+from tests.helpers.page_rest import AT_REST, eventually
 
 NEAR = 2  # pixels that a text of a figure may lie from where it is expected
-BUNDLED = ("lifeeval", "pyramid", "tone")
+BUNDLED = ("pyramid", "lifeeval", "tone")
 # All that a visitor sees below the header, and what its figures were given and have made of it.
 SHOWN = r"""() => {
     const plots = [...document.querySelectorAll("#content .js-plotly-plot")];
@@ -52,31 +53,6 @@ SHOWN = r"""() => {
     });
 }"""
 # Nothing is under way: the server owes no answer, the page's own state is the address, and all figures and rows are there.
-AT_REST = r"""() => {
-    if (!document.querySelector("#content > *")) return false;
-    if (window.owed) return false;
-    const figures = [...document.querySelectorAll("#content figure.figure")];
-    const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
-    if (!plots.every((plot) => plot && plot._fullData)) return false;
-    const labels = [...document.querySelectorAll(".filter > .label")]; // a control comes after its label, by a script of its own
-    if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
-    const grid = document.getElementById("grid");
-    if (grid && !grid.querySelector(".ag-row a")) return false;
-    const answers = document.getElementById("answers");
-    if (answers && !answers.children.length) return false;
-    return [...document.querySelectorAll("[data-html]")].every((one) => !one.dataset.html || one.childNodes.length);
-}"""
-# Counts the answers that the server owes to Dash; set before a page's own scripts run.
-COUNT = r"""
-    window.owed = 0;
-    const fetched = window.fetch;
-    window.fetch = function (...asked) {
-        if (!/_dash-|_rows/.test(String(asked[0]))) return fetched.apply(this, asked);
-        window.owed += 1;
-        const done = () => window.setTimeout(() => { window.owed -= 1; }, 30);
-        return fetched.apply(this, asked).then((answer) => { done(); return answer; }, (error) => { done(); throw error; });
-    };
-"""
 CONTROLS = r"""() => [...document.querySelectorAll('[id*=\'"role":"control"\']')]
     .filter((one) => one.id.endsWith("}") && one.closest(".filter")).map((one) => JSON.parse(one.id))"""
 SETTERS = r"""() => [...document.querySelectorAll("#content [data-set]")].map((one) => one.dataset.set)"""
@@ -98,8 +74,6 @@ def pages(page):
 def walk(visit, path):
     """Every control of a page, one after the other; what fails for one is told with what fails for others."""
     page, other = visit(), visit()
-    for tab in (page, other):
-        tab.add_init_script(COUNT)
     walked = controls(page, path)
     assert walked
     failures = []

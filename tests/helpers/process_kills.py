@@ -245,6 +245,8 @@ class Siege:
             "cache",
             "tokens.json",
             "tokens.lock",
+            "audit.jsonl",
+            "audit.lock",
         }
         assert all(re.fullmatch(r"gen-\d{6}\.duckdb", name) for name in left) and len(left) <= 3, left
         return whole

@@ -192,6 +192,78 @@ def net_score(questions, conventions):
     return mean([y - (1 - y) * t / (1 - t) if c > t else 0.0 for c, y in pairs_of(questions)])
 
 
+def brier_skill(questions, conventions):
+    base = accuracy(questions, conventions)
+    return 1 - brier(questions, conventions) / (base * (1 - base)) if base * (1 - base) else NAN
+
+
+def log_score(questions, conventions):
+    def clipped(chance):
+        return min(max(chance, 1e-6), 1 - 1e-6)
+
+    return mean([-y * math.log(clipped(c)) - (1 - y) * math.log(clipped(1 - c)) for c, y in pairs_of(questions)])
+
+
+def log_infinite(questions, conventions):
+    return mean([float((c == 0 and y > 0) or (c == 1 and y < 1)) for c, y in pairs_of(questions)])
+
+
+def errors_in_order(pairs, key):
+    """1 - y from the highest key down; each item of a tie has the mean of the tie, which is its mean over all orders."""
+    errors = []
+    for value in sorted({key(pair) for pair in pairs}, reverse=True):
+        tie = [1 - y for c, y in pairs if key((c, y)) == value]
+        errors += [mean(tie)] * len(tie)
+    return errors
+
+
+def area(errors):
+    """The mean over k of the mean of the first k."""
+    return mean([math.fsum(errors[: k + 1]) / (k + 1) for k in range(len(errors))])
+
+
+def aurc(questions, conventions):
+    return area(errors_in_order(pairs_of(questions), lambda pair: pair[0]))
+
+
+def oracle_aurc(questions):
+    return area(errors_in_order(pairs_of(questions), lambda pair: pair[1]))
+
+
+def e_aurc(questions, conventions):
+    return max(aurc(questions, conventions) - oracle_aurc(questions), 0) if questions else NAN
+
+
+def augrc(questions, conventions):
+    errors = errors_in_order(pairs_of(questions), lambda pair: pair[0])
+    return mean([math.fsum(errors[: k + 1]) / len(errors) for k in range(len(errors))])
+
+
+def prr(questions, conventions):
+    error = 1 - accuracy(questions, conventions)
+    possible = error - oracle_aurc(questions)
+    return (error - aurc(questions, conventions)) / possible if possible > 1e-12 * error else NAN
+
+
+def accuracy_at(share, questions):
+    errors = errors_in_order(pairs_of(questions), lambda pair: pair[0])
+    wanted = share * len(errors)
+    taken = [min(max(wanted - k, 0), 1) for k in range(len(errors))]
+    return math.fsum(part * (1 - error) for part, error in zip(taken, errors, strict=True)) / wanted if errors else NAN
+
+
+def accuracy_at_50(questions, conventions):
+    return accuracy_at(0.5, questions)
+
+
+def accuracy_at_80(questions, conventions):
+    return accuracy_at(0.8, questions)
+
+
+def accuracy_at_90(questions, conventions):
+    return accuracy_at(0.9, questions)
+
+
 def mean_confidence(questions, conventions):
     return mean([c for c, _ in pairs_of(questions)])
 
@@ -429,6 +501,7 @@ METRICS = {
         brier, ece, ece_debiased, max_ce, hmr, r_over, r_under, calscore, calscore_weighted, calscore2, grace_mce, macro_ce, ks,
         ks_sequential, auroc, reliability, resolution, uncertainty, residual, corp_mcb, corp_dsc, corp_unc, accuracy,
         net_score, mean_confidence, overconfidence, correlation, hard_easy_slope, hard_easy_slope_se, pct_rounded,
+        brier_skill, log_score, log_infinite, aurc, e_aurc, augrc, prr, accuracy_at_50, accuracy_at_80, accuracy_at_90,
     )
 } | reference_vote_metrics.METRICS  # fmt: skip
 

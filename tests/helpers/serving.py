@@ -1,5 +1,7 @@
 """Starts the product as a user does: its command line, its server, a browser. For tests and ``scripts/take-pictures``."""
 
+import contextlib
+import itertools
 import os
 import shutil
 import signal
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 
 from tests.helpers.paths import ROOT
 
+PORTS = map(lambda number: 11_000 + (199 * os.getpid() + number) % 20_000, itertools.count())
 STARTED = 300  # seconds that a server may take to be ready
 
 
@@ -45,19 +48,27 @@ def call_cli(*arguments, **settings):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is free, and that nobody else takes before it is used.
+
+    It is below those that the system gives to connections (32768 and more). Each process begins elsewhere and goes on from there.
+    """
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", next(PORTS)))
+            return probe.getsockname()[1]
 
 
-def start_server(store, log, workers=2, as_options=False, port=None, **settings):
-    """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``."""
+def start_server(store, log, workers=2, as_options=False, port=None, code=ROOT, **settings):
+    """Serve a store, with the port as a setting or as an option; its process group is ended by ``stop``.
+
+    ``code`` is a folder with another version of Clueline.
+    """
     port = port or free_port()
     settings = {"log_level": "warning"} | ({} if as_options else {"port": port}) | settings
     with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "dashboard", "serve", *(["--port", str(port)] if as_options else [])],
-            cwd=ROOT,
+            cwd=code,
             env=environment(store=store, workers=workers, **settings),
             stdout=out,
             stderr=subprocess.STDOUT,

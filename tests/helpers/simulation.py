@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from queries.engine import bootstrap, inference
-from queries.engine.bootstrap import SIGNIFICANCE, holm
+from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, holm, resampling_weights
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
+from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
 from queries.metrics.kernels.pairs import confidence_levels, consistency_band, isotonic
 
 BINS = 10
@@ -388,6 +389,43 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
             assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
             apart += bool(different.any())
         yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)
+
+
+def curve_bands(boards, seed):
+    """How often the band of the difference of two Murphy curves holds the true difference at every t, by setting."""
+    chance = np.random.default_rng((seed, 11))
+    for questions, clues in ((30, 1), (60, 1), (60, 4), (200, 1)):
+        draws = resampling_weights(questions).astype(float)
+        for setting in ("alike", "surer", "apart"):
+            many = _difference_of_losses(chance, 50_000, clues, setting)
+            truth = many.mean(axis=0) / clues
+            held = 0
+            for _ in range(boards):
+                losses = _difference_of_losses(chance, questions, clues, setting)
+                low, high = inference.simultaneous_band(losses, np.full(questions, float(clues)), draws)
+                held += bool(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).all())
+            name = f"{questions} questions of {clues} clues, {setting}"
+            yield Measurement("band of the difference of two curves", name, LEVEL, held / boards, boards)
+
+
+def _difference_of_losses(chance, questions, clues, setting):
+    """Elementary scores of one run less those of another, summed by question, shape (questions, thresholds)."""
+    easy = chance.beta(2, 1.2, (questions, 1))
+    true = np.clip(easy + chance.normal(0, 0.1, (questions, clues)), 0.01, 0.99)
+    correct = (chance.random(true.shape) < true).astype(float).ravel()
+    if setting == "alike":
+        stated = [np.clip(true + chance.normal(0, 0.1, true.shape), 0, 1).round(2) for _ in range(2)]
+    elif setting == "surer":
+        stated = [np.rint(np.clip(1.6 * true, 0, 1) * 20) / 20, true.round(1)]
+    else:
+        stated = [true.round(2), chance.random(true.shape).round(1)]
+    group = np.repeat(np.arange(questions), clues)
+    losses = []
+    for confidence in stated:
+        right, wrong = (cell_totals(part, confidence.ravel(), group, questions) for part in (correct, 1 - correct))
+        all_right = np.bincount(group, correct, questions)[:, None]
+        losses.append(2 * (THRESHOLDS * wrong + (1 - THRESHOLDS) * (all_right - right)))
+    return losses[0] - losses[1]
 
 
 def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):

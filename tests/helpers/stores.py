@@ -13,4 +13,4 @@ def file_times(store):
 def listed_datasets(cli, store):
     done = cli("datasets", store=store)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done.stdout.partition("\n\n")[0].splitlines()

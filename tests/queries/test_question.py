@@ -107,9 +107,13 @@ def test_a_question_that_nobody_heard_has_no_people(snapshot, name):
     assert question(snapshot, RELAY, name).human is None
 
 
-@pytest.mark.parametrize("conventions, named", [(Conventions(), "buzz_share"), (Conventions(human="survival"), "survival")])
-def test_the_human_curve_in_use_is_named(snapshot, conventions, named):
-    assert question(snapshot, RELAY.replace(conventions=conventions), "r05").human_curve == named
+@pytest.mark.parametrize(
+    "conventions, named, drawn",
+    [(Conventions(), "buzz_share", "team_share"), (Conventions(human="survival"), "survival", "survival")],
+)
+def test_the_human_curves_in_use_are_named(snapshot, conventions, named, drawn):
+    shown = question(snapshot, RELAY.replace(conventions=conventions), "r05")
+    assert (shown.human_curve, shown.drawn_curve) == (named, drawn)
 
 
 def test_only_filters_on_runs_apply_to_one_question(snapshot):

@@ -30,12 +30,21 @@ def paged(snapshot, selection, sort, limit, metrics=()):
         cursor = page.next
 
 
-@pytest.mark.parametrize("limit", [1, 5, 12])
-@pytest.mark.parametrize("sort", [sign + fact for fact in FACTS for sign in ("", "-")])
-def test_pages_sorted_by_a_fact(snapshot, rows, sort, limit):
+@pytest.fixture(scope="module")
+def facts(snapshot, rows):
+    """What is known of each question of ``relay``."""
+    return {row["question_id"]: row | human_facts(snapshot, rows["relay"], row) for row in rows["relay"].questions}
+
+
+LIMITS = {"people": (1, 5, 12), "-category": (1, 5, 12)}  # of the other orders, 5: how pages are cut does not depend on the order
+
+
+@pytest.mark.parametrize(
+    ("sort", "limit"), [(sort, limit) for fact in FACTS for sort in (fact, f"-{fact}") for limit in LIMITS.get(sort, (5,))]
+)
+def test_pages_sorted_by_a_fact(snapshot, facts, sort, limit):
     fact = sort.removeprefix("-")
     result = paged(snapshot, RELAY, sort, limit)
-    facts = {row["question_id"]: row | {"people": people(rows["relay"], row)} for row in rows["relay"].questions}
     with_value = [name for name in facts if facts[name][fact] is not None]
     without = [name for name in facts if facts[name][fact] is None]
     with_value.sort(key=lambda name: facts[name][fact], reverse=sort.startswith("-"))  # stable: in the dataset's order where tied
@@ -44,6 +53,25 @@ def test_pages_sorted_by_a_fact(snapshot, rows, sort, limit):
         == with_value + without
         == ordered_questions(snapshot, RELAY, sort).questions
     )
+
+
+def human_facts(snapshot, rows, question):
+    """What people did on a question, counted in Python."""
+    name, last = question["question_id"], rows.curves.get((question["question_id"], question["clues"] - 1))
+
+    def of_people(table):
+        return snapshot.frame(
+            f"select * from {table} where dataset = 'relay' and question_id = $q and team_kind = 'human'", {"q": name}
+        ).to_dicts()
+
+    heard, buzzes = of_people("exposures"), of_people("buzzes")
+    rooms = {row["match_id"] for row in heard}
+    return {
+        "people": people(rows, question),
+        "heard": len({(row["match_id"], row["team"]) for row in heard}),
+        "h": last and last["buzz_share"],
+        "conversion": len({row["match_id"] for row in buzzes if row["correct"]}) / len(rooms) if rooms else None,
+    }
 
 
 def people(rows, question):
@@ -56,7 +84,7 @@ def people(rows, question):
 def test_pages_sorted_by_a_metric_of_a_run(snapshot, rows, offered, metric, sign):
     run = next(run for run, model, _ in offered["relay"].runs if model == "partial")
     sort = f"{sign}{metric.key}:{run}"
-    result = paged(snapshot, RELAY, sort, 5, [metric])
+    result = paged(snapshot, RELAY, sort, 7, [metric])
     assert sorted(question.question_id for question in result) == [f"r{number:02}" for number in range(12)]
     values = [question.runs.get(run, {}).get(metric.key) for question in result]
     known = [value for value in values if value is not None]
@@ -82,13 +110,15 @@ def test_values_are_those_of_the_leaderboard_of_each_question(snapshot, binning)
             assert question.runs[run] == pytest.approx(values, abs=1e-15)
 
 
-def test_facts_of_a_question(snapshot, rows):
+def test_facts_of_a_question(snapshot, rows, facts):
     listed = {question.question_id: question for question in questions(snapshot, RELAY, []).questions}
     for row in rows["relay"].questions:
         question = listed[row["question_id"]]
         for fact in ("text", "category", "subcategory", "difficulty"):
             assert getattr(question, fact) == row[fact]
-        assert question.people == people(rows["relay"], row)
+        for fact in ("people", "heard", "h", "conversion"):
+            assert getattr(question, fact) == facts[row["question_id"]][fact]
+        assert question.answer == row["answer"]
         assert question.runs == {}
 
 
@@ -222,7 +252,9 @@ def test_sorted_by_who_was_wrong_before_people_knew(snapshot, rows, offered, mod
     run = run_of(offered, model)
     values = {}
     for name, answers in rows["relay"].answered(selection, run).items():
-        curve = [(curves or {}).get(human or "buzz_share") or 0 for _, _, curves in answers.items]
+        if answers.items[0][2] is None:  # nobody heard the question
+            continue
+        curve = [curves.get(human or "buzz_share") or 0 for _, _, curves in answers.items]
         values[name] = max((1 - h) * (1 - y) * c for h, (c, y, _) in zip(curve, answers.items, strict=True))
     names = [row["question_id"] for row in rows["relay"].questions]
     result = ordered_questions(snapshot, selection, f"{sign}wrong:{run}")

@@ -404,3 +404,21 @@ def test_items_are_those_of_the_selection(snapshot, rows):
         if place[0] in runs and place[1] in names and low <= rows["relay"].clues[place[1:]]["revealed"] <= high
     }
     assert all(row["confidence"] == rows["relay"].responses[place]["confidence"] for place, row in items.items())
+
+
+def test_the_temperature_of_a_run_is_that_of_all_its_items(snapshot):
+    """By a search of the likelihood."""
+    items = selected_items(snapshot, RELAY).partition_by("run", as_dict=True)
+    checked = 0
+    for run in recalibration(snapshot, RELAY, "temperature", [CATALOGUE["brier"]]).runs:
+        if run.slope is None or not 0.01 < run.slope < 10:
+            continue
+        odds, right = log_odds(items[(run.run,)]["confidence"].to_numpy()), items[(run.run,)]["correct"].to_numpy()
+        likeliest = minimize_scalar(_loss, bounds=(1e-3, 20), args=(odds, right), method="bounded").x
+        assert run.slope == pytest.approx(likeliest, abs=1e-3) and run.intercept == 0
+        checked += 1
+    assert checked > 1
+
+
+def _loss(slope, odds, right):
+    return np.sum(np.logaddexp(0, slope * odds) - right * slope * odds)

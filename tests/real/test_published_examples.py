@@ -10,6 +10,7 @@ from data.human_curves import CURVES
 from data.statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, distributions, pairs, questions
+from queries.metrics.kernels.item_weights import ItemWeights
 from queries.sakai_examples import sakai_examples
 
 pytestmark = pytest.mark.real
@@ -181,7 +182,7 @@ def test_sakai_ks_is_the_largest_step(sakai, examples):
         assert len(steps) == 2
         for system, distances in steps.items():
             confidence, correct = examples[example, system].ascending
-            ks = float(pairs.ks_sequential(confidence, correct, np.ones(len(confidence))))
+            ks = float(pairs.ks_sequential(confidence, correct, ItemWeights.equal(len(confidence)))[0])
             assert len(distances) == 9 and round(ks, 3) == max(distances)
 
 

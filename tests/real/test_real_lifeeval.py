@@ -277,3 +277,18 @@ def test_counts_of_the_appendix(common, shared):
     assert printed["responses judged"] == f"{judged:,} = {COMMON} x {len(common)}"
     assert printed["no evidence"] == f"{without_evidence:,}"
     assert f"({6244 / judged:.1%})" in printed["flagged by keywords"]
+
+
+def test_the_answers_of_people(imported, store, shared):
+    report = import_paths(store, [shared("lifeeval") / "fin_le_data.csv"], ImportOptions())
+    (run,) = report.runs
+    snapshot = with_runs(store)
+    facts = "select model, items, questions, samples, respondents, failed from runs where run = $run"
+    assert snapshot.rows(facts, {"run": run}) == [("People", 980, 88, 19, True, 0)]
+    assert snapshot.rows("select count(distinct sample) from responses where run = $run", {"run": run}) == [(98,)]
+    # Each probability that the life table gives a guess lies below that of the best guess, which the file has right.
+    best = snapshot.rows(
+        """select max(correct - (1 - difficulty)) from responses join questions using (dataset, question_id) where run = $run""",
+        {"run": run},
+    )
+    assert best[0][0] < 1e-6

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from queries.metrics.kernels.calibration_tests import calibration_tests
 from tests.helpers import simulation
 from tests.helpers.simulation import jackknife_t_test
 
@@ -102,6 +103,26 @@ def test_consistency_bands_cover():
 
 def test_letters_of_equal_runs():
     check_errors(simulation.letters(200, SEED, sizes=(8, 30)))
+
+
+def test_the_band_of_a_difference_holds_the_whole_curve():
+    """Simultaneous coverage of the band on the page Decide, nominally 95 %, of two runs that differ for some t."""
+    check_coverage(simulation.curve_bands(200, SEED))
+
+
+@pytest.mark.parametrize("clues", [1, 4])
+def test_p_values_of_calibrated_runs_are_uniform(clues):
+    """Of the tests that the page Reliability shows, for calibrated runs whose clues hang together."""
+    chance = np.random.default_rng((SEED, clues))
+    p_values = []
+    for board in range(400):
+        confidence = chance.random((100, clues))
+        # One number decides all clues of a question, so that they are right together.
+        correct = (chance.random((100, 1)) < confidence).astype(float)
+        question = np.repeat(np.arange(100), clues)
+        p_values.append(calibration_tests(confidence.ravel(), correct.ravel(), question, 100, board))
+    for values in np.array(p_values).T:
+        assert kstest(values, "uniform").pvalue > 0.01
 
 
 def test_slices_that_mean_nothing():

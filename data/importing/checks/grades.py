@@ -75,16 +75,21 @@ def grade_responses(staging: Staging) -> None:
             graded = ArrowStream(grade_guesses(guesses))
             run("insert into grades by name select * from graded")
             del graded
+    # Only equalities join the grades: with any other condition, DuckDB compares every response with every grade.
     run("""
         create table graded_rows as
-        select s.* exclude (row, dataset, question_id, correct),
-            coalesce(s.correct, x.correct, g.correct, if(s.failed, 0, null)) as correct,
-            coalesce(s.correct, x.correct) as stated, x.ordinal is not null as decided,
-            case when decided then 'person' when s.correct is not null then 'file' when s.failed then 'failed'
+        with decidable as (
+            select s.*, x.correct as decision, x.ordinal is not null as decided,
+                case when s.correct is null and not s.failed and not decided then s.question_id end as graded_question
+            from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
+        )
+        select s.* exclude (row, dataset, question_id, correct, decision, decided, graded_question),
+            coalesce(s.correct, s.decision, g.correct, if(s.failed, 0, null)) as correct,
+            coalesce(s.correct, s.decision) as stated, s.decided,
+            case when s.decided then 'person' when s.correct is not null then 'file' when s.failed then 'failed'
                 else g.graded end as graded
-        from named_responses s left join decided_rows x on x.file = s.file and x.ordinal = s.ordinal
-        left join grades g on s.correct is null and not s.failed and x.ordinal is null and g.dataset = s.dataset
-            and g.question_id = s.question_id and g.guess is not distinct from s.guess
+        from decidable s
+        left join grades g on g.dataset = s.dataset and g.question_id = s.graded_question and g.guess is not distinct from s.guess
         order by run_number, question_number, clue""")
     staging.report_rows(
         "graded_rows", "correct", "s.guess",

@@ -108,7 +108,8 @@ def add_votes(staging: Staging) -> None:
         insert into new_votes by name select dataset, question_id, class, votes from votes_read
         anti join kept_votes using (dataset, question_id, class)""")
     for table in ("exposures", "buzzes", "votes"):
-        for dataset, count in run(f"select dataset, count(*) from new_{table} group by 1 order by 1").fetchall():
+        size = "sum(votes)::bigint" if table == "votes" else "count(*)"
+        for dataset, count in run(f"select dataset, {size} from new_{table} group by 1 order by 1").fetchall():
             staging.report.lines.append(f"dataset {dataset}: {count:,} {table} imported")
     run("""
         insert into new_answers by name

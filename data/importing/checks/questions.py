@@ -170,7 +170,10 @@ FACTS = ("title", "licence", "source", "simulated", "note")  # runs do not depen
 def check_datasets(staging: Staging, options: ImportOptions) -> None:
     """Take in new datasets; report those whose stored questions, on which runs depend, would change."""
     run = staging.connection.execute
-    for dataset in frame(staging.connection, "select distinct on (dataset) * from datasets_read order by dataset").to_dicts():
+    incoming = """with places as (select dataset, min(file) as place from questions_read group by 1)
+        select s.* from (select distinct on (dataset) * from datasets_read) s left join places using (dataset)
+        order by place, dataset"""
+    for dataset in frame(staging.connection, incoming).to_dicts():
         name, d = dataset["dataset"], {"d": dataset["dataset"]}
         count = run("select count(*) from new_questions where dataset = $d", d).fetchall()[0][0]
         if not count:
@@ -184,13 +187,13 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         recut = bool(stored) and name in staging.recut and not options.replace
         if stored and not options.replace and not reworded and not recut:
             if stored[0]["content"] != content:
-                reason = f"dataset {name!r} is there with other questions, and runs may depend on them"
+                reason = f"dataset {name!r} is stored with other questions, and runs may depend on them"
                 staging.report.problems.append(Problem(dataset["file"], None, None, None, reason, "replace"))
                 continue
             differing = [fact for fact in FACTS if dataset[fact] is not None and dataset[fact] != stored[0][fact]]
             if differing:
                 staging.report.warnings.append(
-                    f"dataset {name} is there with another {', '.join(differing)}, and keeps it; "
+                    f"dataset {name} is stored with another {', '.join(differing)}, and keeps it; "
                     "replacing the dataset would take over what the file says"
                 )
             for table in ("new_questions", "new_clues"):

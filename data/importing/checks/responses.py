@@ -46,11 +46,12 @@ def _order(staging: Staging) -> bool:
     # A column without any value, and the number of a single file, need not be sorted and written.
     absent = {
         name: f"null::{kind}"
-        for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"))
+        for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"), ("sample", "varchar"), ("buzz", "boolean"))
         if not run(f"select 1 from responses_read where {name} is not null limit 1").fetchone()
     } | ({"file": "0"} if len(staging.files) == 1 else {})
     present = "".join(f", case when not s.failed then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
-    present += ", s.file" if "file" not in absent else ""
+    present += "".join(f", s.{name}" for name in ("sample", "buzz", "file") if name not in absent)
+    order = "1, 2, sample, 3" if "sample" not in absent else "1, 2, 3"
     run(f"""
         create table ordered_rows as
         select r.n as run_number, q.n as question_number, coalesce(s.clue, 0)::integer as clue, s.ordinal, s.failed,
@@ -63,7 +64,7 @@ def _order(staging: Staging) -> bool:
         left join numbered_runs r
             on r.dataset = s.dataset and r.model is not distinct from s.model and r.elicitation = s.elicitation
         left join numbered_questions q on q.dataset = s.dataset and q.question_id = s.question_id
-        order by 1, 2, 3""")
+        order by {order}""")
     nulls = "".join(f", {sql} as {name}" for name, sql in absent.items())
     run(f"create view responses_ordered as select rowid as row, *{nulls} from ordered_rows")
     bad, rows, failed = run(
@@ -71,7 +72,8 @@ def _order(staging: Staging) -> bool:
     ).fetchall()[0]
     if failed:
         _warn_of_answers(staging)
-    return not bad and not _repeats(staging, rows)
+    keys = "run_number, question_number, clue" + ("" if "sample" in absent else ", hash(sample) as sample")
+    return not bad and not _repeats(staging, keys, rows)
 
 
 def _check_names(staging: Staging) -> None:
@@ -94,19 +96,19 @@ def _warn_of_answers(staging: Staging) -> None:
         )
 
 
-def _repeats(staging: Staging, rows: int) -> bool:
-    """Whether a run answers a clue twice: two neighbouring rows then have the same key."""
+def _repeats(staging: Staging, keys: str, rows: int) -> bool:
+    """Whether a run answers a clue twice, within a sample: two neighbouring rows then have the same keys."""
     with ThreadPoolExecutor(2) as threads:
-        return any(threads.map(partial(_repeats_from, staging), range(0, rows, BATCH)))
+        return any(threads.map(partial(_repeats_from, staging, keys), range(0, rows, BATCH)))
 
 
-def _repeats_from(staging: Staging, start: int) -> bool:
+def _repeats_from(staging: Staging, keys: str, start: int) -> bool:
     """Whether one of the ``BATCH`` rows from ``start`` on has the key of the row before it."""
     with staging.connection.cursor() as reading:
         reading.execute("use scratch")
         range_ = f"rowid between {max(start - 1, 0)} and {start + BATCH - 1}"
-        keys = reading.execute(f"select run_number, question_number, clue from ordered_rows where {range_}").fetchnumpy()
-    return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in keys.values()]).any())
+        columns = reading.execute(f"select {keys} from ordered_rows where {range_}").fetchnumpy()
+    return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in columns.values()]).any())
 
 
 def _report_bad(staging: Staging) -> None:
@@ -116,7 +118,7 @@ def _report_bad(staging: Staging) -> None:
         "'which model? This row does not say: fill it in, or leave the column out and name the model beside the file'",
         "where model is null", "model",
     )  # fmt: skip
-    staging.report_rows(
+    misplaced = staging.report_rows(
         "responses_read", "question_id", "s.question_id", "'no such question in dataset ' || s.dataset",
         f"anti join questions {OF_QUESTION}",
     )  # fmt: skip
@@ -124,7 +126,7 @@ def _report_bad(staging: Staging) -> None:
         "responses_read", "clue", "null", "'which clue? The question has ' || q.clues",
         f"join questions {OF_QUESTION} and s.clue is null and q.clues > 1",
     )  # fmt: skip
-    staging.report_rows(
+    misplaced |= staging.report_rows(
         "responses_read", "clue", "s.clue",
         "'no such clue: the question has ' || case q.clues when 1 then 'clue 0 alone' else 'clues 0 to ' || (q.clues - 1) end",
         f"join questions {OF_QUESTION} and s.clue >= q.clues",
@@ -139,11 +141,13 @@ def _report_bad(staging: Staging) -> None:
         f"where confidence is null and token_logprobs is null and options is null and not {is_failed()}",
     )  # fmt: skip
     staging.report_repeats(
-        "responses", "question_id", ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)"),
+        "responses", "question_id",
+        ("dataset", "model", "elicitation", "question_id", "coalesce(clue, 0)", "coalesce(sample, '')"),
         "this run has an answer to this question and clue already",
         "clue is not null or (dataset, question_id) in (select (dataset, question_id) from questions where clues = 1)",
     )  # fmt: skip
-    advise(staging)
+    if misplaced:
+        advise(staging)
 
 
 # A number, nothing, or the mark of a failed call.
@@ -161,7 +165,7 @@ def resolve_confidences(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view responses_resolved as
-            select row, run_number, question_number, clue, file, ordinal, failed, guess, correct, token_logprobs,
+            select row, run_number, question_number, clue, sample, buzz, file, ordinal, failed, guess, correct, token_logprobs,
                 {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
@@ -212,10 +216,12 @@ def resolve_confidences(staging: Staging) -> None:
         staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
     run("""
         create table resolved_rows as
-        select s.run_number, s.question_number, s.clue, s.file, s.ordinal, s.failed, s.correct, s.token_logprobs,
+        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.file, s.ordinal, s.failed, s.correct,
+            s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),
                 shares[list_position(names, s.guess)], list_max(shares)) as confidence,
             o.shares as options, case when o.classes is null then o.names end as option_names
-        from responses_ordered s left join read_options o using (file, ordinal) order by run_number, question_number, clue""")
+        from responses_ordered s left join read_options o using (file, ordinal)
+        order by run_number, question_number, sample, clue""")
     run("create view responses_resolved as select rowid as row, * from resolved_rows")

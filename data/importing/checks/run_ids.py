@@ -27,6 +27,7 @@ GROUP = 122_880  # rows of a group of DuckDB's storage
 ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row is longer
 IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
+            "sample": "strlen(sample)", "buzz": "0",
             "option_names": "16 * len(option_names)"}  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def name_runs(staging: Staging) -> None:
     stored = dict(connection.execute("select run, withdrawn_at from store.runs").fetchall())
     questions = dict(connection.execute("select dataset, count(*) from numbered_questions group by 1").fetchall())
     position = connection.execute("select coalesce(max(position), -1) + 1 from store.runs").fetchall()[0][0]
-    decisions, failures = _decisions(staging), _failures(staging)
+    decisions, failures, samples = _decisions(staging), _failures(staging), _samples(staging)
     rows: list[dict[str, object]] = []
     runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
     for n, dataset, model, elicitation, place in runs:
@@ -42,6 +42,7 @@ def name_runs(staging: Staging) -> None:
             "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
             "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // 10**12].name,
             "items": items, "questions": answered, "missing_questions": missing, "failed": failed,
+            "samples": samples.get(n, 1), "respondents": (dataset, model, elicitation) in staging.respondents,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {missing:,} questions not answered" if missing else "")
@@ -63,6 +64,17 @@ def _failures(staging: Staging) -> dict[int, tuple[int, int]]:
             where run_number in (select run_number from responses_graded where failed) group by all
         ) group by 1""").fetchall()
     return {run: (failed, only_failed) for run, failed, only_failed in rows}
+
+
+def _samples(staging: Staging) -> dict[int, int]:
+    """For each run with several answers to a clue, by number: how many at most."""
+    if not staging.connection.execute("select 1 from responses_graded where sample is not null limit 1").fetchone():
+        return {}
+    rows = staging.connection.execute("""
+        select run_number, max(answers)::integer from (
+            select run_number, question_number, clue, count(*) as answers from responses_graded group by all
+        ) group by 1""").fetchall()
+    return dict(rows)
 
 
 def _decisions(staging: Staging) -> dict[int, str]:

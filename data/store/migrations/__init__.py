@@ -7,6 +7,11 @@ differ. A step, once released, is never changed.
 Human curves, statistics and difficulties follow from other tables. They are computed again after the last step, whatever the
 steps were. So a step never computes them, and need not know what later versions make of them.
 
+A step may also have ``revert(connection)``, which makes the tables again what they were before it. Then hosts can be upgraded one
+by one: this version reads the schema before its own, as if the last step had been applied, and writes it, until somebody migrates
+the store. ``revert`` raises ``NeedsMigration`` where the earlier tables cannot hold what was written; ``drop_column`` does so.
+If responses or statistics have new columns, ``FORM_BEFORE`` of the step is the form of files that the version before it reads.
+
 From schema 2 on, the table ``schema_version`` holds the schema of a store. A store without it has schema 1.
 """
 
@@ -17,25 +22,46 @@ import pkgutil
 import re
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
+from typing import NamedTuple
 
 import duckdb
 
 from data.store.derived_tables import derive_all
-from data.store.objects import Objects
+from data.store.errors import NeedsMigration
+from data.store.objects import FORM, Objects
 
-Step = Callable[[duckdb.DuckDBPyConnection, Objects | None], None]  # no objects: the store is new, and empty
+
+class Step(NamedTuple):
+    """A step to the next schema.
+
+    Attributes:
+        migrate: applies it. Without objects, the store is new and empty, or only its tables are to be changed.
+        revert: undoes it in the tables; None if that cannot be.
+        form_before: of the objects that the version before it reads.
+    """
+
+    migrate: Callable[[duckdb.DuckDBPyConnection, Objects | None], None]
+    revert: Callable[[duckdb.DuckDBPyConnection], None] | None = None
+    form_before: int = FORM
+
+
 FIRST = 1  # the schema of schema.sql
 MODULE = re.compile(r"m(\d{4})_\w+")
 
 
 @cache
 def steps() -> tuple[Step, ...]:
-    """``migrate`` of every module here, in order: the first one makes schema 2."""
+    """The step of every module here, in order: the first one makes schema 2."""
     modules = {int(match[1]): name for _, name, _ in pkgutil.iter_modules(__path__) if (match := MODULE.fullmatch(name))}
     numbers = sorted(modules)
     if numbers != list(range(FIRST + 1, FIRST + 1 + len(numbers))):
         raise RuntimeError(f"migrations are numbered from {FIRST + 1} without a gap, not {numbers}")
-    return tuple(importlib.import_module(f"{__name__}.{modules[number]}").migrate for number in numbers)
+    return tuple(_step(importlib.import_module(f"{__name__}.{modules[number]}")) for number in numbers)
+
+
+def _step(module: ModuleType) -> Step:
+    return Step(module.migrate, getattr(module, "revert", None), getattr(module, "FORM_BEFORE", FORM))
 
 
 def current_schema() -> int:
@@ -60,10 +86,36 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
     """
     missing = steps()[schema_of(connection) - FIRST :]
     for step in missing:
-        step(connection, objects)
+        step.migrate(connection, objects)
     if missing:
         if objects is not None:
             derive_all(connection, objects)
-        connection.execute(
-            "create or replace table schema_version as select $version::integer as version", {"version": current_schema()}
-        )
+        _record(connection, current_schema())
+
+
+def is_served(schema: int) -> bool:
+    """Whether this version reads and writes a schema that is not its own: the one before it, if its last step can be undone."""
+    return schema == current_schema() - 1 and steps()[-1].revert is not None
+
+
+def revert(connection: duckdb.DuckDBPyConnection) -> None:
+    """Undo the last step, in a catalogue of which ``is_served`` was true before it was migrated.
+
+    Raises:
+        NeedsMigration: the earlier schema cannot hold what was written.
+    """
+    undo = steps()[-1].revert
+    assert undo is not None
+    undo(connection)
+    _record(connection, current_schema() - 1)
+
+
+def drop_column(connection: duckdb.DuckDBPyConnection, table: str, column: str, default: str = "null") -> None:
+    """Undo the adding of a column. Raises ``NeedsMigration`` if some row has another value than the default, which is SQL."""
+    if connection.execute(f"select 1 from {table} where {column} is distinct from {default} limit 1").fetchone():
+        raise NeedsMigration(f"{table}.{column}")
+    connection.execute(f"alter table {table} drop column {column}")
+
+
+def _record(connection: duckdb.DuckDBPyConnection, schema: int) -> None:
+    connection.execute("create or replace table schema_version as select $version::integer as version", {"version": schema})

@@ -32,7 +32,7 @@ def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> N
     rows = run("select run, dataset from responses group by all order by all").fetchall()
     for name, dataset in rows:
         assert objects is not None
-        name_objects(connection, [objects.add("responses", dataset, name, partial(_write, connection, name))])
+        name_objects(connection, [objects.add("responses", dataset, name, partial(_write, connection, name), form=1)])
     run("drop table responses")
     run("drop table if exists statistics")
 

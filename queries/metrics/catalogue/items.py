@@ -37,6 +37,27 @@ ITEMS = (
         axioms=("U", "O", "UO"),
     ),
     Metric(
+        key="brier_skill",
+        name="Brier skill score",
+        label="Brier skill",
+        symbol=r"\mathrm{BSS}",
+        direction="higher",
+        low=-math.inf,
+        high=1,
+        formula=r"1 - \frac{\mathrm{BS}(c)}{\mathrm{BS}(\bar y)}",
+        words="How much lower the Brier score is than that of always stating the accuracy, as a share of the latter.",
+        source="Murphy 1973",
+        needs=("correctness", "confidence"),
+        reads=columns("items", "confidence_sq", "confidence_correct", "correct", "incorrect"),
+        value=lambda t, _: items.brier_skill(
+            t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"], t["incorrect"]
+        ),
+        undefined="everything is correct, or nothing is",
+        caveat="0 is what a run gets by knowing nothing but its own accuracy; with few errors, small changes of the Brier score "
+        "move it far.",
+        axioms=("U", "O", "UO"),
+    ),
+    Metric(
         key="accuracy",
         name="Accuracy",
         label="Accuracy",
@@ -130,8 +151,8 @@ ITEMS = (
     ),
     Metric(
         key="r_over",
-        name="Reward against overconfidence",
-        label="R_O",
+        name="Overconfidence reward R_O",
+        label="Reward R_O",
         symbol="R_O",
         direction="higher",
         low=0,
@@ -147,8 +168,8 @@ ITEMS = (
     ),
     Metric(
         key="r_under",
-        name="Reward against underconfidence",
-        label="R_U",
+        name="Underconfidence reward R_U",
+        label="Reward R_U",
         symbol="R_U",
         direction="higher",
         low=0,

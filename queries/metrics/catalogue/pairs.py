@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns
-from queries.metrics.kernels import bins, pairs
-from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
-
-
-def _from_pairs(totals: Sums, conventions: Conventions) -> Floats:
-    raise TypeError("this metric is no function of sums: it has ``pairs``")
-
-
-def _corp_part(part: int, confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    return pairs.corp(confidence, correct, weights)[part]
-
+from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, no_sums
+from queries.metrics.kernels import bins, pairs, selective
+from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
     (
@@ -44,7 +33,7 @@ PAIRS = (
         source="Gupta et al. 2021; Sakai eq. 4",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=_from_pairs,
+        value=no_sums,
         pairs=pairs.ks,
         caveat="Needs no bins. The paper walks tied items one by one, so that its value depends on the order of the rows.",
         axioms=(),
@@ -64,7 +53,7 @@ PAIRS = (
         source="Sakai eq. 4, as its example is worked",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=_from_pairs,
+        value=no_sums,
         pairs=pairs.ks_sequential,
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
@@ -85,11 +74,51 @@ PAIRS = (
         source="standard",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=_from_pairs,
+        value=no_sums,
         pairs=pairs.auroc,
         undefined="either nothing is correct or nothing is incorrect",
         caveat="Tells right from wrong by order alone: it says nothing of calibration, and any rescaling of confidences "
         "leaves it as it is.",
+        axioms=("U", "O"),
+        counterexamples=(SAME_ORDER,),
+    ),
+    Metric(
+        key="log_score",
+        name="Logarithmic score",
+        label="Log score",
+        symbol=r"\mathrm{LS}",
+        direction="lower",
+        low=0,
+        high=13.8156,
+        formula=r"-\frac{1}{N}\sum_i y_i \ln c_i + (1 - y_i) \ln(1 - c_i)",
+        words="Mean negative logarithm of the probability given to what came true; c is clipped to [0.000001, 0.999999].",
+        source="Good 1952",
+        needs=("correctness", "confidence"),
+        reads=columns("items"),
+        value=no_sums,
+        pairs=selective.log_scores,
+        part=0,
+        caveat="A single sure and wrong answer costs 13.8, by the clipping: unclipped it would be infinite.",
+        axioms=("U", "O", "UO"),
+        axioms_where="for confidences from 0.000001 to 0.999999, within which nothing is clipped",
+    ),
+    Metric(
+        key="log_infinite",
+        name="Share of infinite logarithmic scores",
+        label="Log \N{INFINITY}",
+        symbol=r"\mathrm{LS}_\infty",
+        direction="lower",
+        low=0,
+        high=1,
+        formula=r"\tfrac{1}{N} \#\{i: c_i = 0, y_i > 0 \text{ or } c_i = 1, y_i < 1\}",
+        words="The share of items that were called impossible and came true, or certain and did not.",
+        source="after Good 1952",
+        needs=("correctness", "confidence"),
+        reads=columns("items"),
+        value=no_sums,
+        pairs=selective.log_scores,
+        part=1,
+        caveat="Says how much of the logarithmic score is decided by the clipping.",
         axioms=("U", "O"),
         counterexamples=(SAME_ORDER,),
     ),
@@ -106,7 +135,7 @@ PAIRS = (
         source="LifeEval (arXiv 2605.23909)",
         needs=("correctness", "confidence"),
         reads=columns("items"),
-        value=_from_pairs,
+        value=no_sums,
         pairs=pairs.correlation,
         undefined="confidence or correctness does not vary",
         caveat="Says whether confidence follows correctness, not whether it is the right size.",
@@ -131,8 +160,9 @@ PAIRS = (
             source="Dimitriadis, Gneiting & Jordan 2021",
             needs=("correctness", "confidence"),
             reads=columns("items"),
-            value=_from_pairs,
-            pairs=partial(_corp_part, part),
+            value=no_sums,
+            pairs=pairs.corp,
+            part=part,
             caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration and discrimination are "
             "overstated.",
             axioms=() if key == "corp_mcb" else ("U", "O"),

@@ -34,3 +34,8 @@ def mean_over_questions(values: Floats) -> Sums:
 def mean(totals: Sums, conventions: Conventions) -> Floats:
     """Mean over the questions that have the metric, from the totals of ``mean_over_questions``; the shape of the totals."""
     return ratio(totals["value"], totals["questions"])
+
+
+def no_sums(totals: Sums, conventions: Conventions) -> Floats:
+    """The value of a metric that is no function of sums, which nobody asks for: it has ``pairs``."""
+    raise TypeError("this metric is no function of sums: it has ``pairs``")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import hadamard
 
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
+from queries.metrics.kernels.item_weights import ItemWeights
 
 FOLDS = 16
-HALVES: Floats = (hadamard(FOLDS)[1:] > 0).astype(float)  # which folds are in one half, of 15 splits into halves
+BLOCK = 16  # items that are added up before bins of equal mass are cut
+WEIGHTINGS_AT_ONCE = 250  # cut at once: more leave the cache of a processor
+ROWS_AT_ONCE = 1_000  # whose halves a processor's cache holds
+# Which folds are in one half, of 15 splits into halves: rows of a Hadamard matrix of Sylvester, shape (15, 16).
+HALVES: Floats = (reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 4)[1:] > 0).astype(float)
 
 
 def fold_bins(bins: Floats, binning: str) -> Floats:
@@ -55,6 +60,81 @@ def mass_bins(confidence: Floats, correct: Floats, count: int, sizes: ArrayLike 
         return np.bincount(part * count + bins, values, len(part_sizes) * count).astype(float).reshape(shape)
 
     return added(None), added(confidence[order]), added(correct[order])
+
+
+def mass_bins_of_weights(confidence: Floats, correct: Floats, weights: ItemWeights, count: int) -> Floats:
+    """Totals per equal-mass bin, as if an item were there as often as it counts: copies of one item may fall into two bins.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings: whole numbers.
+        count: number of bins.
+
+    Returns:
+        Items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+
+    >>> weights = ItemWeights(np.array([0, 1, 2]), np.array([[1.0], [0.0], [3.0]]))
+    >>> mass_bins_of_weights(np.array([0.1, 0.5, 0.9]), np.array([0.0, 1.0, 1.0]), weights, 2)[:, :, 0]
+    array([[2. , 2. ],
+           [1. , 1.8],
+           [1. , 2. ]])
+    """
+    cut: Floats = np.arange(count + 1.0)[:, None]
+
+    def even(items: Floats) -> Floats:
+        small, larger = np.divmod(items, count)
+        cuts: Floats = cut * small + np.minimum(cut, larger)
+        return cuts
+
+    return cut_bins_of_weights(confidence, correct, weights, count, even)
+
+
+def cut_bins_of_weights(
+    confidence: Floats, correct: Floats, weights: ItemWeights, count: int, cuts_of: Callable[[Floats], Floats]
+) -> Floats:
+    """Totals per bin of items that are sorted by confidence and cut at given places; see ``mass_bins_of_weights``.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings: whole numbers.
+        count: number of bins.
+        cuts_of: from the number of items in each weighting, shape (k,), the number before each cut, shape (count + 1, k).
+
+    Returns:
+        Items, sum of confidence and sum of correctness in each bin, shape (3, count, k).
+    """
+    parts = [_cut_bins(confidence, correct, batch, count, cuts_of) for batch in weights.batches(WEIGHTINGS_AT_ONCE)]
+    return np.concatenate([np.empty((3, count, 0)), *parts], axis=-1)
+
+
+def _cut_bins(
+    confidence: Floats, correct: Floats, weights: ItemWeights, count: int, cuts_of: Callable[[Floats], Floats]
+) -> Floats:
+    if not len(confidence):
+        return np.zeros((3, count, weights.count))
+    # Running totals at the ends of blocks of items tell in which block a cut is. Only the items of these are looked at.
+    firsts = np.arange(0, len(confidence), BLOCK)
+    columns = (np.ones_like(confidence), confidence, correct)
+    before = [np.zeros((len(firsts) + 1, weights.count)) for _ in columns]
+    for running, column in zip(before, columns, strict=True):
+        np.cumsum(weights.totals(column, firsts), axis=0, out=running[1:])
+    cuts = cuts_of(before[0][-1])  # copies before each, shape (count + 1, k)
+    ends = np.ascontiguousarray(before[0].T)
+    block = np.stack([np.searchsorted(*pair) for pair in zip(ends, cuts.T, strict=True)], axis=-1)
+    block = np.clip(block - 1, 0, len(firsts) - 1)
+    items = block * BLOCK + np.arange(BLOCK)[:, None, None]
+    past_the_end, items = items >= len(confidence), np.minimum(items, len(confidence) - 1)
+    weighting = np.arange(weights.count)
+    copies = weights.by_group[weights.group[items], weighting]
+    copies[past_the_end] = 0.0
+    whole = np.cumsum(copies, axis=0) < cuts - before[0][block, weighting]  # items of which all copies are before the cut
+    copies *= whole
+    split = np.minimum(block * BLOCK + whole.sum(axis=0), len(confidence) - 1)  # the item that the cut goes through, or ends at
+    rest = cuts - before[0][block, weighting] - copies.sum(axis=0)
+    totals = [np.diff(cuts, axis=0)]
+    for running, values in zip(before[1:], (confidence, correct), strict=True):
+        totals.append(np.diff(running[block, weighting] + (copies * values[items]).sum(axis=0) + rest * values[split], axis=0))
+    return np.stack(totals)
 
 
 def assign_mass_bins(confidence: Floats, sizes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -208,14 +288,30 @@ def ece_cross_fitted(gaps: Floats, items: Floats) -> Floats:
     Source:
         After Chernozhukov et al. 2018 (cross-fitting) and McCarthy 1969 (balanced half-samples).
     """
-    halves = HALVES @ gaps
-    other = gaps.sum(axis=-2, keepdims=True) - halves
-    estimates = (_signs(halves) * other + _signs(other) * halves).sum(axis=-1)
+    shape = items.shape[:-1]
+    gaps, items = gaps.reshape(-1, *gaps.shape[-2:]), items.reshape(-1, items.shape[-1])
+    estimates = np.empty((len(gaps), len(HALVES)))
+    for first in range(0, len(gaps), ROWS_AT_ONCE):
+        part = gaps[first : first + ROWS_AT_ONCE]
+        halves = HALVES @ part
+        other = part.sum(axis=-2, keepdims=True) - halves
+        estimates[first : first + ROWS_AT_ONCE] = _cross_products(halves, other).sum(axis=-1)
     in_half = items @ HALVES.T
     total = items.sum(axis=-1)
     split = (in_half > 0) & (in_half < total[..., None])
     mean = ratio(np.where(split, estimates, 0.0).sum(axis=-1), split.sum(axis=-1).astype(float))
-    return np.clip(ratio(mean, total), -1.0, 1.0)
+    return np.clip(ratio(mean, total), -1.0, 1.0).reshape(shape)
+
+
+def _cross_products(a: Floats, b: Floats) -> Floats:
+    """sign(a) b + sign(b) a, with the signs of ``_signs``, shape (..., bins) in and out."""
+    size_a, size_b = np.abs(a), np.abs(b)
+    products: Floats = np.copysign(size_a + size_b, a * b)  # the same, much faster, where both have a sign of their own
+    flat = ~(np.minimum(size_a, size_b) > FLAT).all(axis=-1)
+    if flat.any():
+        a, b = a[flat], b[flat]
+        products[flat] = _signs(a) * b + _signs(b) * a
+    return products
 
 
 def _signs(gaps: Floats) -> Floats:

@@ -26,6 +26,20 @@ def brier(items: Floats, confidence_sq: Floats, confidence_correct: Floats, corr
     return clip(ratio(confidence_sq - 2 * confidence_correct + correct, items))
 
 
+def brier_skill(items: Floats, confidence_sq: Floats, confidence_correct: Floats, correct: Floats, incorrect: Floats) -> Floats:
+    """Brier skill score: 1 - brier / (brier of always stating the accuracy). Murphy 1973.
+
+    Args:
+        items: number of items, shape (...,).
+        confidence_sq, confidence_correct, correct, incorrect: sums of c^2, c y, y and 1 - y, shape (...,).
+
+    Returns:
+        At most 1, which is best; shape (...,), NaN where everything is correct or nothing is.
+    """
+    always = ratio(correct, items) * ratio(incorrect, items)
+    return 1 - ratio(brier(items, confidence_sq, confidence_correct, correct), always)
+
+
 def net_reward(confidence: Floats, correct: Floats, threshold: float) -> Floats:
     """What each item earns where wrong answers cost: 1 if right and -t / (1 - t) if wrong where c > t, else 0 for abstaining.
 

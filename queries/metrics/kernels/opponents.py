@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import chdtrc
 
 from queries.metrics.kernels.arrays import Floats, ratio
 
@@ -136,8 +137,6 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
     >>> round(equal_teams_test(questions, teams, teams == 0), 4)
     0.0016
     """
-    from scipy.stats import chi2  # slow to load, and rarely needed
-
     right = np.asarray(right, float)
     if not len(team):
         return float("nan")
@@ -164,7 +163,7 @@ def equal_teams_test(question: Ints, team: Ints, right: ArrayLike) -> float:
     groups = sparse.csgraph.connected_components(edges, directed=False, return_labels=False)
     operator = sparse.linalg.LinearOperator((len(teams), len(teams)), matvec=covariance, dtype=float)
     solution, _ = sparse.linalg.minres(operator, excess, rtol=1e-12)
-    return float(chi2.sf(excess @ solution, len(teams) - groups))
+    return float(chdtrc(len(teams) - groups, excess @ solution))
 
 
 def upper_half(score: ArrayLike) -> NDArray[np.bool_]:

@@ -1,8 +1,8 @@
 """Kernels of confidence and correctness item by item, for metrics that are no function of sums.
 
-Each takes items sorted by confidence, ascending, with the weights of many replicates at once: ``confidence`` and ``correct`` of
-shape (n,), ``weights`` of shape (..., n), how often each item counts, ones for the data themselves. They give shape (...,), NaN
-where a metric is undefined. Items with the same confidence and correctness may come as one of more weight.
+Each takes items sorted by confidence, ascending: ``confidence`` and ``correct`` of shape (n,), and ``ItemWeights``, which say how
+often each item counts in each of k weightings, such as the replicates of a bootstrap. They give shape (k,), NaN where a metric is
+undefined.
 """
 
 from __future__ import annotations
@@ -10,72 +10,78 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
-from scipy.special import ndtri
+from scipy.sparse import csr_array
+from scipy.special import ndtr, ndtri
 
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
+from queries.metrics.kernels.item_weights import ItemWeights, cumulate
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100
-CURVES = 300  # simulated for a consistency band, fewer where that takes more than so many normal draws:
-NORMALS = 6_000_000
+CURVES = 300  # simulated for a consistency band
+MANY_ITEMS = 5_000  # beyond so many, right answers are drawn by confidence, not item by item
+NODES = 64  # of Gauss-Hermite quadrature
 TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
 
 
-def ks(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+def ks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Kolmogorov-Smirnov calibration error: max over j of abs(cumsum(c - y)_j) / N. Gupta et al. 2021; Sakai eq. 4.
 
     Items of equal confidence are taken together, so that their order does not matter.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, shape (..., n).
+        weights: how often each item counts, in k weightings.
 
     Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+        In [0, 1], 0 is best; shape (k,), NaN without items.
 
-    >>> float(ks(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), np.ones(3)).round(4))  # (0.2 + 1.2 - 1) / 3
-    0.1333
+    >>> ks(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3)).round(4)  # (0.2 + 1.2 - 1) / 3
+    array([0.1333])
     """
-    return _largest(_walk(confidence, correct, weights)[..., _last_of_ties(confidence)], weights)
+    return _largest_sum(confidence, correct, weights, first_of_ties(confidence))
 
 
-def ks_sequential(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+def ks_sequential(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """``ks`` item by item, those of equal confidence in the order given, as the paper's example does. Sakai eq. 4.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, shape (..., n).
+        weights: how often each item counts, in k weightings.
 
     Returns:
-        In [0, 1], 0 is best; shape (...,), NaN without items.
+        In [0, 1], 0 is best; shape (k,), NaN without items.
     """
-    return _largest(_walk(confidence, correct, weights), weights)
+    return _largest_sum(confidence, correct, weights, np.arange(len(confidence)))
 
 
-def auroc(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+def auroc(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Area under the ROC curve: the chance that a correct item has a higher confidence than an incorrect one, ties 1/2.
 
     Where y is a probability, an item counts as correct with weight y and as incorrect with 1 - y.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, shape (..., n).
+        weights: how often each item counts, in k weightings.
 
     Returns:
-        In [0, 1], 1 is best; shape (...,), NaN where nothing is correct or nothing is incorrect.
+        In [0, 1], 1 is best; shape (k,), NaN where nothing is correct or nothing is incorrect.
 
-    >>> float(auroc(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), np.ones(3)))
-    0.75
+    >>> auroc(np.array([0.2, 0.6, 0.6]), np.array([0.0, 1.0, 0.0]), ItemWeights.equal(3))
+    array([0.75])
     """
-    right, wrong = _by_confidence(confidence, weights * correct, weights * (1 - correct))
-    below = np.cumsum(wrong, axis=-1) - wrong
-    pairs = right.sum(axis=-1) * wrong.sum(axis=-1)
-    return np.minimum(ratio((right * (below + wrong / 2)).sum(axis=-1), pairs), 1.0)
+    wrong_before, won = np.zeros((2, weights.count))
+    for right, wrong in weights.totals_in_parts(first_of_ties(confidence), correct, 1 - correct):
+        ties = wrong / 2
+        wrong_before = cumulate(wrong, wrong_before)
+        won += np.einsum("ij,ij->j", right, np.subtract(wrong, ties, out=ties))
+    right_in_all, wrong_in_all = weights.sums(correct, 1 - correct)
+    return np.minimum(ratio(won, right_in_all * wrong_in_all), 1.0)
 
 
-def correlation(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
+def correlation(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Pearson's correlation of confidence and correctness. LifeEval table 2.
 
     It is computed from the items, since sums of squares cancel where the confidences of a model are close together. Centring on
@@ -83,47 +89,74 @@ def correlation(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, shape (..., n).
+        weights: how often each item counts, in k weightings.
 
     Returns:
-        In [-1, 1], shape (...,), NaN where either does not vary.
+        In [-1, 1], shape (k,), NaN where either does not vary.
     """
     x, y = _centred(confidence), _centred(correct)
-    moments = weights @ np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
-    items, of_x, of_y, of_xx, of_yy, of_xy = np.moveaxis(moments, -1, 0)
+    items, of_x, of_y, of_xx, of_yy, of_xy = weights.sums(np.ones_like(x), x, y, x * x, y * y, x * y)
     mean_x, mean_y = ratio(of_x, items), ratio(of_y, items)
     spread_x, spread_y = _spread(of_xx, items, mean_x), _spread(of_yy, items, mean_y)
     scale = np.sqrt(spread_x) * np.sqrt(spread_y)
     return np.clip(ratio(of_xy - items * mean_x * mean_y, scale), -1.0, 1.0)
 
 
-def corp(confidence: Floats, correct: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def corp(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
     """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
 
     The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so that
-    brier(mean y) - brier(p) is the mean of (p - mean y)^2. brier(c) - brier(p) is written with distances as well, since these do
-    not cancel as the scores do. Source: Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
+    brier(mean y) - brier(p) is the mean of (p - mean y)^2. Of the data, brier(c) - brier(p) is written with distances as well,
+    since these do not cancel as the scores do. Of many weightings, it comes from the sums over blocks, to some 1e-15.
 
     Args:
         confidence, correct: in [0, 1], shape (n,), sorted by confidence.
-        weights: how often each item counts, shape (..., n).
+        weights: how often each item counts, in k weightings.
 
     Returns:
-        Miscalibration in [0, 1], 0 is best, and discrimination in [0, 1/4], higher is better. Shape (...,) each, NaN without
-        items.
+        Shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; and discrimination in [0, 1/4], higher is better.
 
-    >>> [float(part.round(4)) for part in corp(np.array([0.2, 0.6]), np.array([0.0, 1.0]), np.ones(2))]
-    [0.1, 0.25]
+    Source:
+        Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
+
+    >>> corp(np.array([0.2, 0.6]), np.array([0.0, 1.0]), ItemWeights.equal(2)).round(4).tolist()
+    [[0.1], [0.25]]
     """
-    stated = confidence[_first_of_ties(confidence)]
-    right, items = _by_confidence(confidence, weights * correct, weights * np.ones_like(correct))
+    if weights.count > 1:
+        return _corp_of_blocks(confidence, correct, weights)
+    firsts = first_of_ties(confidence)
+    stated = confidence[firsts]
+    right, items = (weights.totals(values, firsts)[:, 0] for values in (correct, np.ones_like(correct)))
     p = isotonic(right, items)
     off = stated - p
-    count = items.sum(axis=-1)
-    miscalibration = ratio((items * off**2 + 2 * off * (items * p - right)).sum(axis=-1), count)
-    base = ratio(right.sum(axis=-1), count)
-    discrimination = ratio((items * (p - base[..., None]) ** 2).sum(axis=-1), count)
-    return np.maximum(miscalibration, 0.0), discrimination
+    count = items.sum()
+    miscalibration = ratio((items * off**2 + 2 * off * (items * p - right)).sum(), count)
+    discrimination = ratio((items * (p - ratio(right.sum(), count)) ** 2).sum(), count)
+    return np.array([[np.maximum(miscalibration, 0.0)], [discrimination]])
+
+
+def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """``corp`` from the sums over blocks of equal p alone.
+
+    The mean of (c - y)^2 - (p - y)^2 over a block is that of c^2 - 2 c y, plus p^2. Items that follow each other
+    without a rise of correctness are always in one block, whatever their weights, so that they are added up first. Of equal
+    confidences, the most correct item comes first.
+    """
+    order = np.lexsort((-correct, confidence))
+    confidence, correct, weights = confidence[order], correct[order], weights.sorted(order)
+    firsts = np.append(0, 1 + np.flatnonzero(correct[1:] > correct[:-1]))[: len(correct)]
+    ones = np.ones_like(correct)
+    count, total, base_difference = weights.sums(ones, correct, confidence * (confidence - 2 * correct))
+    base = ratio(total, count)
+    squares, spread = np.zeros((2, weights.count))
+    for number, batch in enumerate(weights.batches(TOGETHER)):
+        right, items = (np.ascontiguousarray(batch.totals(values, firsts).T) for values in (correct, ones))
+        row, in_block, right_in_block = _blocks(right, items)
+        p = right_in_block / in_block
+        row += number * TOGETHER
+        squares += np.bincount(row, right_in_block * p, weights.count)
+        spread += np.bincount(row, in_block * (p - base[row]) ** 2, weights.count)
+    return np.stack([np.maximum(ratio(base_difference + squares, count), 0.0), ratio(spread, count)])
 
 
 def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
@@ -150,7 +183,7 @@ def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float
         For each block, ascending: lowest and highest confidence, accuracy, number of items and mean confidence.
     """
     p = isotonic(right, items)
-    firsts = _first_of_ties(p)
+    firsts = first_of_ties(p)
     lasts = np.append(firsts, len(p))[1:] - 1
     count, total = (np.add.reduceat(column, firsts) if len(p) else column for column in (items, items * stated))
     columns = (stated[firsts], stated[lasts], p[firsts])
@@ -164,8 +197,9 @@ def consistency_band(
 
     Correctness is drawn question by question, with the stated confidences as chances, and fitted. The items of a question hang
     together as those of the run do (``question_correlation``): a normal draw of the question and one of the item are added up,
-    and the item is right where the sum is below the quantile of its confidence. If more than 1,000 different confidences are
-    stated, each is rounded to a percent.
+    and the item is right where the sum is below the quantile of its confidence. Of more than 5,000 items, the numbers of right
+    ones at each confidence are drawn, from the normal distribution with the same means and covariances. If more than 1,000
+    different confidences are stated, each is rounded to a percent.
 
     Args:
         confidence, correct: in [0, 1], question by question, shape (n,).
@@ -187,18 +221,19 @@ def consistency_band(
     count = np.bincount(number, minlength=len(stated))
     shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
     random = np.random.default_rng(seed)
-    replicates = int(np.clip(NORMALS // max(len(confidence), 1), 100, CURVES))
     shared = math.sin(math.pi / 2 * question_correlation(confidence, correct, sizes))
-    if shared > 0:
+    if shared > 0 and len(confidence) > MANY_ITEMS:
+        drawn = _right_by_confidence(stated, number, sizes, shared, random)
+    elif shared > 0:
         order = np.argsort(number, kind="stable")
         question, quantile = np.repeat(np.arange(len(sizes)), sizes)[order], ndtri(confidence)[order]
-        drawn = np.empty((replicates, len(stated)))
+        drawn = np.empty((CURVES, len(stated)))
         for row in drawn:
             normal = math.sqrt(shared) * random.normal(size=len(sizes))[question]
             normal += math.sqrt(1 - shared) * random.normal(size=len(order))
             row[:] = np.add.reduceat(normal < quantile, np.cumsum(count) - count, dtype=float)
     else:
-        drawn = random.binomial(count, stated, size=(replicates, len(stated))).astype(float)
+        drawn = random.binomial(count, stated, size=(CURVES, len(stated))).astype(float)
     curves = isotonic(drawn, np.broadcast_to(count.astype(float), drawn.shape))[:, shown]
     if not simultaneous:
         low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -209,6 +244,33 @@ def consistency_band(
     # No curve falls, so that what it passes at one confidence holds it at the next.
     low, high = np.maximum.accumulate(mean - reach), np.minimum.accumulate((mean + reach)[::-1])[::-1]
     return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: float, random: np.random.Generator) -> Floats:
+    """Numbers of right items at each confidence of calibrated runs whose items hang together, shape (CURVES, k).
+
+    They are normal, with the means and covariances of items that are right where the sum of the question's draw and their own
+    is below a quantile. Given the question's draw its items are independent, so that a covariance is one of the chances.
+
+    Args:
+        stated: the different confidences, shape (k,).
+        number: which of them each item has, question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
+        shared: correlation of the normal draws of two items of a question, in (0, 1).
+        random: where draws come from.
+    """
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    items = csr_array((np.ones(len(number)), (question, number)), shape=(len(sizes), len(stated)))
+    count = np.bincount(number, minlength=len(stated)).astype(float)
+    pairs = (items.T @ items).toarray() - np.diag(count)  # ordered ones, of two items of a question
+    nodes, weights = hermegauss(NODES)
+    weights /= weights.sum()
+    chance = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
+    mean = chance @ weights
+    covariance = pairs * ((chance * weights) @ chance.T - np.outer(mean, mean)) + np.diag(count * mean * (1 - mean))
+    covariance += np.eye(len(stated)) * FLAT ** (2 / 3) * covariance.max(initial=0.0)  # 0 and 1 do not vary
+    drawn: Floats = count * mean + random.normal(size=(CURVES, len(stated))) @ np.linalg.cholesky(covariance).T
+    return np.clip(drawn, 0.0, count)
 
 
 def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
@@ -255,31 +317,52 @@ def isotonic(totals: Floats, weights: Floats) -> Floats:
 
 
 def _fit(totals: Floats, weights: Floats) -> Floats:
+    from scipy.optimize import isotonic_regression  # slow to load: half as long as all of the server
+
     return np.asarray(isotonic_regression(totals / weights, weights=weights).x if len(totals) else totals)
 
 
 def _fits(totals: Floats, weights: Floats) -> Floats:
     """``isotonic`` of several rows, shape (rows, n), as one fit: each row stands above all of the one before it."""
     weighted = weights > 0
-    sums, sizes = totals[weighted], weights[weighted]
-    if not len(sums):
+    if not weighted.any():
         return np.zeros_like(totals)
-    means = sums / sizes
-    row = np.nonzero(weighted)[0]
-    fit = isotonic_regression(means + row * (2 * np.abs(means).max() + 1), weights=sizes)
-    firsts = fit.blocks[:-1]
-    values = np.repeat(np.add.reduceat(sums, firsts) / np.add.reduceat(sizes, firsts), np.diff(fit.blocks))
+    sums, sizes = totals[weighted], weights[weighted]
+    blocks = _block_ends(sums, sizes, np.nonzero(weighted)[0])
+    firsts = blocks[:-1]
+    values = np.repeat(np.add.reduceat(sums, firsts) / np.add.reduceat(sizes, firsts), np.diff(blocks))
     # The value at each place is that of the last place up to it that takes part, and 0 before the first one of its row.
     before = np.cumsum(weighted, axis=-1)
     return np.where(before > 0, np.append(0.0, values)[np.cumsum(weighted).reshape(weighted.shape)], 0.0)
 
 
-def _walk(confidence: Floats, correct: Floats, weights: Floats) -> Floats:
-    return np.abs(np.cumsum(weights * (confidence - correct), axis=-1))
+def _blocks(totals: Floats, weights: Floats) -> tuple[Ints, Floats, Floats]:
+    """The blocks of the isotonic fit of each row: the row, the weight and the total of each block, shape (blocks,) each."""
+    weighted = weights > 0
+    sums, sizes, row = totals[weighted], weights[weighted], np.nonzero(weighted)[0]
+    if not len(sums):
+        return row, sizes, sums
+    firsts = _block_ends(sums, sizes, row)[:-1]
+    return row[firsts], np.add.reduceat(sizes, firsts), np.add.reduceat(sums, firsts)
 
 
-def _largest(walked: Floats, weights: Floats) -> Floats:
-    return ratio(walked.max(axis=-1, initial=0.0), weights.sum(axis=-1))
+def _block_ends(sums: Floats, sizes: Floats, row: Ints) -> Ints:
+    """Where the blocks of the fits begin, and the end of the last one, if each row stands above all of the one before it."""
+    from scipy.optimize import isotonic_regression
+
+    means = sums / sizes
+    fit = isotonic_regression(means + row * (2 * np.abs(means).max() + 1), weights=sizes)
+    ends: Ints = fit.blocks
+    return ends
+
+
+def _largest_sum(confidence: Floats, correct: Floats, weights: ItemWeights, firsts: Ints) -> Floats:
+    """The largest abs of the cumulated c - y before the end of any group of items, over the number of items, shape (k,)."""
+    walked, largest = np.zeros((2, weights.count))
+    for (sums,) in weights.totals_in_parts(firsts, confidence - correct):
+        walked = cumulate(sums, walked)
+        np.maximum(largest, np.abs(sums, out=sums).max(axis=0), out=largest)
+    return ratio(largest, weights.sums(np.ones_like(confidence))[0])
 
 
 def _centred(values: Floats) -> Floats:
@@ -297,19 +380,6 @@ def _spread(squares: Floats, items: Floats, mean: Floats) -> Floats:
     return np.where(spread > FLAT * squares, spread, 0.0)
 
 
-def _first_of_ties(ascending: Floats) -> NDArray[np.int64]:
+def first_of_ties(ascending: Floats) -> NDArray[np.int64]:
     """Index of the first of each run of equal values."""
     return np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
-
-
-def _last_of_ties(ascending: Floats) -> NDArray[np.int64]:
-    """Index of the last of each run of equal values."""
-    return np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)[: len(ascending)])
-
-
-def _by_confidence(ascending: Floats, *values: Floats) -> tuple[Floats, ...]:
-    """The sum of each of ``values``, shape (..., n), over the items of each distinct confidence."""
-    firsts = _first_of_ties(ascending)
-    if len(firsts) == len(ascending):
-        return values
-    return tuple(np.add.reduceat(column, firsts, axis=-1) for column in values)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from queries.metrics.kernels.arrays import Floats
@@ -23,12 +23,28 @@ COLDEST, HOTTEST = 1e-3, 1e3  # temperatures
 STEPS = 100  # of Newton's method, which takes about six
 
 
+@dataclass(frozen=True)
+class LogOddsMap:
+    """c -> s(slope * log-odds(c) + intercept). Of temperature scaling, the slope is 1 / T and the intercept 0.
+
+    >>> LogOddsMap(0.5, 0.0)(np.array([0.5, 0.9]))
+    array([0.5 , 0.75])
+    """
+
+    slope: float
+    intercept: float
+
+    def __call__(self, stated: Floats) -> Floats:
+        """The map of confidences of any shape."""
+        return np.asarray(expit(self.slope * log_odds(stated) + self.intercept), float)
+
+
 def log_odds(confidence: Floats) -> Floats:
     """log(c / (1 - c)), with confidences moved at least ``SURE`` away from 0 and 1. Any shape."""
     return np.asarray(logit(np.clip(confidence, SURE, 1 - SURE)), float)
 
 
-def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
+def temperature(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
     """Temperature scaling: c -> s(log-odds(c) / T), the T of maximum likelihood. Guo et al. 2017, for one confidence.
 
     The likelihood is concave in 1 / T. T is held to [1e-3, 1e3]: it has no lower bound where all that is confident is correct,
@@ -41,6 +57,8 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
     Returns:
         A map of confidences of any shape onto [0, 1].
     """
+    from scipy.optimize import brentq  # slow to load
+
     odds = log_odds(confidence)
 
     def steepness(inverse: float) -> float:
@@ -55,10 +73,10 @@ def temperature(confidence: Floats, items: Floats, correct: Floats) -> Map:
         inverse = highest
     else:
         inverse = float(brentq(steepness, lowest, highest, xtol=1e-14, rtol=1e-14))
-    return lambda stated: np.asarray(expit(inverse * log_odds(stated)), float)
+    return LogOddsMap(inverse, 0.0)
 
 
-def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
+def platt(confidence: Floats, items: Floats, correct: Floats) -> LogOddsMap:
     """Platt scaling: c -> s(a log-odds(c) + b), a and b of maximum likelihood against smoothed targets. Platt 1999.
 
     Correct items aim at (n_1 + 1) / (n_1 + 2) and incorrect ones at 1 / (n_0 + 2), so that the fit is finite where confidence
@@ -89,8 +107,7 @@ def platt(confidence: Floats, items: Floats, correct: Floats) -> Map:
         coefficients = coefficients + step
         if np.abs(step).max() < 1e-12:
             break
-    a, b = coefficients
-    return lambda stated: np.asarray(expit(a * log_odds(stated) + b), float)
+    return LogOddsMap(*coefficients.tolist())
 
 
 def isotonic_map(confidence: Floats, items: Floats, correct: Floats) -> Map:
@@ -123,6 +140,17 @@ METHODS: dict[str, Callable[[Floats, Floats, Floats], Map]] = {
     "platt": platt,
     "isotonic": isotonic_map,
 }
+
+
+def fit(method: str, confidence: Floats, correct: Floats) -> Map:
+    """The map that is fitted to all items.
+
+    Args:
+        method: one of ``METHODS``.
+        confidence, correct: in [0, 1], shape (n,).
+    """
+    stated, place, items = np.unique(confidence, return_inverse=True, return_counts=True)
+    return METHODS[method](stated, items.astype(float), np.asarray(np.bincount(place, correct), float))
 
 
 def cross_fitted(method: str, confidence: Floats, correct: Floats, fold: Floats, folds: int) -> Floats:

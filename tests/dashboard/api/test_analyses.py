@@ -79,6 +79,8 @@ SHAPES = {
                 "worsened": COUNT,
                 "well_calibrated": COUNT,
                 "sacrificed": COUNT,
+                "slope": MAYBE_NUMBER,
+                "intercept": MAYBE_NUMBER,
                 "losers": [{"question_id": TEXT, "clue": COUNT, "correct": NUMBER, "before": NUMBER, "after": NUMBER}],
             }
         ],

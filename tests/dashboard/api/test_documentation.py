@@ -16,7 +16,7 @@ from tests.helpers.paths import ROOT
 
 KEYS, KEYS_OF_UPLOADS = Selection.kinds(), DatasetUploadParameters.kinds()
 ROW = re.compile(r"^\| (`[A-Z]+ /.*?`) \|.*\|(.*)\|$", re.MULTILINE)
-REQUIRED = {"/api/v1/compare": ("a", "b")}  # runs that an address must name
+REQUIRED = {"/api/v1/compare": ("a", "b"), "/api/v1/power": ("a", "b")}  # runs that an address must name
 
 
 def documented():
@@ -31,11 +31,11 @@ def documented():
 
 
 def addresses(app):
-    """What the JSON blueprint answers to, as the documentation writes it."""
+    """What the JSON blueprint and the login page answer to, as the documentation writes it."""
     return {
         f"{method} {re.sub('<[a-z]+:', '<', str(rule))}"
         for rule in app.url_map.iter_rules()
-        if rule.endpoint.startswith("api.") and rule.endpoint != "api.nowhere"
+        if rule.endpoint.startswith(("api.", "login")) and rule.endpoint != "api.nowhere"
         for method in rule.methods - {"HEAD", "OPTIONS"}
     }
 
@@ -80,15 +80,23 @@ def test_every_documented_address_is_there(app):
 ASKED = sorted(address.removeprefix("GET ") for address in documented() if address.startswith("GET /api/"))
 
 
+@pytest.fixture(scope="module")
+def holder(app):
+    """A client that sends a token, which some addresses need."""
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {app.extensions['clueline'].access.tokens.create('reader', 'admin')}"
+    return client
+
+
 @pytest.mark.parametrize("address", ASKED)
-def test_it_takes_the_documented_keys_and_no_others(client, address):
+def test_it_takes_the_documented_keys_and_no_others(holder, address):
     """Whatever an address does not know, it refuses with the keys that it does."""
-    parts = {"dataset": "pyramid", "question_id": "lit-01", "run_id": get(client, "/api/v1/runs")["runs"][0]["run"]}
+    parts = {"dataset": "pyramid", "question_id": "lit-01", "run_id": get(holder, "/api/v1/runs")["runs"][0]["run"]}
     path = re.sub("<([a-z_]+)>", lambda part: quote(parts[part[1]]), address)
     named = REQUIRED.get(address.removesuffix(".csv"), ())
-    runs = [run["run"] for run in get(client, "/api/v1/runs?dataset=lifeeval")["runs"]]
-    assert client.get(f"{path}?{urlencode(dict(zip(named, runs, strict=False)))}").status_code == 200
-    problem = error(client, f"{path}?colour=red", 400)
+    runs = [run["run"] for run in get(holder, "/api/v1/runs?dataset=pyramid")["runs"]]
+    assert holder.get(f"{path}?{urlencode(dict(zip(named, runs, strict=False)))}").status_code == 200
+    problem = error(holder, f"{path}?colour=red", 400)
     assert (problem["code"], problem["field"]) == ("unknown_key", "colour")
     assert set(problem["allowed"]) == documented()[f"GET {address}"]
 

@@ -15,7 +15,7 @@ from tests.helpers.json_api import BAD_VALUES, error, get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import run_cli
 
-README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "importing.md"
 SAMPLE = ROOT / "data" / "sample"
 HEADER = ["question_id", "clue", "text", "guess", "confidence"]
 
@@ -148,15 +148,15 @@ def test_what_the_address_names_is_checked(client, form):
         assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["field"]) == (400, code, key)
 
 
-def test_the_loop_of_the_readme(server, copied, tmp_path, monkeypatch):
+def test_the_loop_of_the_guide(server, copied, tmp_path, monkeypatch):
     """Its code, as it stands there, against a server; then its two commands."""
-    text = README.read_text(encoding="utf-8")
-    section = text[text.index("### Questions out, answers in") :]
+    text = GUIDE.read_text(encoding="utf-8")
+    section = text[text.index("## Questions out, answers in") :]
     code, commands = re.findall(r"```(?:python|sh)\n(.*?)```", section, re.DOTALL)[:2]
     assert len(code.splitlines()) < 20
     assert "http://127.0.0.1:8050" in code
     monkeypatch.chdir(tmp_path)
-    exec(compile(code.replace("http://127.0.0.1:8050", server.address), "README.md", "exec"), {})
+    exec(compile(code.replace("http://127.0.0.1:8050", server.address), "importing.md", "exec"), {})
     with Path("answers.csv").open(newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 339
     lines = commands.replace("\\\n", " ").splitlines()

@@ -81,12 +81,9 @@ def test_a_filled_in_csv_of_prompts_uploads_as_it_is(upload, prompts):
     board = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier")
     (row,) = [row for row in board["rows"] if row["run"] == uploaded["run"]]
     # By hand: Frankenstein is the answer of one question of six clues at most, right with 0.25 there.
-    right = sum(
-        clue["correct"]
-        for name in {row["question_id"] for row in prompts}
-        for run in get(upload.client, f"/api/v1/questions/pyramid/{name}?run={uploaded['run']}")["runs"]
-        for clue in run["clues"]
-    )
+    items = get(upload.client, f"/api/v1/items?dataset=pyramid&run={uploaded['run']}&limit=1000")["items"]
+    assert len(items) == 339
+    right = sum(item["correct"] for item in items)
     assert right in (0, 5, 6)
     assert row["metrics"]["brier"]["value"] is not None
 
@@ -283,7 +280,7 @@ def test_only_runs_are_taken_as_runs(standing, other_bundle):
     row = refused(standing, other_bundle, 422, "")["rows"][0]
     assert "this brings datasets for dataset 'other'" in row["reason"] and "/api/v1/datasets" in row["remedy"]
     datasets = get(standing.client, "/api/v1/datasets")["datasets"]
-    assert [dataset["dataset"] for dataset in datasets] == ["lifeeval", "pyramid", "tone"]
+    assert [dataset["dataset"] for dataset in datasets] == ["pyramid", "lifeeval", "tone"]
 
 
 def test_a_dataset_is_published_with_its_runs(upload, other_bundle):
@@ -412,11 +409,11 @@ def test_what_a_killed_server_left_is_swept_up(upload, prompts):
 
 
 def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, capsys):
-    """A server as it is started, its own process for the import, and the curl line of the README."""
+    """A server as it is started, its own process for the import, and the curl line of the guide."""
     served = start_server(copied, tmp_path / "log")
     try:
         token = run_cli("token", "create", "lab", store=copied).stdout.strip()
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
         (line,) = re.findall(r"^curl .*--data-binary.*$", text, re.MULTILINE)
         (tmp_path / "answers.csv").write_bytes(filled(prompts))
         line = line.replace("http://127.0.0.1:8050", served.address)
@@ -432,11 +429,11 @@ def test_the_whole_way_over_a_network(copied, tmp_path, prompts, monkeypatch, ca
         assert done.returncode == 0, done.stderr
         (uploaded,) = json.loads(done.stdout)["runs"]
         assert (uploaded["model"], uploaded["items"]) == ("my-model", 339)
-        # The program of the README, as it stands there: questions out, answers in.
+        # The program of the guide, as it stands there: questions out, answers in.
         (program,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Bearer" in code)
         assert len([line for line in program.splitlines() if line]) < 20
         monkeypatch.setenv("TOKEN", token)
-        exec(compile(program.replace("http://127.0.0.1:8050", served.address), "README.md", "exec"), {})
+        exec(compile(program.replace("http://127.0.0.1:8050", served.address), "importing.md", "exec"), {})
         assert "'model': 'my-program'" in capsys.readouterr().out
         with urllib.request.urlopen(f"{served.address}{ADDRESS}/{uploaded['run']}") as answer:
             assert json.load(answer)["imported_by"] == "lab"
@@ -505,3 +502,13 @@ def test_a_spare_process_takes_the_next_job(standing, prompts, monkeypatch):
     spare = started[-1]
     spare.stdin.close()  # the server is gone
     assert spare.wait(120) == 0
+
+
+def test_a_write_that_fails_names_no_folder(upload, prompts, caplog):
+    """As where the folder of uploads cannot be made, or the disk is full."""
+    (upload.store / "incoming").write_text("in the way")
+    answer = upload.client.post(f"{ADDRESS}?dataset=pyramid&model=m", data=filled(prompts), headers=upload.auth)
+    message = answer.json["error"]["message"]
+    assert answer.status_code == 503 and "the store cannot be written" in message
+    assert str(upload.store) not in message and "tmp" not in message
+    assert str(upload.store) in caplog.text  # for the operator

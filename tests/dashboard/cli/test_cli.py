@@ -205,8 +205,8 @@ def test_an_empty_store_gets_the_bundled_datasets_first(cli, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "released.csv: read as lifeeval" in done.stdout
     assert listed_datasets(cli, store) == [
-        "lifeeval: LifeEval (lifeeval), 808 questions, 5 runs",
         "pyramid: Pyramid (incremental), 60 questions, 8 runs, 12 human teams",
+        "lifeeval: LifeEval (lifeeval), 808 questions, 5 runs",
         "tone: Tone (votes), 180 questions, 6 runs, 18,000 human votes",
         "released: Released (lifeeval), 808 questions, 0 runs",
     ]
@@ -217,7 +217,7 @@ def test_lifeeval_as_released_goes_into_an_empty_store(cli, tmp_path):
     store = tmp_path / "store"
     done = cli("import", write_released(tmp_path / "released.csv"), store=store)
     assert done.returncode == 0, done.stderr
-    assert [line.partition(":")[0] for line in listed_datasets(cli, store)] == ["lifeeval", "pyramid", "tone"]
+    assert [line.partition(":")[0] for line in listed_datasets(cli, store)] == ["pyramid", "lifeeval", "tone"]
 
 
 def test_a_question_id_that_no_address_can_hold_is_refused(cli, copied, tmp_path):
@@ -316,11 +316,11 @@ def test_tokens_are_made_listed_and_revoked(cli, tmp_path):
     token = made.stdout.removesuffix("\n")
     assert re.fullmatch(r"clueline_[A-Za-z0-9_-]{43}", token)
     listed = cli("token", "list", store=store)
-    assert token not in listed.stdout and re.fullmatch(r"ann\t\S+Z\tvalid\n", listed.stdout)
+    assert token not in listed.stdout and re.fullmatch(r"ann\t\S+Z\tvalid\tupload\tnever\n", listed.stdout)
     taken = cli("token", "create", "ann", store=store)
     assert (taken.returncode, taken.stdout) == (1, "") and "there is a token 'ann' already" in taken.stderr
     assert cli("token", "revoke", "ann", store=store).returncode == 0
-    assert re.fullmatch(r"ann\t\S+Z\trevoked \S+Z\n", cli("token", "list", store=store).stdout)
+    assert re.fullmatch(r"ann\t\S+Z\trevoked \S+Z\tupload\tnever\n", cli("token", "list", store=store).stdout)
     unknown = cli("token", "revoke", "bob", store=store)
     assert unknown.returncode == 1 and "there is no token 'bob'" in unknown.stderr
     assert cli("token", "create", "a b", store=store).returncode == 1

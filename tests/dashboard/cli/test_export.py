@@ -19,15 +19,15 @@ def client_of(store):
     return create_app(Settings(store=str(store), workers=1)).test_client()
 
 
-def everything(client, dataset):
-    """What pages show of a dataset: runs, metrics with their intervals, questions and people."""
+def everything(client, dataset, intervals=0):
+    """What pages show of a dataset: runs, metrics, perhaps with their intervals, questions and people."""
 
     def get(path):
         answer = client.get(path)
         assert answer.status_code == 200, answer.text
         return answer.json
 
-    board = get(f"/api/v1/leaderboard?dataset={dataset}&intervals=1")
+    board = get(f"/api/v1/leaderboard?dataset={dataset}&intervals={intervals}")
     board.pop("data_version")
     questions = get(f"/api/v1/questions?dataset={dataset}&limit=1000&metrics=brier,accuracy")
     questions.pop("data_version", None)
@@ -58,11 +58,11 @@ def emptied(store):
     return opened
 
 
-CASES = [("pyramid", "csv", ".zip"), ("tone", "jsonl", ""), ("lifeeval", "parquet", ""), ("tone", "csv", "")]
+CASES = [("pyramid", "csv", ".zip", 0), ("tone", "jsonl", "", 1), ("lifeeval", "parquet", "", 0), ("tone", "csv", "", 0)]
 
 
-@pytest.mark.parametrize(("dataset", "form", "ending"), CASES)
-def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, ending):
+@pytest.mark.parametrize(("dataset", "form", "ending", "intervals"), CASES)
+def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, ending, intervals):
     bundle = tmp_path / f"bundle{ending}"
     done = cli("export", "dataset", dataset, bundle, "--format", form, store=copied)
     assert done.returncode == 0, done.stderr
@@ -70,7 +70,7 @@ def test_a_dataset_imports_again(cli, client, copied, tmp_path, dataset, form, e
     fresh = emptied(tmp_path / "fresh")
     report = import_paths(fresh, [bundle], ImportOptions())
     assert report.warnings == []
-    close(everything(client, dataset), everything(client_of(tmp_path / "fresh"), dataset))
+    close(everything(client, dataset, intervals), everything(client_of(tmp_path / "fresh"), dataset, intervals))
     # In the store that it comes from, it is nothing new.
     store = open_store(copied)
     version = store.version()
@@ -144,7 +144,7 @@ def test_what_is_there_is_not_overwritten(cli, copied, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("dataset", "tony", "out"), 1, "There are: lifeeval, pyramid, tone."),
+        (("dataset", "tony", "out"), 1, "There are: pyramid, lifeeval, tone."),
         (("run", "0123456789abcdef", "out.csv"), 1, "There is no run"),
         (("run", "0123456789abcdef", "out.xlsx"), 2, ".csv, .jsonl, .parquet"),
         (("dataset", "tone", "nowhere/out"), 1, "no folder"),

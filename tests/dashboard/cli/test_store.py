@@ -10,6 +10,7 @@ from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
+from data.store.audit import Audit
 from data.store.backup import back_up
 from data.store.register import FolderRegister
 from data.store.repair import inspect_version
@@ -34,6 +35,7 @@ def add_run(store, folder, model):
 
 def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     token = Tokens(FolderRegister(copied)).create("ann")
+    Audit(FolderRegister(copied)).record("refused", "", attempt="DELETE /")
     before = file_times(copied)
     done = cli("backup", tmp_path / "saved", store=copied)
     assert done.returncode == 0, done.stderr
@@ -41,6 +43,8 @@ def test_a_backup_is_a_store_with_everything_in_it(cli, copied, tmp_path):
     assert file_times(copied) == before
     assert everything(tmp_path / "saved") == everything(copied)
     assert Tokens(FolderRegister(tmp_path / "saved")).find(token).name == "ann"
+    changes = [event for event in Audit(FolderRegister(copied)).page(1000) if event.action != "refused"]
+    assert Audit(FolderRegister(tmp_path / "saved")).page(1000) == changes != []
     assert listed_datasets(cli, tmp_path / "saved") == listed_datasets(cli, copied)
     assert not list(tmp_path.glob("*.part"))
 
@@ -184,3 +188,33 @@ def test_a_store_without_a_whole_version_is_left_as_it_is(cli_process, copied):
     done = cli_process("repair", "--yes", store=copied)
     assert done.returncode == 1 and "No whole version is left" in done.stderr
     assert (copied / "gen-000001.duckdb").read_bytes() == b"x" * 9000
+
+
+def test_damage_is_named_and_mended(cli, copied):
+    before = everything(copied)
+    assert "is whole" in cli("verify", store=copied).stdout
+    statistics = sorted(copied.glob("objects/statistics/dataset=tone/*/*.parquet"))[0]
+    responses = sorted(copied.glob("objects/responses/dataset=pyramid/*/*.parquet"))[0]
+    for path in (statistics, responses):
+        path.write_bytes(path.read_bytes()[:-100])
+    checked = cli("verify", store=copied)
+    assert checked.returncode == 1 and "python -m dashboard repair" in checked.stderr
+    for path in (statistics, responses):
+        assert f"{path.relative_to(copied).as_posix()} is not what was written" in checked.stdout
+    left = file_times(copied)
+    prompted = cli("repair", store=copied)  # nobody answers
+    run = responses.parent.name.removeprefix("run=")
+    assert prompted.returncode == 1 and f"run {run} of dataset pyramid; import" in prompted.stdout
+    assert "Compute the statistics of 1 run again" in prompted.stdout and file_times(copied) == left
+    assert cli("repair", "--yes", store=copied).returncode == 0
+    assert "is whole" in cli("verify", store=copied).stdout
+    after = everything(copied)
+    assert [row[0] for row in after["runs"]] == [row[0] for row in before["runs"] if row[0] != run]
+    assert after["buzzes"] == before["buzzes"] and after["questions"] == before["questions"]
+
+
+def test_damaged_tokens_are_named(cli, copied):
+    Tokens(FolderRegister(copied)).create("ann")
+    (copied / "tokens.json").write_text("[{")
+    checked = cli("verify", store=copied)
+    assert checked.returncode == 1 and "The tokens are damaged" in checked.stderr and "whole: 3 datasets" in checked.stdout

@@ -80,7 +80,7 @@ def test_the_figures_show_what_the_query_says(drawn, snapshot, pairs, selection,
         assert (bars["unsure"][index], bars["loses"][index]) == (outcome.unsure, outcome.loss)
         assert sum(bars[name][index] for name in ("wins", "unsure", "neither", "loses")) == pytest.approx(1)
 
-    curves = {tuple(trace["meta"]): trace for trace in shown["curves"]["data"]}
+    curves = {(trace["meta"]["run"], trace["meta"]["kind"]): trace for trace in shown["curves"]["data"]}
     existing = [curve for curve in results.curves.curves if curve.missing is None]
     assert any(curve.name == "Q1" for curve in existing) == (results.curves.teams_p < 0.05)
     assert set(curves) == {(curve.name, kind) for curve in existing for kind in ("correct", "incorrect")}

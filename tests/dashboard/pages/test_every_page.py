@@ -8,9 +8,9 @@ import pytest
 
 from dashboard.cached_queries import question_list
 from dashboard.components.messages import in_short, nothing_selected
-from dashboard.components.run_names import legend
+from dashboard.components.run_names import RunColours, legend
 from dashboard.figures.confidence_gap import gap_figure
-from dashboard.figures.panels import fitting
+from dashboard.figures.labels import fitting
 from dashboard.page_registry import PAGES, read_page
 from dashboard.router import draw
 from dashboard.service import service
@@ -23,7 +23,8 @@ from queries.selection import Selection
 from queries.slices import slices
 from tests.helpers.drawn_pages import drawn, plain, walk, words
 
-WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan"}  # whose numbers stand in a table beside them
+# Whose numbers stand in a table beside them.
+WITHOUT_A_TABLE = {"changes", "differences", "hard-easy", "forest", "lifespan", "teams", "team"}
 ADDRESSES = [
     ("leaderboard", "metrics=brier&metrics=ks,auroc&sort=-ks"),
     ("leaderboard", "metrics=corp_mcb&sort=brier"),
@@ -35,6 +36,8 @@ ADDRESSES = [
     ("compare", "metric=brier"),
     ("slices", "metric=accuracy"),
     ("people", "entropy=absolute"),
+    ("decide", "t=0.8"),
+    ("which-ece", "binning=mass15"),
 ]
 BAD = [
     ("leaderboard", "metrics=beauty", "metrics"),
@@ -46,6 +49,9 @@ BAD = [
     ("slices", "metric=mean_confidence", "metric"),
     ("slices", "against=nobody", "against"),
     ("people", "entropy=loud", "entropy"),
+    ("decide", "a=nobody", "a"),
+    ("which-ece", "focus=nobody", "focus"),
+    ("decide", "b=nobody", "b"),
 ]
 
 
@@ -64,7 +70,7 @@ def datasets(app):
         return [dataset.dataset for dataset in service().datasets()]
 
 
-NAMES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slices", "questions")
+NAMES = ("leaderboard", "reliability", "difficulty", "compare", "people", "slices", "questions", "decide", "teams", "which-ece")
 
 
 @pytest.mark.parametrize("view", NAMES)
@@ -95,7 +101,7 @@ def test_keys_that_a_page_does_not_know_are_ignored_and_named(app):
     with app.test_request_context("/"):
         content = draw({"path": "/", "query": "dataset=pyramid&utm_source=a&utm_source=b&fbclid=x", "page": True})
         silent = draw({"path": "/", "query": "dataset=pyramid&theme=dark", "page": True})
-    assert "Ignored: utm_source, fbclid" in content
+    assert "Ignored keys of the link: utm_source, fbclid" in content
     assert "Ignored" not in silent
 
 
@@ -290,17 +296,20 @@ def test_titles_that_begin_and_end_alike_are_told_apart():
     assert fitting([names[0], names[0]]) == ["A rather long model…nstruct · verbalized"] * 2
 
 
-def test_beyond_eight_runs_a_legend_says_how_they_get_colours():
+def test_a_legend_names_runs_in_grey_too():
     runs = [f"r{index}" for index in range(9)]
-    assert "at most 8" in words([legend(runs, {run: run for run in runs}, {})])
-    assert words([legend(runs[:1], {"r0": "One"}, {"r0": "var(--run-1)"}, "People")]) == "One People"
-    assert legend([], {}, {}) is None
+    names = {run: run.upper() for run in runs}
+    colours = RunColours({run: f"var(--run-{index})" for index, run in enumerate(runs)}, ("r0", "r8"))
+    assert words([legend(runs, names, colours)]) == "R0 R8 7 other runs in grey R1 R2 R3 R4 R5 R6 R7"
+    assert words([legend(runs[:1], {"r0": "One"}, colours, "People")]) == "One People"
+    assert legend([], {}, colours) is None
 
 
 def test_without_filters_an_empty_page_says_how_runs_come_in(app):
     with app.test_request_context("/"):
-        text = words([nothing_selected("/", Selection("pyramid"), "answers")])
+        text = words([nothing_selected("/", Selection("pyramid"), "answers", service().facets("pyramid"), "Leaderboard")])
     assert "import FILE --dataset pyramid" in text and "Widen" not in text
+    assert text.startswith("Leaderboard") and "where they buzzed" in text
 
 
 def test_no_page_shows_a_name_of_the_code(app):

@@ -24,7 +24,9 @@ def test_a_row_has_what_its_columns_show(client):
     question = client.get(f"/api/v1/questions?{DATASET}&metrics=ece&limit=1&sort=-difficulty").json["questions"][0]
     for run, values in question["runs"].items():
         assert row[run] == (f"{values['ece']:.3f}" if values["ece"] is not None else row[run])
-    assert row["text"].startswith(f"{question['question_id']} · ") and row["difficulty"] == f"{question['difficulty']:.2f}"
+    assert row["answer"] == question["answer"].partition("[")[0].strip() and question["text"].startswith(row["text"][:40])
+    assert row["heard"] == str(question["heard"]) and row["conversion"] == f"{100 * question['conversion']:.1f} %"
+    assert row["difficulty"] == f"{question['difficulty']:.2f}"
     assert row["href"] == f"/questions/pyramid/{question['question_id']}?sort=-difficulty&metric=ece"
 
 

@@ -80,7 +80,7 @@ def test_each_refused_attempt_is_one_log_line(standing, caplog):
     attempt(standing, "DELETE", f"{ADDRESS}/RUN", 401, {"Authorization": f"Bearer {wrong}"})
     attempt(standing, "POST", ADDRESS, 401)
     attempt(standing, "POST", ADDRESS, 422, standing.auth)
-    lines = [record.getMessage() for record in caplog.records if record.name == "dashboard.uploads.access"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "dashboard.access"]
     assert len(lines) == 2
     assert "refused DELETE" in lines[0] and "127.0.0.1" in lines[0] and lines[0].endswith("wrong_token")
     assert "refused POST" in lines[1] and lines[1].endswith("no_token")
@@ -147,6 +147,14 @@ def test_a_strange_host_name_is_refused_everywhere(request, which, host):
 )
 def test_loopback_names_are_right(standing, host):
     assert standing.client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+def test_beyond_this_machine_numbers_are_no_names(copied):
+    """No page elsewhere can have one as its name. Names must be listed."""
+    upload = upload_client(copied, host="0.0.0.0")
+    hosts = ("10.0.0.5:8050", "[fd00::1]:80", "localhost", "evil.example", "10.0.0.5.evil.example", "fd00::1")
+    status = {host: upload.client.get("/healthz", headers={"Host": host}).status_code for host in hosts}
+    assert list(status.values()) == [200, 200, 200, 403, 403, 403], status
 
 
 def test_hosts_can_be_named(copied):

@@ -125,7 +125,7 @@ def test_words_that_carry_meaning(text, words):
 )  # fmt: skip
 def test_long_lines_and_guesses_take_linear_time(part):
     text = part * (200_000 // len(part))
-    start = time.perf_counter()
+    start = time.process_time()
     parse_answer_line(f"x{text}").judge("Paris")
     parse_answer_line("x").judge(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -11,6 +11,7 @@ from data.importing.contract import Column
 from data.importing.incoming_file import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
+from tests.helpers.encrypted_zips import encrypted_zip
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -98,3 +99,22 @@ def test_an_encrypted_zip_needs_its_password(staging, encrypted):
             _ = Incoming(encrypted, staging, password=password).folder
         assert refused.value.problems[0].hint == "password"
     assert (Incoming(encrypted, staging, password="sesame").folder / "packet1.json").read_text() == "[]"
+
+
+def test_a_wrong_password_past_the_check_byte_is_wrong(staging, tmp_path):
+    """A byte of the header tells 255 of 256 wrong passwords; the others unpack to nonsense."""
+    path = tmp_path / "release.zip"
+    path.write_bytes(encrypted_zip({"packet1.json": b"[]"}, "sesame"))
+    with zipfile.ZipFile(path) as archive:
+        wrong = next(word for word in map(str, range(100_000)) if _gets_past_the_check(archive, word))
+    with pytest.raises(Refused) as refused:
+        _ = Incoming(path, staging, password=wrong).folder
+    assert [problem.hint for problem in refused.value.problems] == ["password"]
+
+
+def _gets_past_the_check(archive, password):
+    try:
+        archive.open("packet1.json", pwd=password.encode()).close()
+    except RuntimeError:
+        return False
+    return True

@@ -84,13 +84,13 @@ def test_it_begins_again_when_its_version_is_gone(store, tmp_path, run, monkeypa
     bundles.put(store, bundles.write(tmp_path / "toy"))
     staging, tries = dry_run.open_staging, []
 
-    def overtaken(store, largest):
+    def overtaken(store, largest, hidden):
         tries.append(store.version())
         if len(tries) == 1:
             for name in "abcde":
                 bundles.put(store, run, dataset="toy", model=name)
             raise OSError("the version is gone")
-        return staging(store, largest)
+        return staging(store, largest, hidden)
 
     monkeypatch.setattr(dry_run, "open_staging", overtaken)
     with open_dry_run(store, [run], OPTIONS) as tried:

@@ -30,9 +30,9 @@ SPANS = {"dataset": "spans", "kind": "lifeeval"}
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def toy_store(tmp_path_factory):
     """A store that no test of this module changes, and what it holds."""
-    root = tmp_path_factory.mktemp("kept")
+    root = tmp_path_factory.mktemp("toy_store")
     store = open_store(root / "store", threads=1)
     people = {
         "exposures": "question_id,match_id,team,heard_words\nq1,m1,Ash,\n",
@@ -47,9 +47,9 @@ def kept(tmp_path_factory):
     return store, store.version(), bundles.content(store)
 
 
-def refusal(kept, *paths, **options) -> Refused:
+def refusal(toy_store, *paths, **options) -> Refused:
     """The refusal of an import, after which the store is as it was."""
-    store, version, content = kept
+    store, version, content = toy_store
     with pytest.raises(Refused) as refused:
         bundles.put(store, *paths, **options)
     assert store.version() == version
@@ -57,9 +57,9 @@ def refusal(kept, *paths, **options) -> Refused:
     return refused.value
 
 
-def reported(kept, *paths, **options):
+def reported(toy_store, *paths, **options):
     """The problems of a refusal as tuples without the file, which must be the one there is."""
-    problems = refusal(kept, *paths, **options).problems
+    problems = refusal(toy_store, *paths, **options).problems
     assert {problem.file for problem in problems} == {path.name for path in paths}
     return [(p.line, p.column, p.value, p.reason) for p in problems]
 
@@ -196,12 +196,12 @@ RESPONSES = {
 
 
 @pytest.mark.parametrize("case", RESPONSES)
-def test_responses(kept, tmp_path, case):
+def test_responses(toy_store, tmp_path, case):
     files, expected = RESPONSES[case]
     ((name, content),) = files.items()
     path = tmp_path / name
     path.write_bytes(content)
-    result = reported(kept, path, form="responses", dataset="toy", model="new")
+    result = reported(toy_store, path, form="responses", dataset="toy", model="new")
     if isinstance(expected, str):
         assert [row[:3] for row in result] == [(None, None, None)]
         assert result[0][3].startswith(expected)
@@ -232,20 +232,20 @@ OPTIONS = {
 }
 
 
-def test_options(kept, tmp_path):
+def test_options(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(
         bundles.table([{"question_id": "v1", "options": options, "model": f"m{i}"} for i, options in enumerate(OPTIONS)])
     )
-    result = reported(kept, path, dataset="voted")
+    result = reported(toy_store, path, dataset="voted")
     assert result == [(line, "options", options, reason) for line, (options, reason) in enumerate(OPTIONS.items(), start=2)]
 
 
-def test_options_without_classes(kept, tmp_path):
+def test_options_without_classes(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     rows = [("[0.5, 0.5]", ""), ('{"yes": 1}', "no")]
     path.write_text(bundles.table([{"question_id": "q2", "clue": i, "options": o, "guess": g} for i, (o, g) in enumerate(rows)]))
-    assert reported(kept, path, dataset="toy", model="m") == [
+    assert reported(toy_store, path, dataset="toy", model="m") == [
         (2, "options", "[0.5, 0.5]", "a list of probabilities needs a dataset that names its classes; give a map"),
         (
             3,
@@ -256,20 +256,20 @@ def test_options_without_classes(kept, tmp_path):
     ]
 
 
-def test_percent_has_a_range_too(kept, tmp_path):
+def test_percent_has_a_range_too(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(HEADER + "q1,0,Rome,101\nq1,1,Rome,-1\nq1,2,Rome,99\n")
-    assert reported(kept, path, dataset="toy", model="m", percent=True) == [
+    assert reported(toy_store, path, dataset="toy", model="m", percent=True) == [
         (2, "confidence", "101", "must lie in [0, 100]"), (3, "confidence", "-1", "must lie in [0, 100]"),
     ]  # fmt: skip
 
 
-def test_who_answered(kept, tmp_path):
+def test_who_answered(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
-    assert reported(kept, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
+    assert reported(toy_store, path, dataset="toy") == [(1, "model", None, "which model? The file has no such column")]
     path.write_text("question_id,clue,confidence,model\nq1,0,0.5,a\nq1,1,0.5,\n")
-    assert reported(kept, path, dataset="toy") == [
+    assert reported(toy_store, path, dataset="toy") == [
         (3, "model", None, "which model? This row does not say: fill it in, or leave the column out and name the model beside the file"),
     ]  # fmt: skip
 
@@ -282,20 +282,20 @@ def test_who_answered(kept, tmp_path):
         ({"form": "excel"}, f"unknown format 'excel'; this version reads: {KEYS}"),
     ],
 )
-def test_where_to(kept, tmp_path, options, reason):
+def test_where_to(toy_store, tmp_path, options, reason):
     path = tmp_path / "run.csv"
     path.write_text(GOOD)
-    assert reported(kept, path, model="m", **options) == [(None, None, None, reason)]
+    assert reported(toy_store, path, model="m", **options) == [(None, None, None, reason)]
 
 
-def test_ungradable(kept, tmp_path):
+def test_ungradable(toy_store, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("question_id,guess,confidence\nb1,Rome,0.5\n")
-    assert reported(kept, path, dataset="bare", model="m") == [
+    assert reported(toy_store, path, dataset="bare", model="m") == [
         (2, "correct", "Rome", "the file does not say whether this is correct, and the question has no answer to grade it by"),
     ]  # fmt: skip
     path.write_text("question_id,guess,confidence\n1,76 years,0.5\n")
-    assert reported(kept, path, dataset="spans", model="m") == [
+    assert reported(toy_store, path, dataset="spans", model="m") == [
         (2, "guess", "76 years", "a LifeEval answer is an age: a number of years, or nothing")
     ]
 
@@ -314,15 +314,15 @@ def test_ungradable(kept, tmp_path):
         ("photo.csv", b"\x89PNG\r\n\x1a\n\xff\xfe", "this is a picture, not a table"),
     ],
 )
-def test_what_is_not_recognised(kept, tmp_path, name, content, reason):
+def test_what_is_not_recognised(toy_store, tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
-    result = refusal(kept, tmp_path / name, dataset="toy", model="m").problems
+    result = refusal(toy_store, tmp_path / name, dataset="toy", model="m").problems
     assert [problem.file for problem in result] == [name]
     assert result[0].reason.startswith(reason)
 
 
-def test_no_such_path(kept, tmp_path):
-    problem = refusal(kept, tmp_path / "nothing").problems[0]
+def test_no_such_path(toy_store, tmp_path):
+    problem = refusal(toy_store, tmp_path / "nothing").problems[0]
     assert (problem.file, problem.reason) == (str(tmp_path / "nothing"), "there is no such file or folder")
 
 
@@ -357,10 +357,10 @@ def spoilt(content):
         (zipped({"dataset.json": json.dumps(bundles.FACTS)})[:-30], "the zip is damaged or cut short"),
     ],
 )
-def test_zips(kept, tmp_path, content, reason):
+def test_zips(toy_store, tmp_path, content, reason):
     path = tmp_path / "upload.zip"
     path.write_bytes(content)
-    problem = refusal(kept, path).problems[0]
+    problem = refusal(toy_store, path).problems[0]
     assert problem.file == "upload.zip"
     assert problem.reason.startswith(reason)
 
@@ -388,9 +388,9 @@ FACTS = {
 
 
 @pytest.mark.parametrize("case", FACTS)
-def test_dataset_json(kept, tmp_path, case):
+def test_dataset_json(toy_store, tmp_path, case):
     facts, expected = FACTS[case]
-    result = refusal(kept, bundles.write(tmp_path / "new", facts)).problems
+    result = refusal(toy_store, bundles.write(tmp_path / "new", facts)).problems
     assert sorted((p.file, p.line, p.column, p.value) for p in result) == [(f"new{file}", *rest[:3]) for file, *rest in expected]
     assert all(
         p.reason.startswith(reason)
@@ -462,14 +462,14 @@ BUNDLES = {
 
 
 @pytest.mark.parametrize("case", BUNDLES)
-def test_bundles(kept, tmp_path, case):
+def test_bundles(toy_store, tmp_path, case):
     tables, expected = BUNDLES[case]
-    result = refusal(kept, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
+    result = refusal(toy_store, bundles.write(tmp_path / "new", **{"facts": NEW} | tables)).problems
     wanted = [Problem("new" + ("/" + file if file else ""), *rest) for file, *rest in expected]
     assert sorted(result, key=repr) == sorted(wanted, key=repr)
 
 
-def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
+def test_all_problems_of_all_files_are_told_together(toy_store, tmp_path):
     folder = bundles.write(
         tmp_path / "new",
         NEW,
@@ -478,7 +478,7 @@ def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
         responses=HEADER + "q1,0,Rome,80\nq9,0,Rome,1\n",
     )
     (folder / "responses" / "second.csv").write_text(HEADER + "q1,0,Rome,x\n")
-    result = refusal(kept, folder, model="m").problems
+    result = refusal(toy_store, folder, model="m").problems
     assert [(p.file, p.line, p.column) for p in result] == [
         ("new/buzzes.csv", 2, "word"),
         ("new/exposures.csv", 2, "question_id"),
@@ -489,37 +489,37 @@ def test_all_problems_of_all_files_are_told_together(kept, tmp_path):
     ]
 
 
-def test_files_that_cannot_be_read_do_not_hide_each_other(kept, tmp_path):
+def test_files_that_cannot_be_read_do_not_hide_each_other(toy_store, tmp_path):
     folder = bundles.write(tmp_path / "new", NEW, clues=b"\xff", responses=HEADER + "q1,0,Rome,80\n")
     (folder / "responses" / "second.csv.gz").write_bytes(b"\x1f\x8b")
     other = tmp_path / "third.parquet"
     other.write_bytes(b"PAR")
-    result = refusal(kept, folder, other, tmp_path / "none", model="m").problems
+    result = refusal(toy_store, folder, other, tmp_path / "none", model="m").problems
     assert [(p.file, p.line) for p in result] == [
         (str(tmp_path / "none"), None), ("new/clues.csv", 1), ("new/responses/run.csv", 2), ("new/responses/second.csv.gz", None), ("third.parquet", None),
     ]  # fmt: skip
 
 
-def test_one_bad_file_refuses_the_good_ones_with_it(kept, tmp_path):
+def test_one_bad_file_refuses_the_good_ones_with_it(toy_store, tmp_path):
     good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
     good.write_text(GOOD)
     bad.write_text(HEADER + "q1,0,Rome,80\n")
-    result = refusal(kept, good, bad, dataset="toy", model="new").problems
+    result = refusal(toy_store, good, bad, dataset="toy", model="new").problems
     assert {problem.file for problem in result} == {"bad.csv"}
 
 
-def test_people_that_the_store_knows_otherwise(kept, tmp_path):
+def test_people_that_the_store_knows_otherwise(toy_store, tmp_path):
     folder = bundles.write(
         tmp_path / "toy", exposures="question_id,match_id,team,heard_words\nq1,m1,Ash,9\n", buzzes=BUZZES + "q1,m1,Ash,4,true\n"
     )
     reason = "the store says something else of the same question, match, team"
-    assert refusal(kept, folder).problems == [
+    assert refusal(toy_store, folder).problems == [
         Problem("toy/buzzes.csv", 2, "team", "Ash", reason, "replace_people"),
         Problem("toy/exposures.csv", 2, "team", "Ash", reason, "replace_people"),
     ]
 
 
-def test_lifeeval_files(kept, tmp_path):
+def test_lifeeval_files(toy_store, tmp_path):
     path = tmp_path / "answers.csv"
     cases = {
         "Answer,Question ID\n76,1\n": [(1, "Confidence", None, "this column is missing; the file has: Answer, Question ID")],
@@ -531,19 +531,19 @@ def test_lifeeval_files(kept, tmp_path):
     }  # fmt: skip
     for text, expected in cases.items():
         path.write_text(text)
-        assert reported(kept, path, dataset="spans", model="m") == expected
-    assert reported(kept, path, dataset="spans")[0][3] == "which model answered?"
-    assert reported(kept, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
+        assert reported(toy_store, path, dataset="spans", model="m") == expected
+    assert reported(toy_store, path, dataset="spans")[0][3] == "which model answered?"
+    assert reported(toy_store, path, dataset="none")[0][3] == "there is no dataset 'none' to answer; import its questions first"
 
 
-def test_very_many_problems_are_counted(kept, tmp_path, monkeypatch):
+def test_very_many_problems_are_counted(toy_store, tmp_path, monkeypatch):
     path = tmp_path / "run.csv"
     path.write_text(HEADER + "".join(f"q9,{i},Rome,80\n" for i in range(2500)))
-    refused = refusal(kept, path, dataset="toy", model="m")
+    refused = refusal(toy_store, path, dataset="toy", model="m")
     assert (len(refused.problems), refused.total) == (2 * report.KEPT, 5000)
     assert refused.problems[-1].line == report.KEPT + 1
     path.write_text(HEADER + "q1\n" * 2500)
-    refused = refusal(kept, path, dataset="toy", model="m")
+    refused = refusal(toy_store, path, dataset="toy", model="m")
     assert (len(refused.problems), refused.total) == (report.KEPT, 2500)
 
 
@@ -560,10 +560,10 @@ def test_very_many_problems_are_counted(kept, tmp_path, monkeypatch):
         ("a,b\n1,2\n", {"dataset": "toy"}, "format"),
     ],
 )
-def test_a_problem_names_what_would_mend_it(kept, tmp_path, text, options, hint):
+def test_a_problem_names_what_would_mend_it(toy_store, tmp_path, text, options, hint):
     path = tmp_path / "run.csv"
     path.write_text(text)
-    assert [problem.hint for problem in refusal(kept, path, **options).problems] == [hint]
+    assert [problem.hint for problem in refusal(toy_store, path, **options).problems] == [hint]
 
 
 def test_a_problem_reads_as_a_sentence():

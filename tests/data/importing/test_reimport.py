@@ -50,7 +50,7 @@ def test_other_questions_are_refused(store, folder, change):
         bundles.put(store, bundles.write(folder, **change))
     problem = refused.value.problems[0]
     assert problem.file == "toy/dataset.json"
-    assert problem.reason == ("dataset 'toy' is there with other questions, and runs may depend on them")
+    assert problem.reason == ("dataset 'toy' is stored with other questions, and runs may depend on them")
     assert (store.version(), bundles.content(store)) == (version, stored)
     bundles.put(store, folder, dataset="another")
     assert rows(store, "select dataset from datasets order by position") == [("toy",), ("another",)]
@@ -62,7 +62,8 @@ def test_other_facts_are_kept_unless_replaced(store, folder):
     renamed = bundles.write(folder, bundles.FACTS | {"title": "Renamed", "licence": "CC0"})
     report = bundles.put(store, renamed)
     assert report.warnings == [
-        "dataset toy is there with another title, licence, and keeps it; replacing the dataset would take over what the file says"
+        "dataset toy is stored with another title, licence, and keeps it; "
+        "replacing the dataset would take over what the file says"
     ]
     assert store.version() == version
     bundles.put(store, renamed, replace=True)

@@ -62,7 +62,7 @@ def reported(store, *paths, **options):
 def test_items(store, items):
     report = bundles.put(store, items, dataset="nli")
     assert report.lines == [
-        "items.jsonl: read as chaosnli", "dataset nli: 3 questions imported", "dataset nli: 9 votes imported",
+        "items.jsonl: read as chaosnli", "dataset nli: 3 questions imported", "dataset nli: 300 votes imported",
     ]  # fmt: skip
     assert rows(store, "select dataset, kind, classes, simulated from datasets") == [
         ("nli", "votes", ["entailment", "neutral", "contradiction"], False)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from data.importing.evaluation_log import NO_CONFIDENCE, REPEATED
+from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
@@ -101,6 +101,12 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
     assert report.warnings == ["run: 1 requests about perturbed instances were left out"]
 
 
+def test_trials_are_samples(store, tmp_path):
+    put(store, tmp_path, [joint(A), joint(A, train_trial_index=1)])
+    assert rows(store, "select sample from responses order by 1") == [("0",), ("1",)]
+    assert rows(store, "select items, questions, samples from runs") == [(2, 1, 2)]
+
+
 @pytest.mark.parametrize(
     ("states", "reason"),
     [
@@ -109,7 +115,6 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
          f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes where a model gives none)"),
         (separate(A, 0, 0), f"{NO_CONFIDENCE} (every log-probability is 0, which HELM writes where a model gives none)"),
         ([joint(instance("a", right=None))], "no reference is tagged as correct"),
-        ([joint(A), joint(A, train_trial_index=1)], REPEATED),
         ([{"instance": {}}], "a request has one"),
     ],
 )  # fmt: skip

@@ -39,7 +39,7 @@ def revisions_follow_changes():
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def toy_store(tmp_path_factory):
     """A store with questions, in memory where that can be had: nothing here is about disks."""
     with pytest.MonkeyPatch.context() as patch:
         root = Path(tempfile.mkdtemp(dir=MEMORY_FILES if MEMORY_FILES.is_dir() else None))
@@ -65,9 +65,9 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
-def take(kept, name, content, model, note, memory=MEMORY):
+def take(toy_store, name, content, model, note, memory=MEMORY):
     """Import a file: the answers that came of it, or the refusal."""
-    store, folder = kept
+    store, folder = toy_store
     path = folder / name
     path.write_bytes(content)
     del content
@@ -97,15 +97,23 @@ def take(kept, name, content, model, note, memory=MEMORY):
 
 
 LATER = {"name", "guess in JSON", "guess in Parquet"}  # groups much like others, for `make soak`
-PARAMETERS = [
-    pytest.param(index, case, id=ascii(case), marks=[pytest.mark.soak] if case.split(":")[0] in LATER else [])
-    for index, case in enumerate(CASES)
-]
+FIRST = {case.split(":")[0]: case for case in reversed(CASES)}  # of each group
+SAMPLE = 6  # by default, the first of each group and one in so many are tried
 
 
-def check(kept, case, index, note):
+def marks(index, case):
+    """When a file is tried: by default, by `make test-slow`, or by `make soak`."""
+    if case.split(":")[0] in LATER:
+        return [pytest.mark.soak]
+    return [pytest.mark.slow] if index % SAMPLE and case not in FIRST.values() else []
+
+
+PARAMETERS = [pytest.param(index, case, id=ascii(case), marks=marks(index, case)) for index, case in enumerate(CASES)]
+
+
+def check(toy_store, case, index, note):
     name, content, expected = CASES[case]
-    outcome = take(kept, name, content() if callable(content) else content, f"m{index}", note)
+    outcome = take(toy_store, name, content() if callable(content) else content, f"m{index}", note)
     if isinstance(expected, list):
         assert not isinstance(outcome, Refused), outcome
         assert sorted(outcome, key=repr) == sorted(expected, key=repr)
@@ -120,8 +128,8 @@ def check(kept, case, index, note):
 
 
 @pytest.mark.parametrize(("index", "case"), PARAMETERS)
-def test_a_hostile_file_is_refused_or_taken_right(kept, alarm, record_property, index, case):
-    check(kept, case, index, record_property)
+def test_a_hostile_file_is_refused_or_taken_right(toy_store, alarm, record_property, index, case):
+    check(toy_store, case, index, record_property)
 
 
 def test_there_are_enough_of_them():
@@ -158,16 +166,16 @@ LARGE = {
 
 @pytest.mark.soak
 @pytest.mark.parametrize("case", LARGE)
-def test_a_huge_row_is_refused(kept, alarm, record_property, case):
+def test_a_huge_row_is_refused(toy_store, alarm, record_property, case):
     name, content, expected = LARGE[case]
-    outcome = take(kept, name, (H.encode() if name == "run.csv" else b"") + content(), "large", record_property)
+    outcome = take(toy_store, name, (H.encode() if name == "run.csv" else b"") + content(), "large", record_property)
     if expected:
         assert expected in str(outcome)
 
 
-def test_the_longest_row_that_is_taken(kept, alarm, record_property):
+def test_the_longest_row_that_is_taken(toy_store, alarm, record_property):
     """A byte less than what is refused."""
     start, end = "q1,0,", ",0.25\n"
     guess = "x" * (LONGEST_LINE - len(start) - len(end) - 1)
-    outcome = take(kept, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
+    outcome = take(toy_store, "run.csv", (H + start + guess + end).encode(), "long", record_property, memory=500)
     assert outcome == [("q1", 0, guess, 0.25)]

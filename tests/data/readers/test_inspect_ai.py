@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.importing.evaluation_log import NO_CONFIDENCE, REPEATED
+from data.importing.evaluation_log import NO_CONFIDENCE
 from data.importing.report import Refused
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
@@ -148,6 +148,18 @@ def test_what_is_not_scored_or_not_stated(store, tmp_path):
     assert report.warnings[0].endswith("1 samples were invalidated in the log, and left out")
 
 
+def test_epochs_are_samples(store, tmp_path):
+    grades = {("x", 1): ("C", 0.75), ("x", 2): ("I", 0.25), ("y", 1): ("C", 0.5)}
+    put(store, tmp_path, [
+        sample(name, {"judge": score(grade, confidence=confidence)}, epoch=epoch)
+        for (name, epoch), (grade, confidence) in grades.items()
+    ])  # fmt: skip
+    assert rows(store, "select question_id, sample, confidence, correct from responses order by 1, 2") == [
+        ("x", "1", 0.75, 1.0), ("x", "2", 0.25, 0.0), ("y", "1", 0.5, 1.0),
+    ]  # fmt: skip
+    assert rows(store, "select items, questions, samples, respondents from runs") == [(3, 2, 2, False)]
+
+
 def test_messages_attachments_and_early_scores(store, tmp_path):
     parts = [{"type": "text", "text": "attachment://1"}, {"type": "image", "image": "attachment://2"}]
     put(store, tmp_path, [
@@ -170,7 +182,6 @@ def test_messages_attachments_and_early_scores(store, tmp_path):
         ([sample("x", {"judge": score("fine", confidence=0.5)})], "no scorer of this log says whether the answers are right"),
         ([sample("x", {"judge": score(confidence=85)})], "must lie in [0, 1]"),
         ([sample("x", {"judge": score(confidence="high")})], "must be a number"),
-        ([sample("x", {"judge": score(confidence=0.5)}, epoch=epoch) for epoch in (1, 2)], REPEATED),
     ],
 )  # fmt: skip
 def test_logs_that_cannot_be_read(store, tmp_path, samples, reason):

@@ -98,11 +98,52 @@ def test_bad_pairs_are_reported(store, tmp_path, cells, column, reason):
     assert (refused.value.problems[0].column, refused.value.problems[0].reason) == (column, reason)
 
 
-def test_answers_of_people_are_refused(store, tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("ResponseId,PGuess,PConf,MinAge,Radius_x,SexMale,Question ID\nR_1,80,89,1,5,0,409\n")
-    with pytest.raises(Refused, match="these are the answers of many people to each question"):
-        bundles.put(store, path)
+def people(folder, *lines, header="ResponseId,PGuess,PConf,MinAge,Radius_x,SexMale"):
+    path = folder / "people.csv"
+    path.write_text("\n".join([header, *lines, ""]))
+    return path
+
+
+@pytest.fixture
+def asked(store, folder):
+    """A store with two questions of LifeEval, under ids of their own."""
+    facts = {"dataset": "lifeeval", "kind": "lifeeval", "title": "LifeEval"}
+    questions = "question_id,sex,minimum_age,radius\nher,female,1,5\nhim,male,30,20\n"
+    bundles.put(store, bundles.write(folder, facts, questions=questions, clues=None))
+    return store
+
+
+def test_respondents_are_samples_of_one_run(asked, tmp_path):
+    lines = ("R_1,80,89,1,5,0", "R_2,85,40,1,5,0", "R_2,78,100,30,20,1", "R_3,eighty,50,30,20,1", "R_3,80,101,1,5,0")
+    report = bundles.put(asked, people(tmp_path, *lines))
+    assert rows(asked, "select question_id, sample, guess, confidence, failed from responses order by 1, 2") == [
+        ("her", "R_1", "80", 0.89, False), ("her", "R_2", "85", 0.4, False), ("her", "R_3", None, 0.0, True),
+        ("him", "R_2", "78", 1.0, False), ("him", "R_3", None, 0.0, True),
+    ]  # fmt: skip
+    assert rows(asked, "select model, elicitation, items, questions, samples, respondents, failed from runs") == [
+        ("People", "verbalized", 3, 2, 3, True, 2)
+    ]
+    assert "1 times: answer is not a number" not in report.lines
+    again = bundles.put(asked, people(tmp_path, *lines[::-1]))
+    assert again.stored == report.runs
+
+
+def test_bad_answers_of_people_are_reported(asked, store, tmp_path):
+    with pytest.raises(Refused) as refused:
+        bundles.put(asked, people(tmp_path, "R_1,80,89,2,5,0", "R_1,80,89,1,5,0", ",80,89,1,5,0"))
+    assert [(problem.line, problem.column, problem.reason) for problem in refused.value.problems] == [
+        (2, "MinAge", "dataset lifeeval has no question of this sex, age and radius"),
+        (4, "ResponseId", "a value is required here"),
+    ]
+    with pytest.raises(Refused, match="this run has an answer to this question and clue already"):
+        bundles.put(asked, people(tmp_path, "R_1,80,89,1,5,0", "R_1,81,89,1,5,0"))
+    with pytest.raises(Refused, match="these are answers to LifeEval's questions"):
+        bundles.put(store, bundles.write(tmp_path / "toy"), people(tmp_path, "R_1,80,89,1,5,0"), dataset="toy")
+
+
+def test_people_need_questions(store, tmp_path):
+    with pytest.raises(Refused, match="there is no dataset 'lifeeval' to answer; import its questions first"):
+        bundles.put(store, people(tmp_path, "R_1,80,89,1,5,0"))
 
 
 def test_the_prompt_that_models_saw_replaces_our_wording(store, folder, tmp_path):

@@ -69,14 +69,15 @@ def revisions_follow_changes():
 
 
 @pytest.fixture(scope="module")
-def kept():
+def root():
+    """A folder for stores, with ``in`` for files; in memory where that can be."""
     with pytest.MonkeyPatch.context() as patch:
         memory = Path("/dev/shm")
-        root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-        patch.setattr(tempfile, "tempdir", str(root))
-        (root / "in").mkdir()
-        yield root
-        shutil.rmtree(root)
+        folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        (folder / "in").mkdir()
+        yield folder
+        shutil.rmtree(folder)
 
 
 def read_or_refused(root, key, path):
@@ -117,19 +118,19 @@ def changed(draw, document):
 
 
 @pytest.mark.parametrize("key", DOCUMENTS)
-@examples(40, derandomize=True, suppress_health_check=list(HealthCheck))
+@examples(30, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_changed_documents(kept, key, data):
+def test_changed_documents(root, key, data):
     document = data.draw(changed(DOCUMENTS[key]))
-    path = kept / "in" / "log.json"
+    path = root / "in" / "log.json"
     lines = document if key == "lm-eval" else [document]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if key == "uqlm":
         questions = "question_id,text,answer\nq1,Which?,this\nq2,Who?,Ann\n"
         facts = {"dataset": "toy", "kind": "single"}
-        bundle = bundles.write(kept / "in" / "toy", facts, questions=questions, clues=None)
-        bundles.put(open_store(kept / "store", threads=1), bundle)
-    read_or_refused(kept, key, path)
+        bundle = bundles.write(root / "in" / "toy", facts, questions=questions, clues=None)
+        bundles.put(open_store(root / "store", threads=1), bundle)
+    read_or_refused(root, key, path)
 
 
 CELLS = st.one_of(
@@ -144,8 +145,8 @@ CELLS = st.one_of(
     st.dictionaries(st.sampled_from(["Question ID", "Question Type", "MC Options (Current)", "Resolution"]), CELLS),
     st.dictionaries(st.sampled_from(["Start Time", "End Time", "Probability Yes", "Probability Yes Per Category"]), CELLS),
 )
-def test_changed_exports_of_metaculus(kept, question, forecast):
-    folder = kept / "in" / "export"
+def test_changed_exports_of_metaculus(root, question, forecast):
+    folder = root / "in" / "export"
     folder.mkdir(exist_ok=True)
     rows = {
         "question_data": {"Question ID": "1", "Resolution": "yes"} | question,
@@ -157,4 +158,4 @@ def test_changed_exports_of_metaculus(kept, question, forecast):
         writer.writeheader()
         writer.writerow(row)
         (folder / f"{name}.csv").write_bytes(out.getvalue().encode("utf-8", "replace"))
-    read_or_refused(kept, "metaculus", folder)
+    read_or_refused(root, "metaculus", folder)

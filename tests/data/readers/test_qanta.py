@@ -107,12 +107,19 @@ def test_failed_calls_are_no_answers(store, write):
     assert rows(store, "select clue, guess, failed from responses order by all") == [(0, None, True), (1, "Rome", False)]
 
 
-def test_the_first_of_two_gradings_is_read(store, write):
-    folder = {"Tossup": run_lines(1), "Tossup_pedant": run_lines(1, correct=0)}
-    report = bundles.put(store, write(runs={f"Packet 1/{name}/{NAME}": text for name, text in folder.items()}))
+def test_both_gradings_of_the_same_outputs_are_kept(store, write):
+    texts = {
+        f"Packet {packet}/{name}/{NAME}": run_lines(packet, **more)
+        for packet in (1, 2)
+        for name, more in {"Tossup": {}, "Tossup_pedant": {"correct": 0}}.items()
+    }
+    report = bundles.put(store, write(runs=texts))
     assert rows(store, "select distinct correct from responses") == [(1.0,)]
+    (run,) = report.runs
+    snapshot = store.snapshot().with_grading("pedant")
+    assert snapshot.rows(f"select correct, graded, count(*) from {snapshot.responses([run])} group by all") == [(0.0, "file", 5)]
     (warning,) = [warning for warning in report.warnings if "another grading" in warning]
-    assert "Tossup_pedant" in warning
+    assert "2 files" in warning and "kept as 'pedant'" in warning and "Tossup_pedant" in warning
 
 
 def test_outputs_that_differ_are_no_second_grading(store, write):

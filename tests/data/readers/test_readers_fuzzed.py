@@ -52,7 +52,8 @@ def revisions_follow_changes():
 
 
 @pytest.fixture(scope="module")
-def kept():
+def toy_store():
+    """A store with the bundle ``toy``, and a folder for files; in memory where that can be."""
     with pytest.MonkeyPatch.context() as patch:
         memory = Path("/dev/shm")
         root = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
@@ -64,9 +65,9 @@ def kept():
         shutil.rmtree(root)
 
 
-def read_or_refused(kept, name, content):
+def read_or_refused(toy_store, name, content):
     """Import; anything but a report or a refusal is raised."""
-    store, folder = kept
+    store, folder = toy_store
     path = folder / name
     path.write_bytes(content)
     version = store.version()
@@ -111,8 +112,8 @@ def damaged(draw, content):
 @pytest.mark.parametrize("name", VALID)
 @fixed_examples(12)
 @given(data=st.data())
-def test_damaged_files(kept, name, data):
-    read_or_refused(kept, name, data.draw(damaged(VALID[name])))
+def test_damaged_files(toy_store, name, data):
+    read_or_refused(toy_store, name, data.draw(damaged(VALID[name])))
 
 
 @fixed_examples(25)
@@ -125,8 +126,8 @@ def test_damaged_files(kept, name, data):
         st.binary(max_size=200), st.text('q1,"\r\n0.5{}[]:e-\0\ufeff', max_size=80).map(lambda text: H.encode() + text.encode())
     )
 )
-def test_bytes_and_near_tables(kept, content):
-    read_or_refused(kept, "any", content)
+def test_bytes_and_near_tables(toy_store, content):
+    read_or_refused(toy_store, "any", content)
 
 
 scalars = st.one_of(
@@ -163,15 +164,15 @@ KEYS = [
 @given(
     st.lists(st.dictionaries(st.one_of(st.sampled_from(KEYS), st.text(max_size=3)), nested, max_size=6), min_size=1, max_size=4)
 )
-def test_objects(kept, objects):
+def test_objects(toy_store, objects):
     """JSON Lines of anything, and the same as CSV."""
-    read_or_refused(kept, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
+    read_or_refused(toy_store, "any.jsonl", "\n".join(map(json.dumps, objects)).encode())
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     keys = [key for key in KEYS if any(key in record for record in objects)] or ["x"]
     writer.writerow(keys)
     writer.writerows([json.dumps(record.get(key)) for key in keys] for record in objects)
-    read_or_refused(kept, "any.csv", out.getvalue().encode())
+    read_or_refused(toy_store, "any.csv", out.getvalue().encode())
 
 
 MEMBERS = ["dataset.json", "questions.csv", "clues.jsonl", "responses/a.csv", "votes.csv", "buzzes.csv", "../x", "a/b", "x" * 300]
@@ -180,5 +181,5 @@ whole = st.sampled_from([json.dumps(bundles.FACTS).encode(), bundles.QUESTIONS.e
 
 @fixed_examples(20)
 @given(st.dictionaries(st.sampled_from(MEMBERS), st.one_of(st.binary(max_size=40), whole), max_size=5))
-def test_zips(kept, files):
-    read_or_refused(kept, "any.zip", zipped(files))
+def test_zips(toy_store, files):
+    read_or_refused(toy_store, "any.zip", zipped(files))

@@ -126,7 +126,8 @@ def revisions_follow_changes():
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
+def toy_store(tmp_path_factory):
+    """A store with the bundle ``toy``, and a folder for files."""
     root = tmp_path_factory.mktemp("fuzz")
     store = open_store(root / "store", threads=1)
     bundles.put(store, bundles.write(root / "toy"))
@@ -135,8 +136,8 @@ def kept(tmp_path_factory):
 
 @fixed_examples(25)
 @given(tables(most=1))
-def test_files_are_imported_right_or_refused(kept, table):
-    store, root = kept
+def test_files_are_imported_right_or_refused(toy_store, table):
+    store, root = toy_store
     names, rows = table
     (root / "run.csv").write_bytes(written(names, rows))
     version = store.version()

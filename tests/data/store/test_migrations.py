@@ -3,12 +3,17 @@
 import shutil
 import tarfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from data.store import StoreError, migrations, open_store
+from data.store.backup import back_up
+from data.store.objects import ADDED, TYPES, copy_rows
 from data.store.repair import damage_of
+from data.store.revisions import renew
 from data.store.withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, write
 from tests.helpers.metric_digests import metric_values
@@ -26,6 +31,20 @@ def add_language(connection, objects):
     connection.execute("update questions set language = 'en'")
 
 
+def add_region(connection, objects):
+    connection.execute("alter table runs add column region varchar")
+
+
+def drop_region(connection):
+    migrations.drop_column(connection, "runs", "region")
+
+
+def with_steps(*more):
+    """Stands in for ``migrations.steps``: those that there are, and more, as functions or whole steps."""
+    steps = (*STEPS, *(step if isinstance(step, migrations.Step) else migrations.Step(step) for step in more))
+    return lambda: steps
+
+
 def one_run(store, folder):
     put(store, write(folder / "toy"))
     (folder / "run.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n")
@@ -41,7 +60,7 @@ def older(prefilled):
 @pytest.fixture
 def released(monkeypatch):
     """Make a version of Clueline that has these steps, too."""
-    return lambda *steps: monkeypatch.setattr(migrations, "steps", lambda: (*STEPS, *steps))
+    return lambda *steps: monkeypatch.setattr(migrations, "steps", with_steps(*steps))
 
 
 def test_a_store_of_this_version_needs_nothing(older):
@@ -104,7 +123,7 @@ def test_a_step_that_fails_changes_nothing(older, released):
         raise ValueError("no")
 
     with pytest.MonkeyPatch.context() as later:
-        later.setattr(migrations, "steps", lambda: (*STEPS, add_language, fail))
+        later.setattr(migrations, "steps", with_steps(add_language, fail))
         with pytest.raises(ValueError, match="no"):
             open_store(older.url, threads=1).migrate()
     opened = open_store(older.url, threads=1)
@@ -121,12 +140,78 @@ def test_steps_are_numbered_without_a_gap(tmp_path, monkeypatch):
 def test_a_store_of_a_later_version_is_refused(older, monkeypatch):
     older.close()
     with monkeypatch.context() as later:
-        later.setattr(migrations, "steps", lambda: (*STEPS, add_nothing))
+        later.setattr(migrations, "steps", with_steps(add_nothing))
         open_store(older.url, threads=1).migrate()
     opened = open_store(older.url, threads=1)
     for use in (opened.snapshot, opened.migrate):
         with pytest.raises(StoreError, match="made by another version of Clueline; use that version"):
             use()
+
+
+@pytest.fixture
+def later_version(monkeypatch):
+    """A context in which this is a later version of Clueline, whose step can be undone."""
+
+    @contextmanager
+    def context():
+        with monkeypatch.context() as later:
+            later.setattr(migrations, "steps", with_steps(migrations.Step(add_region, drop_region)))
+            yield
+
+    return context
+
+
+def test_two_versions_read_and_write_a_store_in_turn(older, later_version, tmp_path):
+    older.close()
+    with later_version():
+        later = open_store(older.url, threads=1)
+        assert later.snapshot().rows("select distinct region from runs") == [(None,)]
+        put(later, tmp_path / "run.csv", dataset="toy", model="later")
+        written = content(later)
+        assert damage_of(later) is None
+        back_up(later, tmp_path / "saved")
+        later.close()
+    for url in (older.url, tmp_path / "saved"):
+        opened = open_store(url, threads=1)
+        assert opened.snapshot().rows("select version from schema_version") == [(NOW,)]
+        assert [row[0] for row in opened.snapshot().rows("select model from runs order by position")] == ["gamma", "later"]
+        values = metric_values(opened)
+    put(open_store(older.url, threads=1), tmp_path / "run.csv", dataset="toy", model="earlier")
+    with later_version():
+        later = open_store(older.url, threads=1)
+        run = later.snapshot().rows("select run from runs where model = 'earlier'")[0][0]
+        withdraw(later, run, None)
+        assert written["questions"] == content(later)["questions"]
+        later.close()
+        assert later.migrate() == (NOW, NOW + 1)
+        assert damage_of(later) is None and metric_values(later).keys() == values.keys()
+        assert metric_values(open_store(tmp_path / "saved", threads=1)) == values
+    with pytest.raises(StoreError, match="made by another version of Clueline; use that version"):
+        open_store(older.url, threads=1).snapshot()
+
+
+def test_what_the_earlier_schema_cannot_hold_waits(older, later_version):
+    older.close()
+    with later_version():
+        later = open_store(older.url, threads=1)
+        before = later.version()
+        with pytest.raises(StoreError, match=r"no room for runs\.region") as refused:
+            later.write(lambda connection: connection.execute("update runs set region = 'north'"))
+        assert refused.value.remedy == "migrate" and later.version() == before
+        later.migrate()
+        later.write(lambda connection: connection.execute("update runs set region = 'north'") and renew(connection, ["toy"]))
+        assert later.snapshot().rows("select distinct region from runs") == [("north",)]
+
+
+def test_files_of_an_earlier_form_lack_new_columns(tmp_path, monkeypatch):
+    monkeypatch.setitem(ADDED, "responses", {0: ("token_logprobs",)})
+    with duckdb.connect() as connection:
+        rows = "select {} from (select " + ", ".join(f"null as {name}" for name in TYPES["responses"]) + ")"
+        copy_rows(connection, "responses", rows.format("*"), tmp_path / "earlier", form=0)
+        columns = connection.execute(f"describe from read_parquet('{tmp_path / 'earlier'}')").fetchall()
+        assert [name for name, *_ in columns] == [name for name in TYPES["responses"] if name != "token_logprobs"]
+        with pytest.raises(StoreError, match="no room for token_logprobs"):
+            copy_rows(connection, "responses", rows.format("* replace ([0.5] as token_logprobs)"), tmp_path / "lost", form=0)
 
 
 @pytest.fixture(scope="module")

@@ -18,21 +18,13 @@ from data.store.withdrawal import withdraw
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection
-from tests.helpers.bundle_factory import QUESTIONS, RESPONSES, content, put, write
-
-OTHER = "question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\nq2,1,Nile,1\n"
-
-
-def two_runs(store, folder):
-    put(store, write(folder / "toy", responses=RESPONSES), model="alpha")
-    (folder / "run.csv").write_text(OTHER)
-    put(store, folder / "run.csv", dataset="toy", model="beta")
+from tests.helpers.bundle_factory import QUESTIONS, content, put, put_two_runs, write
 
 
 @pytest.fixture
 def toy(prefilled):
     """A store with two runs."""
-    return prefilled(two_runs)
+    return prefilled(put_two_runs)
 
 
 def files(store):
@@ -191,6 +183,14 @@ def test_between_sweeps_nothing_is_searched(toy):
         toy.objects.sweep(searched)
 
 
+@pytest.mark.parametrize("notes", ["", "nonsense", "99999999999\nresponses/x"])
+def test_damaged_notes_of_a_sweep_are_no_obstacle(toy, notes):
+    (toy.files.root / "objects/SWEPT").write_text(notes)
+    toy.objects.sweep(lambda: named(toy))
+    assert int((toy.files.root / "objects/SWEPT").read_text().splitlines()[0]) <= time.time()
+    assert {*files(toy)} == named(toy)
+
+
 def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
     (tmp_path / "stated.csv").write_text("question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,1\nq2,1,Nile,1,0\n")
     put(toy, tmp_path / "stated.csv", dataset="toy", model="stated")
@@ -200,7 +200,8 @@ def test_responses_are_written_again_only_where_grades_change(toy, tmp_path):
     model = dict(toy.snapshot().rows("select run, model from runs"))
     changed = {(kind, model[run]) for kind, run in before if before[kind, run] != after[kind, run]}
     models = ("alpha", "beta", "stated")
-    assert changed == {("statistics", name) for name in models} | {("responses", name) for name in models[:2]}
+    of_rules = {("grades.graded", "stated"), ("statistics.graded", "stated")}  # beside the grades that the file states
+    assert changed == {("statistics", name) for name in models} | {("responses", name) for name in models[:2]} | of_rules
     snapshot = toy.snapshot()
     assert snapshot.rows(f"select guess, correct from {snapshot.responses([*model])} where question_id = 'q1' and clue < 2") == [
         ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0), ("Paris", 0.0), ("Rome", 1.0)]  # fmt: skip

@@ -35,14 +35,12 @@ def stored(request, tmp_path_factory):
     return made, objects
 
 
-@pytest.fixture(params=[400_000, 700, 150, 9])
-def batch(request, monkeypatch):
-    monkeypatch.setattr(run_statistics, "BATCH", request.param)
-    return request.param
+CASES = [(batch, left_out) for batch in (400_000, 150) for left_out in ((), ("r1",), ("r0", "r4"), ("r0", "r1", "r2", "r3"))]
 
 
-@pytest.mark.parametrize("left_out", [(), ("r1",), ("r0", "r4"), ("r0", "r1", "r2", "r3")])
-def test_statistics_of_some_runs(stored, batch, left_out):
+@pytest.mark.parametrize(("batch", "left_out"), [*CASES, (700, ()), (9, ("r0", "r4"))])
+def test_statistics_of_some_runs(monkeypatch, stored, batch, left_out):
+    monkeypatch.setattr(run_statistics, "BATCH", batch)
     connection, objects = stored
     connection.execute("delete from objects where kind = 'statistics'")
     run_statistics.derive(connection, objects, "d", [run for run in ("r4", "r2", "r0", "r1", "r3") if run not in left_out])

@@ -161,7 +161,7 @@ DAMAGE = {
     "a lost version": (lambda folder: (folder / "gen-000004.duckdb").unlink(), "gen-000004.duckdb, is gone"),
     "another file": (
         lambda folder: (folder / "gen-000004.duckdb").write_bytes(b"x" * 9000),
-        "gen-000004.duckdb, cannot be opened",
+        "gen-000004.duckdb, is not what was written",
     ),
 }
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from queries.engine import inference
-from queries.engine.bootstrap import percentile_interval
+from queries.engine.bootstrap import MOST_CLUSTERS, percentile_interval
 from queries.engine.gather import gather
-from queries.engine.intervals import difference_interval, difference_tests, metric_intervals
+from queries.engine.intervals import difference_errors, difference_interval, difference_tests, metric_intervals
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection
 from tests.helpers.simulated_evidence import evidence_of, simulated
@@ -37,6 +37,35 @@ def test_pseudo_values_are_those_of_leaving_each_question_out(snapshot, binning)
             for question in np.flatnonzero(defined):
                 expected = counts[index] * values[index] - (counts[index] - 1) * without[question].get(run.run, math.nan)
                 assert pseudo_values[question, index] == pytest.approx(expected, abs=1e-9), (metric.key, run.model, question)
+
+
+def test_groups_of_one_question_give_its_pseudo_values():
+    evidence = evidence_of(simulated(2, 80, seed=3))
+    for metric in METRICS:
+        if not evidence.adds_up(metric) or not evidence.statistics.keys() >= {*metric.reads(evidence.conventions)}:
+            continue
+        expected = evidence.pseudo_values(metric)
+        by_cluster = evidence.cluster_totals.pseudo_values(metric)
+        assert by_cluster == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True), metric.key
+
+
+def test_errors_from_groups_are_those_from_questions():
+    evidence = evidence_of(simulated(2, 6 * MOST_CLUSTERS, seed=4))
+    for key in ("brier", "ece", "ece_debiased", "hmr", "calscore"):
+        errors, questions = difference_errors(evidence, CATALOGUE[key])
+        expected, _ = inference.difference_errors(evidence.pseudo_values(CATALOGUE[key]))
+        assert errors[0, 1] == pytest.approx(expected[0, 1], rel=0.1), key  # 2 % is the noise of 1,000 groups
+        assert questions[0, 1] == 6 * MOST_CLUSTERS
+
+
+def test_runs_with_few_questions_are_jackknifed_alone():
+    evidence = evidence_of(simulated(2, 200, seed=5))
+    rows = (evidence.run_of_rows == 1) | (evidence.places < 40)
+    both, few = evidence.select_rows(rows), evidence.select_rows((evidence.run_of_rows == 0) & rows)
+    for key in ("brier", "hmr"):
+        together, alone = metric_intervals(both, CATALOGUE[key]), metric_intervals(few, CATALOGUE[key])
+        assert (together.low[0], together.high[0]) == pytest.approx((alone.low[0], alone.high[0]))
+        assert together.replicates.tolist() == [0, 1000]
 
 
 @pytest.mark.parametrize("binning", BINNINGS)

@@ -81,8 +81,12 @@ def test_which_metrics_satisfy_which_axioms():
     expected = {
         ("U", "O", "UO"): {
             "brier", "hmr", "r_over", "r_under", "macro_ce", "calscore", "calscore_weighted", "grace_mce",
+            "brier_skill", "log_score",
         },
-        ("U", "O"): {"accuracy", "net_score", "auroc", "corp_dsc", "calscore2"},
+        ("U", "O"): {
+            "accuracy", "net_score", "auroc", "corp_dsc", "calscore2", "log_infinite", "aurc", "e_aurc", "augrc", "prr",
+            "accuracy_at_50", "accuracy_at_80", "accuracy_at_90",
+        },
         (): {
             "ece", "ece_debiased", "max_ce", "ks", "ks_sequential", "corp_mcb", "reliability", "resolution", "overconfidence",
             "correlation", "hard_easy_slope",

@@ -8,12 +8,13 @@ from model_diagnostics.scoring import SquaredError, decompose
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 from scipy.stats import hmean, linregress, mannwhitneyu, pearsonr
-from sklearn.metrics import accuracy_score, d2_brier_score, mean_absolute_error
+from sklearn.metrics import accuracy_score, d2_brier_score, log_loss, mean_absolute_error
 from sklearn.utils.class_weight import compute_sample_weight
 
 from data.statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import pairs
+from queries.metrics.kernels.item_weights import ItemWeights
 
 EXACT = {"abs": 1e-12, "rel": 0}
 STANDARD = Conventions()
@@ -87,7 +88,7 @@ def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
     fit = isotonic_regression(np.bincount(place, correct) / weights, weights=weights).x[place]
     assert len(distinct) == len(weights)
     order = np.argsort(confidence, kind="stable")
-    mcb, dsc = pairs.corp(confidence[order], correct[order], np.ones(len(order)))
+    (mcb,), (dsc,) = pairs.corp(confidence[order], correct[order], ItemWeights.equal(len(order)))
     assert mcb == pytest.approx(((confidence - correct) ** 2).mean() - ((fit - correct) ** 2).mean(), **EXACT)
     assert dsc == pytest.approx(((fit - correct.mean()) ** 2).mean(), **EXACT)
 
@@ -122,6 +123,13 @@ def test_scikit_learn_has_the_same_accuracy_and_skill(answers):
     assert computed("accuracy", answers) == pytest.approx(accuracy_score(correct, np.ones(400)), **EXACT)
     skill = 1 - computed("brier", answers) / computed("uncertainty", answers)
     assert skill == pytest.approx(d2_brier_score(correct, confidence), **EXACT)
+
+
+def test_scikit_learn_has_the_same_log_score(answers):
+    confidence, correct = answers
+    expected = log_loss(correct, np.clip(confidence, 1e-6, 1 - 1e-6))
+    assert computed("log_score", answers) == pytest.approx(expected, **EXACT)
+    assert computed("brier_skill", answers) == pytest.approx(d2_brier_score(correct, confidence), **EXACT)
 
 
 def test_grace_mce_by_scipys_logistic_function(answers):

@@ -1,0 +1,255 @@
+"""Ratios of processor time that must not get worse, on any machine; fails where one is lost by more than 30 %.
+
+    make bench-quick                             compare with the kept ratios (quick.json); CI runs it
+    python -m benchmarks.quick --keep            measure three times and keep the medians
+
+Both sides of a ratio are measured in turn, and the least of the repetitions counts: what else the machine does lengthens both. A
+ratio that is above its limit is measured again, twice, before it counts as lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+# Before numpy is imported: threads that wait for each other take processor time, more of it where the machine is busy.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
+from flask import Flask  # noqa: E402
+
+from benchmarks import distributions  # noqa: E402
+from benchmarks.measuring import machine, markdown_table, timed  # noqa: E402
+from benchmarks.synthetic_data import CLUES, fill, write_small_run  # noqa: E402
+from dashboard.app import create_app  # noqa: E402
+from dashboard.settings import Settings  # noqa: E402
+from data.importing.ingest import import_paths  # noqa: E402
+from data.importing.staging import ImportOptions  # noqa: E402
+from data.statistics import pooled  # noqa: E402
+from data.store import Store, open_store  # noqa: E402
+from queries.buzzing import Rules, threshold_explorer  # noqa: E402
+from queries.engine.gather import gather  # noqa: E402
+from queries.leaderboard import leaderboard  # noqa: E402
+from queries.metrics import CATALOGUE, Metric  # noqa: E402
+from queries.selection import Selection  # noqa: E402
+from queries.slices import slices  # noqa: E402
+
+KEPT = Path(__file__).with_suffix(".json")
+LOST = 1.3  # times the kept ratio
+TRIES = 3
+REPEATED = 5
+# Datasets of 20,000 and 200,000 responses, and one of 200,000 to which runs are added while others are measured.
+SMALL, LARGE, CHANGING = "small", "large", "changing"
+QUESTIONS, RUNS = {SMALL: 500, LARGE: 5_000, CHANGING: 5_000}, 10
+PAIRS = ("auroc", "ks", "corp_mcb", "correlation")
+METRICS = tuple(CATALOGUE[key] for key in ("brier", "overconfidence", "hmr", "ece", "ece_debiased", "reliability"))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Two pieces of work of which one is measured by the other.
+
+    Attributes:
+        name: what is measured, and by what.
+        above, below: the work.
+        repeat: how often each is done in one try.
+    """
+
+    name: str
+    above: Callable[[], object]
+    below: Callable[[], object]
+    repeat: int = REPEATED
+
+    def measure(self) -> float:
+        """Least processor time of the one over that of the other, done in turn."""
+        above, below = [], []
+        for _ in range(self.repeat):
+            below += timed(self.below).processor
+            above += timed(self.above).processor
+        return min(above) / min(below)
+
+
+def ratios(folder: Path) -> list[Ratio]:
+    """Everything that is measured, on stores that are made here."""
+    store, empty = open_store(folder / "store", threads=1), open_store(folder / "empty", threads=1)
+    for dataset, questions_of_dataset in QUESTIONS.items():
+        fill(store, folder, dataset, questions_of_dataset, questions_of_dataset * CLUES * RUNS)
+    fill(empty, folder / "bundle", CHANGING, QUESTIONS[CHANGING], 0)
+    snapshot = store.snapshot()
+    client = _app(store).test_client()
+    small, large = Selection(SMALL), Selection(LARGE)
+
+    def get(path: str) -> None:
+        for _ in range(50):
+            answer = client.get(f"/api/v1/{path}")
+            assert answer.status_code == 200, answer.data[:500]
+
+    def draw(dataset: str) -> None:
+        request = {"path": "/", "query": f"dataset={dataset}", "page": False}
+        body = {
+            "output": "answer.data",
+            "outputs": {"id": "answer", "property": "data"},
+            "inputs": [{"id": "request", "property": "data", "value": request}],
+            "changedPropIds": ["request.data"],
+        }
+        for _ in range(10):
+            answer = client.post("/_dash-update-component", json=body)
+            assert answer.status_code == 200, answer.data[:500]
+
+    draw(LARGE)
+    warm = f"leaderboard?dataset={LARGE}&metrics=brier,ece&intervals=1"
+    get(warm)
+    upload, grade = _Uploads(folder), _Grading(folder)
+    arrays = _arrays()
+    return [
+        Ratio(
+            "an upload of 2,000 rows: into 200,000 rows / into none",
+            lambda: upload.into(store),
+            lambda: upload.into(empty),
+        ),
+        Ratio(
+            "leaderboard with intervals: 200,000 rows / 20,000 rows",
+            lambda: leaderboard(snapshot, large, METRICS, True),
+            lambda: leaderboard(snapshot, small, METRICS, True),
+        ),
+        Ratio(
+            "intervals over 20,000 rows: AUROC, KS, CORP, correlation / metrics of sums",
+            lambda: leaderboard(snapshot, small, [CATALOGUE[key] for key in PAIRS], True),
+            lambda: leaderboard(snapshot, small, METRICS, True),
+        ),
+        Ratio(
+            "slices: 200,000 rows / 20,000 rows",
+            lambda: slices(snapshot, large, CATALOGUE["overconfidence"]),
+            lambda: slices(snapshot, small, CATALOGUE["overconfidence"]),
+        ),
+        Ratio(
+            "thresholds of buzzing: 200,000 rows / 20,000 rows",
+            lambda: threshold_explorer(snapshot, large, Rules()),
+            lambda: threshold_explorer(snapshot, small, Rules()),
+        ),
+        Ratio(
+            "first read of the statistics of 200,000 rows / polars reads their files",
+            lambda: gather(open_store(store.url, threads=1).snapshot(), large, METRICS),
+            lambda: _read_objects(store, LARGE),
+        ),
+        Ratio("10 leaderboard pages, drawn again / Python formats 300,000 numbers", lambda: draw(LARGE), _format_numbers),
+        Ratio("50 answers of JSON, asked for again / Python formats 300,000 numbers", lambda: get(warm), _format_numbers),
+        Ratio(
+            "import of whole distributions, graded: 24,000 rows / 6,000 rows",
+            lambda: grade.responses(24_000),
+            lambda: grade.responses(6_000),
+            repeat=3,
+        ),
+        *(Ratio(f"`{key}` of 200,000 pairs / numpy sorts them", *_kernel(CATALOGUE[key], arrays)) for key in PAIRS),
+        Ratio("`ece` of 200,000 pairs / numpy's histogram of them", *_sums(arrays)),
+    ]
+
+
+def _app(store: Store) -> Flask:
+    return create_app(Settings(store=store.url, workers=1))
+
+
+class _Uploads:
+    """Imports of runs of 2,000 responses, each of another run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 10
+
+    def into(self, store: Store) -> None:
+        """Import the next one."""
+        self.count += 1
+        path = write_small_run(self.folder / "upload.csv", 2_000, self.count)
+        import_paths(store, [path], ImportOptions(dataset=CHANGING, model=f"upload {self.count}"))
+
+
+class _Grading:
+    """Imports of whole distributions that do not say what is correct, each into a store of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+        self.bundles: dict[int, Path] = {}
+
+    def responses(self, rows: int) -> None:
+        """Import so many of one run."""
+        self.count += 1
+        if rows not in self.bundles:
+            self.bundles[rows] = distributions.write_bundle(self.folder / f"poll{rows}", rows, 1)
+        import_paths(open_store(self.folder / f"graded{self.count}", threads=1), [self.bundles[rows]], ImportOptions())
+
+
+def _format_numbers() -> None:
+    for number in range(300_000):
+        f"{number / 7:.6f}"
+
+
+def _read_objects(store: Store, dataset: str) -> None:
+    for path in (Path(store.url) / "objects").rglob("*.parquet"):
+        if f"dataset={dataset}" in str(path):
+            pl.read_parquet(path)
+
+
+Arrays = tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]
+
+
+def _arrays() -> Arrays:
+    """Confidence, in steps of 0.001, and correctness of 200,000 items."""
+    chance = np.random.default_rng(6)
+    confidence = np.round(chance.random(200_000), 3)
+    return confidence, (chance.random(200_000) < confidence).astype(float)
+
+
+def _kernel(metric: Metric, arrays: Arrays) -> tuple[Callable[[], object], Callable[[], object]]:
+    return lambda: metric.of_pairs(*arrays), lambda: np.argsort(arrays[0], kind="stable")
+
+
+def _sums(arrays: Arrays) -> tuple[Callable[[], object], Callable[[], object]]:
+    ece, conventions = CATALOGUE["ece"], Selection(LARGE).conventions
+    return lambda: ece.value(pooled(*arrays), conventions), lambda: np.histogram(arrays[0], bins=10, range=(0, 1))
+
+
+def measured(chosen: list[Ratio], limits: dict[str, float]) -> dict[str, float]:
+    """Every ratio; one above its limit is measured again, and the least of the tries counts."""
+    values = {}
+    for ratio in chosen:
+        tries = [ratio.measure()]
+        while tries and min(tries) > limits.get(ratio.name, float("inf")) and len(tries) < TRIES:
+            tries.append(ratio.measure())
+        values[ratio.name] = min(tries)
+        print(f"{values[ratio.name]:8.2f}  {ratio.name}", flush=True)
+    return values
+
+
+def main() -> int:
+    """Measure; compare or keep."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", action="store_true", help=f"write the ratios to {KEPT.name}")
+    options = parser.parse_args()
+    kept: dict[str, float] = json.loads(KEPT.read_text(encoding="utf-8"))["ratios"] if KEPT.exists() else {}
+    print(machine())
+    with tempfile.TemporaryDirectory(prefix="clueline-") as folder:
+        chosen = ratios(Path(folder))
+        if options.keep:
+            rounds = [measured(chosen, {}) for _ in range(TRIES)]
+            kept = {ratio.name: round(statistics.median(values[ratio.name] for values in rounds), 3) for ratio in chosen}
+            KEPT.write_text(json.dumps({"written on": machine(), "ratios": kept}, indent=2) + "\n", encoding="utf-8")
+            return 0
+        values = measured(chosen, {name: LOST * value for name, value in kept.items()})
+    lost = [name for name, value in values.items() if name not in kept or value > LOST * kept[name]]
+    rows = [[name, f"{values[name]:.2f}", f"{kept.get(name, float('nan')):.2f}"] for name in values]
+    print("\n".join(["", *markdown_table(["ratio of processor times", "now", "kept"], rows), ""]))
+    for name in lost:
+        print(f"LOST: {name}" if name in kept else f"not in {KEPT.name}, run with --keep: {name}")
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""Who asks, and what may they read and write: tokens, users of a trusted proxy, signed links, and protection from other sites.
+
+``Access.reader`` says who asks. What they may not read is left out of the version of the store that their request reads
+(``dashboard.service.Service.snapshot``), so that it does not exist for them on any page or address.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+import msgspec
+from flask import g, request
+
+from dashboard import signed_links
+from dashboard.dash_requests import CALLBACKS, CallbackRequest
+from dashboard.logs import request_id, without_secrets
+from dashboard.settings import Settings
+from dashboard.trusted_proxies import from_trusted_proxy
+from data.store import StoreError
+from data.store.audit import Audit
+from data.store.tokens import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens
+from queries.parameters import BadRequest
+
+WITHOUT_TOKEN = "open"  # the provenance of an upload in mode `open`
+LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\]")
+MAX_USER = 100  # characters of a user's name
+CHALLENGE = 'Bearer realm="clueline"'
+COOKIE = "clueline_login"  # holds a token
+
+log = logging.getLogger(__name__)
+
+
+class Denied(BadRequest):
+    """A request that may not be made; ``headers`` go with the response, and ``by`` names who made it, if that is known."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        field: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        by: str = "",
+    ) -> None:
+        super().__init__(code, message, field, status=status)
+        self.headers = dict(headers or {})
+        self.by = by
+
+
+class Reader(NamedTuple):
+    """Who asks.
+
+    Attributes:
+        name: of the token, or ``user:NAME`` for a user of a trusted proxy; blank for anybody.
+        right: the greatest one; None for anybody.
+        linked: the dataset that the signed link of this request opens; None without one.
+        by_cookie: whether the token is in the cookie of the login page.
+    """
+
+    name: str = ""
+    right: Right | None = None
+    linked: str | None = None
+    by_cookie: bool = False
+
+    def has(self, right: Right) -> bool:
+        """Whether the reader has a right, or a greater one."""
+        return self.right is not None and RIGHTS.index(self.right) >= RIGHTS.index(right)
+
+
+class Access:
+    """Decides about the requests to one server.
+
+    Attributes:
+        mode: who may upload.
+        reading: who may read.
+        tokens: of the store.
+        audit: of the store.
+    """
+
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+        self.mode = settings.uploads
+        self.reading = settings.read
+        self.tokens = tokens
+        self.audit = Audit(tokens.register)
+        self._user_header = settings.user_header
+        self._host_names = {settings.host.lower(), *settings.hosts}
+        # No page elsewhere can have a number as its name, so that beyond this machine numbers need no list.
+        self._any_number = self.mode != "open" and not settings.hosts and not _is_loopback(settings.host)
+
+    def check_host(self) -> None:
+        """Refuse a request that calls this server by an unknown name, as a page elsewhere would after DNS rebinding.
+
+        Raises:
+            Denied: with status 403.
+        """
+        name = re.sub(r":\d*$", "", request.headers.get("Host", "")).lower()
+        listed = name in self._host_names or f"[{name}]" in self._host_names
+        if not (listed or LOOPBACK.fullmatch(name) or (self._any_number and _is_number(name))):
+            raise Denied(
+                403,
+                "unknown_host",
+                f"This server is not called {name[:100]!r}; its operator can allow that name with CLUELINE_HOSTS.",
+            )
+
+    def user(self) -> str | None:
+        """The user whom a trusted proxy names; None if there is none.
+
+        Raises:
+            Denied: the header with the name comes from elsewhere, or holds what cannot be a name.
+        """
+        name = request.headers.get(self._user_header) if self._user_header else None
+        if name is None:
+            return None
+        if not from_trusted_proxy():
+            raise Denied(
+                403, "untrusted_proxy", f"The header {self._user_header} is taken only from the proxies that "
+                f"CLUELINE_TRUSTED_PROXIES lists; this request comes from {request.remote_addr}.",
+            )  # fmt: skip
+        name = name.strip()
+        if len(name) > MAX_USER or not name.isprintable() or name in RESERVED:
+            raise Denied(400, "bad_user", f"The header {self._user_header} must hold a name of at most {MAX_USER} characters.")
+        return name or None
+
+    # -- reading
+
+    def reader(self) -> Reader:
+        """Who makes this request.
+
+        Raises:
+            Denied: the header ``Authorization`` has a token that is not valid.
+            StoreError: the tokens cannot be read.
+        """
+        if "reader" not in g:
+            try:
+                g.reader = self._reader()
+            except Denied as denied:
+                g.reader = denied
+                self.record_refusal(denied)
+        reader: Reader | Denied = g.reader
+        if isinstance(reader, Denied):
+            raise reader
+        return reader
+
+    def _reader(self) -> Reader:
+        record = self._record()
+        linked = _linked(record.link_key)
+        secret = _bearer()
+        if secret is not None:
+            token = _valid(record.find(secret))
+            return Reader(token.name, token.right, linked)
+        user = self.user()
+        if user:
+            return Reader(f"{USER}{user}", "upload", linked)
+        cookie = record.find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
+        if cookie and not cookie.ended_at():
+            return Reader(cookie.name, cookie.right, linked, by_cookie=True)
+        return Reader(linked=linked)
+
+    def check_reading(self) -> None:
+        """Refuse a request whose reader may read nothing at all.
+
+        Raises:
+            Denied: with status 401.
+            StoreError: the tokens cannot be read.
+        """
+        reader = self.reader()
+        if self.reading == "open" or reader.has("read") or reader.linked is not None:
+            return
+        way = (
+            "the proxy before this server says who its users are, and did not"
+            if self.reading == "proxy"
+            else "log in at /login, or send the header `Authorization: Bearer TOKEN`"
+        )
+        raise Denied(401, "no_token", f"Reading needs a token or a signed link: {way}.", headers={"WWW-Authenticate": CHALLENGE})
+
+    def hidden(self, datasets: Iterable[str]) -> list[str]:
+        """Those of some datasets that the reader of this request may not read. Raises as ``check_reading``."""
+        self.check_reading()
+        reader, private = self.reader(), self._record().private
+        reads_public = self.reading == "open" or reader.has("read")
+
+        def may_read(dataset: str) -> bool:
+            if dataset == reader.linked or reader.has("admin"):
+                return True
+            return reads_public and (dataset not in private or reader.name in private[dataset])
+
+        return [dataset for dataset in datasets if not may_read(dataset)]
+
+    def hidden_names(self) -> list[str]:
+        """Ids of the private datasets, stored or not, that the reader of this request may not read. Raises as ``hidden``."""
+        return self.hidden(self._record().private)
+
+    def page_mode(self) -> str:
+        """``mode`` for pages: ``login`` where the reader is logged in and need not be asked for a token. Raises as ``reader``."""
+        return "login" if self.mode == "token" and self.reader().has("upload") else self.mode
+
+    def offers_login(self) -> bool:
+        """Whether logging in would let somebody read more."""
+        return self.reading == "token" or (self.reading == "open" and bool(self._record().private))
+
+    def _record(self) -> AccessRecord:
+        if "access_record" not in g:
+            try:
+                g.access_record = self.tokens.latest()
+            except TokenError as error:
+                raise StoreError(str(error)) from error
+        record: AccessRecord = g.access_record
+        return record
+
+    # -- writing
+
+    def admin(self) -> str:
+        """Name of the token with the right ``admin`` that this request carries. Raises as ``writer``."""
+        return self._recorded("admin")
+
+    def writer(self) -> str:
+        """Name of the token that this request carries, or of the user whom a trusted proxy names; `open` for neither in mode
+        `open`.
+
+        Wrong tokens are not throttled: a token is 256 random bits, which no rate of guessing finds. Each refused attempt is
+        logged in one line, without the token.
+
+        Raises:
+            Denied: the request may not write.
+            StoreError: the tokens cannot be read.
+        """
+        return self._recorded("upload")
+
+    def _recorded(self, right: Right) -> str:
+        try:
+            g.writer = self._admin() if right == "admin" else self._writer()
+        except Denied as denied:
+            self.record_refusal(denied)
+            raise
+        return str(g.writer)
+
+    def record_refusal(self, denied: Denied) -> None:
+        """Log and record a refused attempt, without its token."""
+        log.warning("refused %s %r from %s: %s", request.method, request.path[:200], request.remote_addr, denied.code)
+        self.audit.record(
+            "refused",
+            denied.by,
+            reason=denied.code,
+            attempt=without_secrets(f"{request.method} {quote(request.path)}")[:200],
+            address=request.remote_addr,
+            request_id=request_id() or None,
+        )
+
+    def _admin(self) -> str:
+        token = self._token_of_request()
+        if token is None:
+            raise _no_token()
+        return _with_right(token, "admin").name
+
+    def _writer(self) -> str:
+        if self.mode == "off":
+            raise Denied(403, "uploads_off", "This server takes no uploads and changes no runs (CLUELINE_UPLOADS=off).")
+        authorization = request.headers.get("Authorization")
+        user = self.user()
+        if user and not (authorization or "").lower().startswith("bearer "):  # a proxy may pass its own kind on
+            self.check_same_site()
+            return user
+        if self.mode == "open":
+            self.check_same_site()
+            if authorization is None:
+                return WITHOUT_TOKEN
+        token = self._token_of_request()
+        if token is None:
+            raise _no_token()
+        return _with_right(token, "upload").name
+
+    def _token_of_request(self) -> Token | None:
+        """The token of the header or, for our own pages, of the cookie; None without one. Raises ``Denied`` for a wrong one."""
+        authorization = request.headers.get("Authorization")
+        if authorization is not None:
+            secret = _bearer()
+            if secret is None:
+                raise _wrong_token()
+            return _valid(self.find(secret))
+        token = self.find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
+        if token is None or token.ended_at():
+            return None
+        self.check_same_site()
+        return token
+
+    def find(self, secret: str) -> Token | None:
+        """The entry of a token as it is now, revoked or not. Raises ``StoreError``."""
+        try:
+            return self.tokens.find(secret)
+        except TokenError as error:
+            raise StoreError(str(error)) from error
+
+    def check_same_site(self) -> None:
+        """Refuse a request of a page of another site: a browser would send it without a token, or with the cookie.
+
+        Raises:
+            Denied: with status 403.
+        """
+        site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+        if site not in (None, "same-origin", "none") or (origin is not None and urlsplit(origin).netloc != request.host):
+            raise Denied(403, "cross_site", "This request comes from a page of another site; only this server's own pages may.")
+
+
+def _bearer() -> str | None:
+    """The token in the header ``Authorization``; None if it has another kind of credentials, or is not there."""
+    scheme, _, secret = request.headers.get("Authorization", "").strip().partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else None
+
+
+def _valid(token: Token | None) -> Token:
+    """A token that was found. Raises ``Denied`` where there is none, or it is valid no longer."""
+    if token is None:
+        raise _wrong_token()
+    if token.revoked_at:
+        raise Denied(403, "revoked_token", f"The token {token.name!r} was revoked at {token.revoked_at}.", by=token.name)
+    if token.ended_at():
+        raise Denied(403, "expired_token", f"The token {token.name!r} ended at {token.until}.", by=token.name)
+    return token
+
+
+def _with_right(token: Token, right: Right) -> Token:
+    if RIGHTS.index(token.right) < RIGHTS.index(right):
+        needs = "upload or change runs" if right == "upload" else "say who reads a dataset"
+        raise Denied(
+            403, "missing_right", f"The token {token.name!r} has the right {token.right!r}: it cannot {needs}.", by=token.name
+        )
+    return token
+
+
+def _no_token() -> Denied:
+    return Denied(
+        401, "no_token", "This needs a token: the header `Authorization: Bearer TOKEN`. The operator of the server makes "
+        "one with `python -m dashboard token create NAME`.", headers={"WWW-Authenticate": CHALLENGE},
+    )  # fmt: skip
+
+
+def _wrong_token() -> Denied:
+    return Denied(
+        401, "wrong_token", "There is no such token. The header is `Authorization: Bearer TOKEN`.",
+        headers={"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"'},
+    )  # fmt: skip
+
+
+def _linked(key: str) -> str | None:
+    """The dataset that the signed link of this request opens, of its own address or of the page that it draws."""
+    path, pairs = request.path, list(request.args.items(multi=True))
+    if path == CALLBACKS:
+        try:
+            (drawn,) = msgspec.convert(request.get_json(silent=True), CallbackRequest).inputs
+        except msgspec.ValidationError:
+            return None
+        path, pairs = drawn.value.path, parse_qsl(drawn.value.query, keep_blank_values=True)
+        path = unquote(path)
+    signature = dict(pairs).get(signed_links.KEY)
+    return None if signature is None else signed_links.dataset_of_link(key, signature, path, pairs)
+
+
+def _is_number(host: str) -> bool:
+    """Whether a name is an IP address, IPv6 in brackets."""
+    try:
+        ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return host.startswith("[") or ":" not in host
+
+
+def _is_loopback(host: str) -> bool:
+    return bool(LOOPBACK.fullmatch(f"[{host}]" if ":" in host else host.lower()))

@@ -1,0 +1,63 @@
+"""All datasets on one page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Response
+
+from dashboard.api.blueprint import get
+from dashboard.api.responses import csv_response, json_response
+from dashboard.cached_queries import across_datasets
+from dashboard.parameters import AcrossDatasets, AcrossMetric, AcrossRows
+from queries.across import Across, AcrossCell
+from queries.metrics import CATALOGUE, Conventions
+from queries.parameters import Flag, Parameters
+from queries.selection import CONVENTIONS
+
+CELL = AcrossCell.__struct_fields__
+OVERALL = ("mean_rank", "mean_place", "ranked_on")
+
+
+class AcrossParameters(Parameters, frozen=True):
+    """Which metric, of which datasets."""
+
+    metric: AcrossMetric = CATALOGUE["net_score"]
+    datasets: AcrossDatasets = ()
+    rows: AcrossRows = "models"
+    failed: Annotated[bool, Flag("`1`: failed calls count as items of confidence 0 and correctness 0")] = False
+    conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
+
+
+def _across(parameters: AcrossParameters) -> Across:
+    return across_datasets(parameters.metric, parameters.datasets, parameters.rows, parameters.conventions, parameters.failed)
+
+
+@get("/api/v1/across", AcrossParameters)
+def get_across(parameters: AcrossParameters) -> Response:
+    """A metric of each model on each dataset, with intervals, ranks by dataset and mean ranks, and where it is over- or
+    underconfident. Filters on runs and questions do not apply: each dataset is measured as its leaderboard is.
+    """
+    return json_response(_across(parameters))
+
+
+@get("/api/v1/across.csv", AcrossParameters)
+def get_across_csv(parameters: AcrossParameters) -> Response:
+    """The same as CSV, a row per model and dataset."""
+    result = _across(parameters)
+    rows = [
+        [
+            row.model,
+            row.elicitation,
+            dataset,
+            *(getattr(cell, name) for name in CELL),
+            row.mean_rank,
+            row.mean_place,
+            row.ranked_on,
+        ]
+        for row in result.rows
+        for dataset, cell in row.cells.items()
+    ]
+    return csv_response(
+        ["model", "elicitation", "dataset", *CELL, "mean_rank", "mean_place", "ranked_on"], rows, f"across-{result.metric}"
+    )

@@ -1,0 +1,58 @@
+"""Who changed what, and who was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from flask import Response
+
+from dashboard.api.blueprint import get
+from dashboard.api.responses import json_response
+from dashboard.service import service
+from data.store.audit import Audit, AuditEvent
+from queries.parameters import Parameters, Text, Whole
+
+LONGEST_PAGE = 1000
+
+
+class AuditParameters(Parameters, frozen=True):
+    """Which page of the events."""
+
+    limit: Annotated[int, Whole(f"how many events: 100; at most {LONGEST_PAGE}", LONGEST_PAGE)] = 100
+    cursor: Annotated[str | None, Text("`next` of the page before")] = None
+
+
+class AuditPage(msgspec.Struct):
+    """Events, newest first, and the cursor of the older ones, if there are any."""
+
+    events: list[AuditEvent]
+    next: str | None
+
+
+def _may_be_read() -> Callable[[AuditEvent], bool]:
+    """Whether the reader of this request may read an event: one that names nothing of a dataset that is hidden from them."""
+    snapshot = service().snapshot()
+    names = service().access.hidden_names()
+    if not names:
+        return lambda event: True
+    runs = {run for (run,) in snapshot.rows("select run from runs")}
+
+    def may_be_read(event: AuditEvent) -> bool:
+        named = any(name in text for name in names for text in (event.dataset or "", event.attempt or ""))
+        return not named and (event.run is None or event.run in runs)
+
+    return may_be_read
+
+
+@get("/api/v1/audit", AuditParameters)
+def get_audit(parameters: AuditParameters) -> Response:
+    """Who published, withdrew and restored runs, corrected grades, replaced questions, made and revoked tokens, and which
+    attempts were refused; newest first. It needs what an upload needs, such as a token. Changes are kept for good, of refused
+    attempts the last thousands. Events of datasets that the reader may not read are left out.
+    """
+    service().access.writer()
+    events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _may_be_read())
+    following = events[parameters.limit - 1].id if len(events) > parameters.limit else None
+    return json_response(AuditPage(events[: parameters.limit], following))

@@ -1,0 +1,27 @@
+"""What a paper takes from a view."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Response, request
+
+from dashboard.api.blueprint import get
+from dashboard.api.responses import json_response
+from dashboard.citation import cite
+from dashboard.parameters import View
+from queries.parameters import Parameters
+
+
+class CiteParameters(Parameters, frozen=True):
+    """Which view."""
+
+    view: Annotated[str, View("the page that is cited: its path and query, percent-encoded as one value; `/` by default")] = "/"
+
+
+@get("/api/v1/cite", CiteParameters)
+def get_citation(parameters: CiteParameters) -> Response:
+    """What a paper takes from a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on methods,
+    BibTeX of the metrics, and a Python script that gets the same numbers.
+    """
+    return json_response(cite(parameters.view, request.host_url.rstrip("/")))

@@ -1,0 +1,136 @@
+"""Gradings of runs, and the corrections of reviewers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from flask import Response, request
+
+from dashboard.api.blueprint import api, document, get, get_selected, pairs
+from dashboard.api.responses import csv_response, json_response
+from dashboard.api.uploads import no_such_run
+from dashboard.parameters import GUESSES
+from dashboard.service import service
+from data.store.gradings import LONGEST_NOTE, Correction, NoSuchGuess, correct_grades
+from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
+from queries.parameters import BadRequest, NoParameters, Parameters, Whole
+from queries.runs import run as run_facts
+from queries.selection import Request, Selection, read_parameters
+
+MOST_GRADES = 1000  # that one request corrects
+MOST_CORRECTED = 100_000  # guesses of a run
+
+
+class _Grade(msgspec.Struct, forbid_unknown_fields=True):
+    """A correction as it is sent."""
+
+    question_id: str
+    correct: bool | float | None
+    guess: str | None = None
+    clue: int | None = None
+    note: str | None = None
+
+
+class _Grades(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of ``POST /api/v1/runs/<run_id>/grades``."""
+
+    grades: list[_Grade]
+
+
+class RunCorrections(msgspec.Struct):
+    """The corrections of a run, oldest first, and the grades of the guesses that were just corrected."""
+
+    run: str
+    corrections: list[GradeCorrection]
+    guesses: list[GradedGuess]
+
+
+class GuessesParameters(Parameters, frozen=True):
+    """Which guesses are listed."""
+
+    show: Annotated[Show, GUESSES] = "differ"
+    limit: Annotated[int, Whole("how many guesses: 200; at most 1,000", 1000)] = 200
+
+
+@get_selected("/api/v1/gradings", NoParameters)
+def get_gradings(query: Request[NoParameters]) -> Response:
+    """The gradings of each run that has several: where each is from, its accuracy, and how far any two agree (share of answers,
+    Cohen's kappa) over the answers of the selection.
+    """
+    return json_response(service().ask(gradings, query.selection))
+
+
+@get_selected("/api/v1/gradings.csv", NoParameters)
+def get_gradings_csv(query: Request[NoParameters]) -> Response:
+    """The agreements as CSV, a row for each two gradings of a run."""
+    header = ["run", "model", "elicitation", "answers", "a", "b", "agreeing", "agreement", "kappa"]
+    rows = [
+        [run.run, run.model, run.elicitation, run.answers, pair.a, pair.b, pair.agreeing, pair.agreement, pair.kappa]
+        for run in service().ask(gradings, query.selection).runs
+        for pair in run.agreements
+    ]
+    return csv_response(header, rows, "gradings")
+
+
+@get("/api/v1/runs/<run_id>/grades", GuessesParameters)
+def get_grades(parameters: GuessesParameters, run_id: str) -> Response:
+    """The guesses of a run with the answer line, the grade of each grading, what Clueline's rules make of them and why, and the
+    corrections of reviewers.
+    """
+    selection = Selection(service().ask(run_facts, run_id).dataset)
+    return json_response(service().ask(graded_guesses, selection, run_id, parameters.show or "differ", parameters.limit))
+
+
+@api.post("/api/v1/runs/<run_id>/grades")
+def post_grades(run_id: str) -> Response:
+    """Corrects grades of a run: `{"grades": [{"question_id", "guess", "correct", "clue", "note"}]}`, where `correct` is true,
+    false, a number from 0 to 1, or null to undo earlier corrections; without `clue`, wherever that was the guess. All of them
+    are recorded, with the name of the token and the time, or none. They make the grading `reviewed` of the run; nothing else
+    changes. The answer lists all corrections of the run, and the grades of these guesses.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    given = _read(request.get_data())
+    with no_such_run(run_id):
+        try:
+            correct_grades(service().store, run_id, given, by)
+        except NoSuchGuess as error:
+            raise BadRequest("unknown_guess", f"{str(error)[0].upper()}{str(error)[1:]}.", "grades", status=422) from None
+    service().read_current()
+    snapshot = service().snapshot()
+    selection = Selection(run_facts(snapshot, run_id).dataset)
+    corrected = {(grade.question_id, grade.guess) for grade in given}
+    listed = graded_guesses(snapshot, selection, run_id, "corrected", MOST_CORRECTED).guesses
+    guesses = [guess for guess in listed if (guess.question_id, guess.guess) in corrected]
+    return json_response(RunCorrections(run_id, corrections(snapshot, run_id), guesses), 201)
+
+
+def _read(body: bytes) -> list[Correction]:
+    """The corrections of a body. Raises ``BadRequest``."""
+    try:
+        grades = msgspec.json.decode(body, type=_Grades).grades
+    except msgspec.MsgspecError as error:
+        message = f'The body must be {{"grades": [{{"question_id", "guess", "correct", "clue", "note"}}]}}: {error}.'
+        raise BadRequest("bad_value", message, "grades") from None
+    if not 0 < len(grades) <= MOST_GRADES:
+        raise BadRequest("bad_value", f"Send 1 to {MOST_GRADES:,} grades at a time.", "grades")
+    for grade in grades:
+        if grade.correct is not None and not 0 <= grade.correct <= 1:
+            raise BadRequest("bad_value", "`correct` is true, false, null or a number from 0 to 1.", "grades")
+        if not 0 <= (grade.clue or 0) < 2**31 or len(grade.note or "") > LONGEST_NOTE:
+            message = f"`clue` counts from 0, and `note` has at most {LONGEST_NOTE} characters."
+            raise BadRequest("bad_value", message, "grades")
+    return [
+        Correction(
+            question_id=grade.question_id,
+            guess=grade.guess or None,
+            correct=None if grade.correct is None else float(grade.correct),
+            clue=grade.clue,
+            note=grade.note,
+        )
+        for grade in grades
+    ]
+
+
+document("POST /api/v1/runs/<run_id>/grades", post_grades, NoParameters)

@@ -1,0 +1,42 @@
+"""How large a difference of two runs the questions can show."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Response
+
+from dashboard.api.blueprint import get_selected
+from dashboard.api.compare import CompareParameters
+from dashboard.api.responses import csv_response, json_response
+from dashboard.service import service
+from queries.parameters import Number
+from queries.power import MetricPower, PowerAnalysis, power
+from queries.selection import Request
+
+FIELDS = [name for name in MetricPower.__struct_fields__ if name != "curve"]
+
+
+class PowerParameters(CompareParameters, frozen=True):
+    """Which two runs, by which metrics, and which difference."""
+
+    d: Annotated[float | None, Number("the difference that is to be shown; by default the one that was measured", 1e6)] = None
+
+
+def _power(query: Request[PowerParameters]) -> PowerAnalysis:
+    parameters = query.parameters
+    return service().ask(power, query.selection, parameters.a, parameters.b, parameters.metrics, parameters.d)
+
+
+@get_selected("/api/v1/power", PowerParameters)
+def get_power(query: Request[PowerParameters]) -> Response:
+    """How large a difference of two runs their common questions show in 80 % of all cases (p < 0.05), how many questions a
+    difference `d` needs, and what other numbers of questions would show.
+    """
+    return json_response(_power(query))
+
+
+@get_selected("/api/v1/power.csv", PowerParameters)
+def get_power_csv(query: Request[PowerParameters]) -> Response:
+    """The same as CSV, a row per metric, without the other numbers of questions."""
+    return csv_response(FIELDS, [[getattr(row, name) for name in FIELDS] for row in _power(query).metrics], "power")

@@ -1,0 +1,64 @@
+"""Human teams: what they heard, where they buzzed, and whether they were right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from flask import Response
+
+from dashboard.api.blueprint import get_selected
+from dashboard.api.responses import csv_response, json_response
+from dashboard.service import service
+from queries.parameters import Choice, Parameters, Text
+from queries.selection import Request
+from queries.teams import CategoryBuzzing, QuestionBuzzing, TeamBuzz, TeamRow, Teams, human_teams
+
+TABLES: dict[str, type[msgspec.Struct]] = {
+    "teams": TeamRow,
+    "categories": CategoryBuzzing,
+    "questions": QuestionBuzzing,
+    "buzzes": TeamBuzz,
+}
+
+QUARTILES = "correct_at_quartiles"
+
+
+class TeamsParameters(Parameters, frozen=True):
+    """Whose buzzes are listed."""
+
+    team: Annotated[str | None, Text("the team whose buzzes are listed; none by default")] = None
+
+
+class TeamsTableParameters(TeamsParameters, frozen=True):
+    """Which table."""
+
+    table: Annotated[str, Choice("`teams`, `categories`, `questions` or `buzzes`; `teams` by default", tuple(TABLES))] = "teams"
+
+
+@get_selected("/api/v1/teams", TeamsParameters)
+def get_teams(query: Request[TeamsParameters]) -> Response:
+    """Human teams: what they heard, where they buzzed, how often they were right; the same by category and by question."""
+    result: Teams = service().ask(human_teams, query.selection, query.parameters.team)
+    return json_response(result)
+
+
+@get_selected("/api/v1/teams.csv", TeamsTableParameters)
+def get_teams_csv(query: Request[TeamsTableParameters]) -> Response:
+    """One of these tables as CSV; quartiles are three columns."""
+    table = query.parameters.table
+    result: Teams = service().ask(human_teams, query.selection, query.parameters.team)
+    rows: Sequence[msgspec.Struct] = getattr(result, table)
+    fields = TABLES[table].__struct_fields__
+    header = [name for field in fields for name in _columns(field)]
+    return csv_response(header, [[cell for field in fields for cell in _cells(row, field)] for row in rows], table)
+
+
+def _columns(field: str) -> list[str]:
+    return [f"correct_at_{name}" for name in ("lower_quartile", "median", "upper_quartile")] if field == QUARTILES else [field]
+
+
+def _cells(row: msgspec.Struct, field: str) -> list[object]:
+    value = getattr(row, field)
+    return [value] if field != QUARTILES else value or [None] * 3

@@ -1,0 +1,37 @@
+"""What stands beside the reliability diagrams."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from dashboard.api.blueprint import get_selected
+from dashboard.api.responses import csv_response, json_response
+from dashboard.service import service
+from queries.parameters import NoParameters
+from queries.selection import Request
+from queries.triptych import Triptych, triptych
+
+FIELDS = (
+    "run", "model", "elicitation", "questions", "items", "brier", "mcb", "dsc", "unc", "auroc", "smooth_ece", "p_spiegelhalter",
+    "p_kuiper", "p_ks", "calibration_slope", "calibration_slope_low", "calibration_slope_high", "calibration_intercept",
+    "calibration_intercept_low", "calibration_intercept_high",
+)  # fmt: skip
+
+
+def _triptych(query: Request[NoParameters]) -> Triptych:
+    return service().ask(triptych, query.selection)
+
+
+@get_selected("/api/v1/triptych", NoParameters)
+def get_triptych(query: Request[NoParameters]) -> Response:
+    """Beside the reliability diagrams: ROC with its concave hull, confidence of right and of wrong answers, Murphy curve, CORP
+    parts of the Brier score, the smooth diagram, and p-values of tests of calibration that respect questions.
+    """
+    return json_response(_triptych(query))
+
+
+@get_selected("/api/v1/triptych.csv", NoParameters)
+def get_triptych_csv(query: Request[NoParameters]) -> Response:
+    """The numbers as CSV, a row per run."""
+    rows = [[getattr(run, field) for field in FIELDS] for run in _triptych(query).runs]
+    return csv_response(FIELDS, rows, "triptych")

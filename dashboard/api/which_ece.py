@@ -1,0 +1,53 @@
+"""The calibration error as many projects compute it."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from dashboard.api.blueprint import get_selected
+from dashboard.api.responses import csv_response, json_response
+from dashboard.parameters import BinnedRun
+from dashboard.service import service
+from queries.parameters import Parameters
+from queries.selection import Request
+from queries.which_ece import WhichEce, which_ece
+
+
+class WhichEceParameters(Parameters, frozen=True):
+    """Whose bins are given."""
+
+    focus: BinnedRun = ""
+
+
+def _which_ece(query: Request[WhichEceParameters]) -> WhichEce:
+    return service().ask(which_ece, query.selection, query.parameters.focus)
+
+
+@get_selected("/api/v1/which-ece", WhichEceParameters)
+def get_which_ece(query: Request[WhichEceParameters]) -> Response:
+    """The calibration error of each run as many projects compute it, with its rank and the items left out; the bins of one run;
+    Kendall's tau-b between the rankings.
+    """
+    return json_response(_which_ece(query))
+
+
+@get_selected("/api/v1/which-ece.csv", WhichEceParameters)
+def get_which_ece_csv(query: Request[WhichEceParameters]) -> Response:
+    """The errors as CSV, a row per run and variant."""
+    result = _which_ece(query)
+    names = {run.run: run for run in result.runs}
+    rows = [
+        [
+            row.run,
+            names[row.run].model,
+            names[row.run].elicitation,
+            variant.key,
+            row.value,
+            row.rank,
+            row.left_out,
+            variant.source,
+        ]
+        for variant in result.variants
+        for row in variant.runs
+    ]
+    return csv_response(["run", "model", "elicitation", "variant", "value", "rank", "left_out", "source"], rows, "which-ece")

@@ -1,0 +1,208 @@
+"""What a paper takes from a page: a link that pins the data, the table, a paragraph on methods, references, and a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import msgspec
+
+from dashboard.api.blueprint import VERSION, read_table
+from dashboard.cached_queries import selected_runs
+from dashboard.components.links import address
+from dashboard.components.numbers import CURVE_NAMES, count
+from dashboard.page_registry import Page, PageRequest, find_page, read_page
+from dashboard.paper_tables import as_latex, as_markdown, paper_table
+from dashboard.service import service
+from dashboard.table_source import TableSource
+from dashboard.version import VERSION as CLUELINE
+from queries.engine.coverage import coverage
+from queries.metrics import Conventions, Metric
+from queries.metrics.bibliography import bibtex
+from queries.parameters import BadRequest
+from queries.pinned_version import pinned_version
+from queries.selection import Selection
+
+MOST_NAMED = 200  # runs of a permanent link; with more, a run that is published later shows in it
+NOT_KEPT = ("theme", "signed", "pin", "embed", VERSION)  # keys that do not change what a view measures
+BINNINGS = {
+    "width10": "10 bins of equal width, closed on the left",
+    "width10r": "10 bins of equal width, closed on the right",
+    "width10+1": "10 bins of equal width and one for confidence 1",
+}
+
+
+class Citation(msgspec.Struct):
+    """Answer of ``/api/v1/cite``.
+
+    Attributes:
+        view: path and query of the page that is cited.
+        permalink: the same page with its runs named and the data version pinned.
+        version: of the data.
+        csv: address of the whole table.
+        columns, rows: the table as it is printed: at most ``paper_tables.MOST_ROWS`` rows.
+        total: number of rows, those that are not printed among them.
+        latex, markdown: the same; LaTeX needs the package booktabs.
+        methods: a paragraph.
+        bibtex: of the papers that the metrics come from.
+        script: Python that prints the table, with ``dashboard/client.py``.
+    """
+
+    view: str
+    title: str
+    permalink: str
+    version: str
+    csv: str
+    columns: list[str]
+    rows: list[list[str]]
+    total: int
+    latex: str
+    markdown: str
+    methods: str
+    bibtex: str
+    script: str
+
+
+def cite(view: str, host: str) -> Citation:
+    """What a paper takes from a page.
+
+    Args:
+        view: path and query of the page.
+        host: of this server, such as ``http://127.0.0.1:8050``, without a slash at the end.
+
+    Raises:
+        BadRequest: there is no such page, it measures nothing, or its address is wrong.
+    """
+    parts = urlsplit(view)
+    page, dataset, item = find_page(parts.path)
+    if page.table is None:
+        raise BadRequest("unknown_value", f"Nothing is measured on the page {parts.path[:200]!r}.", "view")
+    pairs = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in NOT_KEPT]
+    request = read_page(page, pairs, dataset, item)
+    page.check(request)
+    source = page.table(request)
+    version = service().ask(pinned_version, request.selection).version
+    named = _name_runs(page, request)
+    query = [*named.pairs(), *source.pairs, (VERSION, version)]
+    path = source.address
+    for name, text in source.parts.items():
+        path = re.sub(f"<(path:)?{name}>", lambda _, text=text: quote(text, safe=""), path)  # type: ignore[misc]
+    keys = [pair for pair in query if not (pair[0] == "dataset" and "dataset" in source.parts)]
+    header, rows = read_table(source.address, query[:-1], source.parts)
+    table = paper_table(header, rows, source, {run: f"{model} · {way}" for run, model, way in request.facets.runs})
+    if table.metrics:
+        source = replace(source, metrics=tuple(metric for metric in source.metrics if metric.key in table.metrics))
+    methods = _methods(page, request, source, version)
+    own = [(key, text) for key, texts in request.texts.items() for text in texts if key not in NOT_KEPT]
+    permalink = address(parts.path, [*named.pairs(), *own, (VERSION, version)])
+    return Citation(
+        view=view,
+        title=page.title,
+        permalink=f"{host}{permalink}",
+        version=version,
+        csv=f"{host}{address(f'{path}.csv', keys)}",
+        columns=table.columns,
+        rows=table.rows,
+        total=table.total,
+        latex=as_latex(table, _caption(request, page, source), f"tab:{request.selection.dataset}-{page.name}"),
+        markdown=as_markdown(table),
+        methods=methods,
+        bibtex=bibtex(source.metrics, source.references),
+        script=_script(host, path, keys),
+    )
+
+
+def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
+    """The selection with its runs named, so that runs of later change nothing. The page of a run always ranks it among all."""
+    runs = selected_runs(request.selection)
+    if page.name == "run" or not runs or len(runs) > MOST_NAMED:
+        return request.selection
+    return request.selection.replace(run=tuple(runs))
+
+
+def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource) -> str:
+    names = ", ".join(metric.name for metric in source.metrics[:6]) + (", …" if len(source.metrics) > 6 else "")
+    return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {source.interval}".strip()
+
+
+def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, version: str) -> str:
+    """A paragraph that says how the figures come about."""
+    selection, facets = request.selection, request.facets
+    ending = f"as computed by Clueline {CLUELINE} from data version {version}."
+    if page.name == "question":
+        simulated = ["The people of this dataset are simulated."] if facets.simulated else []
+        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *simulated])
+    counts = service().ask(coverage, selection)
+    filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
+    sentences = [
+        f"Results are for {count(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
+    ]
+    if facets.simulated:
+        sentences.append("The people of this dataset are simulated.")
+    common = page.common if selection.common is None else selection.common
+    runs = count(len(counts.taking_part), "run")
+    if common and counts.differs:
+        sentences.append(
+            f"The {runs} were measured on the {count(counts.common, 'question')} ({count(counts.common_clues, 'clue')}) that all "
+            f"of them answered; {count(counts.questions - counts.common, 'question')} were left out."
+        )
+        if counts.apart:
+            left_out = count(len(counts.apart), "run")
+            sentences.append(f"{left_out} that answered less than half of the clues took no part.")
+    elif counts.differs:
+        sentences.append("Runs answered different questions or clues; each was measured on what it answered.")
+    elif len(counts.taking_part) > 1:
+        sentences.append(f"All of the {runs} answered the same questions and clues.")
+    if source.metrics:
+        sentences.append(f"Metrics: {'; '.join(_metric(metric, selection.conventions) for metric in source.metrics)}.")
+    if source.interval:
+        sentences.append(source.interval)
+    if facets.failed:
+        failed = "count as wrong at confidence 0" if selection.failed else "are left out"
+        sentences.append(f"Failed calls, which got no answer, {failed}.")
+    if selection.grading:
+        sentences.append(f"Answers are graded by the grading “{selection.grading}”, where a run has it.")
+    return " ".join(sentences)
+
+
+def _metric(metric: Metric, conventions: Conventions) -> str:
+    """A metric with the conventions that it depends on."""
+    notes = []
+    if metric.binned:
+        bins = conventions.mass_bins
+        notes.append(f"{bins} bins of equal mass" if bins else BINNINGS[conventions.binning])
+    if curve := metric.human_curve(conventions):
+        notes.append(f"human curve: {CURVE_NAMES[curve]}")
+    if metric.key == "hmr":
+        notes.append(f"beta = {conventions.beta:g}")
+    if metric.thresholded:
+        notes.append(f"an answer is given above confidence {conventions.t:g}")
+    return metric.name + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _script(host: str, path: str, keys: Sequence[tuple[str, str]]) -> str:
+    """Python that prints the table, numbers in full precision."""
+    values: dict[str, list[str]] = {}
+    for key, text in keys:
+        values.setdefault(key, []).append(text)
+    shown = {key: texts[0] if len(texts) == 1 else texts for key, texts in values.items()}
+    lines = [f"    {_literal(key)}: {_literal(value)}," for key, value in shown.items()]
+    return "\n".join([
+        "from dashboard.client import Client",
+        "",
+        "selection = {",
+        *lines,
+        "}",
+        f"with Client({_literal(host)}) as client:",
+        f"    table = client.table({_literal(path)}, **selection)",
+        "print(table)",
+        "",
+    ])  # fmt: skip
+
+
+def _literal(value: str | list[str]) -> str:
+    """A text or a list of texts as Python, with double quotes."""
+    return msgspec.json.encode(value).decode().replace('","', '", "') if value != [] else "[]"

@@ -1,0 +1,114 @@
+"""``python -m dashboard grades``: how the gradings of a run differ, and corrections of single grades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from dashboard.cli.output import Refusal
+from dashboard.settings import Settings
+from data.importing.run_gradings import MOST_STORED, TooManyGuesses, grade_run
+from data.store import open_store
+from data.store.gradings import Correction, NoSuchGuess, correct_grades
+from data.store.withdrawal import NoSuchRun
+from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
+from queries.parameters import BadRequest
+from queries.runs import run as run_facts
+from queries.selection import Selection
+
+VALUES = {"right": 1.0, "wrong": 0.0, "undo": None}
+
+
+@click.command("grades")
+@click.argument("run")
+@click.option("--show", type=click.Choice(SHOWN), default="differ", show_default=True, help="Which guesses to list.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many guesses to list.")
+@click.option(
+    "--correct",
+    "corrected",
+    type=(str, str, str),
+    multiple=True,
+    metavar="QUESTION GUESS GRADE",
+    help="Correct a grade: right, wrong, a number from 0 to 1, or undo. Can be repeated.",
+)
+@click.option("--clue", type=click.IntRange(0), help="Correct it at this clue alone; by default, wherever that was the guess.")
+@click.option("--note", help="Why it is corrected.")
+@click.option("--by-rules", is_flag=True, help="Grade a run that came with grades by Clueline's rules of today, too.")
+@click.option("--json", "as_json", is_flag=True, help="JSON as of /api/v1/runs/RUN/grades.")
+@click.pass_obj
+def grades_command(
+    settings: Settings,
+    run: str,
+    show: Show,
+    limit: int,
+    corrected: Sequence[tuple[str, str, str]],
+    clue: int | None,
+    note: str | None,
+    by_rules: bool,
+    as_json: bool,
+) -> None:
+    """List the guesses of RUN about which its gradings differ, or correct grades.
+
+    A correction is recorded with your user name and the time, and nothing is overwritten: it makes the grading `reviewed`.
+    """
+    corrections = [Correction(question, guess or None, _value(grade), clue, note) for question, guess, grade in corrected]
+    store = open_store(settings.store)
+    try:
+        if by_rules:
+            differs = grade_run(store, run, None)
+            click.echo(
+                "Clueline's rules say nothing beside the run's own grades."
+                if differs is None
+                else f"Graded by Clueline's rules: {differs:,} answers otherwise than by the first grading."
+            )
+        if corrections:
+            correct_grades(store, run, corrections, None)
+            click.echo(f"{len(corrections):,} corrected; `grading=reviewed` shows the run with all corrections.")
+        if by_rules or corrections:
+            return
+        snapshot = store.snapshot()
+        selection = Selection(run_facts(snapshot, run).dataset)
+        listed = graded_guesses(snapshot, selection, run, show, limit)
+        if as_json:
+            click.echo(msgspec.json.encode(listed))
+            return
+        graded = next(iter(gradings(snapshot, selection.on_runs([run])).runs), None)
+    except TooManyGuesses:
+        raise Refusal(f"the run has more than {MOST_STORED:,} different guesses, too many to be graded at once") from None
+    except NoSuchRun:
+        raise Refusal(f"there is no run {run!r}") from None
+    except (NoSuchGuess, BadRequest) as error:
+        raise Refusal(str(error)) from error
+    if graded is None:
+        click.echo(f"Run {run} has one grading: {listed.gradings[0]}.")
+    else:
+        for grading in graded.gradings:
+            accuracy = "no answers" if grading.accuracy is None else f"accuracy {grading.accuracy:.4f}"
+            click.echo(f"{grading.name} ({grading.source}): {accuracy}")
+        for pair in graded.agreements:
+            kappa = "" if pair.kappa is None else f", kappa {pair.kappa:.4f}"
+            click.echo(f"{pair.a} and {pair.b} agree on {pair.agreeing:,} of {graded.answers:,} answers{kappa}")
+    for guess in listed.guesses:
+        click.echo(_line(guess))
+    if listed.total > len(listed.guesses):
+        click.echo(f"the first {len(listed.guesses):,} of {listed.total:,}")
+
+
+def _line(guess: GradedGuess) -> str:
+    grades = ", ".join(f"{name} {value:g}" for name, value in guess.grades.items())
+    rule = f" ({guess.rule})" if guess.rule else ""
+    return f"{guess.question_id}\t{guess.guess or ''}\tfor {guess.answer or '-'}\t{grades}{rule}"
+
+
+def _value(grade: str) -> float | None:
+    if grade in VALUES:
+        return VALUES[grade]
+    try:
+        value = float(grade)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise click.BadParameter(f"{grade!r} is no grade: right, wrong, undo, or a number from 0 to 1", param_hint="--correct")
+    return value

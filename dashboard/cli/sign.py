@@ -1,0 +1,69 @@
+"""``python -m dashboard sign``: links that open one view without a token."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+import click
+from werkzeug.exceptions import HTTPException
+
+from dashboard import signed_links
+from dashboard.cli.output import Refusal, Until
+from dashboard.settings import Settings
+from data.store import open_store
+from data.store.tokens import Tokens
+from queries.parameters import BadRequest
+
+
+@click.command("sign")
+@click.argument("link", required=False)
+@click.option("--until", type=Until(), metavar="DATE", help="When the link ends: a date or a time, UTC.")
+@click.option("--revoke-all", is_flag=True, help="End all links that were signed before.")
+@click.pass_obj
+def sign(settings: Settings, link: str | None, until: datetime | None, revoke_all: bool) -> None:
+    """Print LINK, the address of a page or of a JSON address, with a signature: it opens without a token until DATE.
+
+    It opens this view alone, with all its keys as they are, and shows no other dataset. Who gets the link can pass it on.
+    """
+    tokens = Tokens(open_store(settings.store).register)
+    if revoke_all:
+        tokens.new_link_key()
+        click.echo("The links that were signed before open nothing any more.", err=True)
+    if link is None:
+        if not revoke_all:
+            raise click.UsageError("Missing argument 'LINK'.")
+        return
+    if until is None:
+        raise click.UsageError("Missing option '--until'.")
+    parts = urlsplit(link if link.startswith(("/", "http://", "https://")) else f"/{link}")
+    pairs = [(key, text) for key, text in parse_qsl(parts.query, keep_blank_values=True) if key != signed_links.KEY]
+    path = unquote(parts.path) or "/"
+    dataset = _dataset(settings, parts.path or "/", pairs)
+    key = tokens.record().link_key or tokens.new_link_key()
+    signature = signed_links.sign(key, path, pairs, dataset, until)
+    click.echo(urlunsplit(parts._replace(path=parts.path or "/", query=urlencode([*pairs, (signed_links.KEY, signature)]))))
+
+
+def _dataset(settings: Settings, path: str, pairs: list[tuple[str, str]]) -> str:
+    """The dataset that an address is about. Raises ``Refusal`` for an address that shows nothing."""
+    from dashboard.app import create_app  # slow to load
+    from dashboard.page_registry import check_page, find_page, read_page
+    from dashboard.service import service
+    from queries.runs import run
+
+    app = create_app(settings)
+    try:
+        endpoint, items = app.url_map.bind("localhost").match(unquote(path))
+        with app.app_context():  # without a request, every dataset is read
+            if endpoint.startswith("api."):
+                if "run_id" in items:
+                    return service().ask(run, items["run_id"]).dataset
+                return service().facets(items.get("dataset", dict(pairs).get("dataset"))).dataset
+            check_page(path, pairs)
+            page, dataset, item = find_page(path)
+            return read_page(page, pairs, dataset, item).selection.dataset
+    except BadRequest as error:
+        raise Refusal(str(error)) from error
+    except HTTPException as error:
+        raise Refusal(f"there is no address {path!r}") from error

@@ -1,0 +1,358 @@
+"""A client of a Clueline server: leaderboards, diagrams, questions and responses as polars frames.
+
+It needs httpx and polars, and nothing else of Clueline. docs/client.md shows it at work.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+from urllib.parse import quote
+
+import httpx
+import polars as pl
+
+Value = str | float | bool | Iterable[str | float]  # of a key of an address; several repeat the key
+Form = Literal["csv", "jsonl", "parquet"]
+TIMEOUT = 120.0  # seconds: a server may compute intervals for 60
+
+RUN = {"run": pl.String, "model": pl.String, "elicitation": pl.String}
+LEADERBOARD = {
+    **RUN, "metric": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "rank": pl.Float64,
+    "rank_low": pl.Float64, "rank_high": pl.Float64, "questions": pl.Int64, "missing": pl.String,
+}  # fmt: skip
+RELIABILITY = {
+    **RUN, "lower": pl.Float64, "upper": pl.Float64, "items": pl.Int64, "mean_confidence": pl.Float64, "accuracy": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+COMPARISON = {
+    "metric": pl.String, "a": pl.Float64, "b": pl.Float64, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    "p_value": pl.Float64, "better": pl.String, "missing": pl.String,
+}  # fmt: skip
+QUESTIONS = {
+    "question_id": pl.String, "text": pl.String, "answer": pl.String, "category": pl.String, "difficulty": pl.Float64,
+    **RUN, "metric": pl.String, "value": pl.Float64,
+}  # fmt: skip
+RESPONSES = {
+    **RUN, "clue": pl.Int64, "guess": pl.String, "correct": pl.Float64, "confidence": pl.Float64, "buzz_mass": pl.Float64,
+    "contribution": pl.Float64, "failed": pl.Boolean, "sample": pl.String,
+}  # fmt: skip
+CLUES = {
+    "clue": pl.Int64, "text": pl.String, "word_end": pl.Int64, "buzz_share": pl.Float64, "release_share": pl.Float64,
+    "team_share": pl.Float64, "survival": pl.Float64,
+}  # fmt: skip
+
+
+TEXTS = ("run", "model", "elicitation", "a", "b", "better", "question_id", "guess", "answer", "text", "category", "sample")
+
+
+class ClientError(Exception):
+    """A server refused a request or could not be reached. Its message is the server's own.
+
+    Attributes:
+        code: for programs, such as ``unknown_value``; ``unreachable`` where there was no answer.
+        status: of HTTP; 0 where there was no answer.
+        field: the key of the address that is wrong, if it is one.
+        allowed: its allowed values.
+        rows: what is wrong with the rows of an uploaded file: ``line``, ``column``, ``value``, ``reason``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str = "unreachable",
+        status: int = 0,
+        field: str | None = None,
+        allowed: Sequence[str] = (),
+        rows: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code, self.status, self.field, self.allowed, self.rows = code, status, field, list(allowed), list(rows)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes:
+        question_id, text, answer, category: as the dataset has them.
+        clues: a row per clue: its text and, where people heard it, the human curves at its end.
+        responses: a row per run and clue.
+        metrics: run -> metric -> value, None where it is undefined.
+    """
+
+    question_id: str
+    text: str | None
+    answer: str | None
+    category: str | None
+    clues: pl.DataFrame
+    responses: pl.DataFrame
+    metrics: dict[str, dict[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What came of an uploaded file.
+
+    Attributes:
+        new: something was stored. False for a trial and for runs that the server has already.
+        runs: a row per run of the file.
+        warnings: sentences.
+    """
+
+    new: bool
+    runs: pl.DataFrame
+    warnings: list[str]
+
+
+class Client:
+    """A connection to a server.
+
+    A selection is given by the keys of an address, such as ``dataset="pyramid"``, ``category=["Arts", "Science"]`` or
+    ``binning="mass15"``; docs/api.md lists them. Keys with a dot are given as ``**{"attr.KEY": "VALUE"}``.
+
+    Every method raises ``ClientError``.
+
+    Args:
+        server: its address, such as ``http://127.0.0.1:8050``.
+        token: for uploads and, on some servers, for reading.
+        timeout: seconds to wait for an answer.
+    """
+
+    def __init__(self, server: str, token: str | None = None, timeout: float = TIMEOUT) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.Client(base_url=server.rstrip("/"), headers=headers, timeout=timeout, follow_redirects=True)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. Also done at the end of a ``with`` block."""
+        self._http.close()
+
+    def datasets(self) -> pl.DataFrame:
+        """A row per dataset: id, title, numbers of questions, runs and human teams, licence, source."""
+        return pl.DataFrame(self._json("/api/v1/datasets")["datasets"], infer_schema_length=None)
+
+    def runs(self, dataset: str | None = None) -> pl.DataFrame:
+        """A row per run, withdrawn ones included: who imported it when, from which file, what it did not answer.
+
+        Args:
+            dataset: whose runs; those of every dataset by default.
+        """
+        rows = self._json("/api/v1/runs", {} if dataset is None else {"dataset": dataset})["runs"]
+        facts = [name for name, value in rows[0].items() if not isinstance(value, dict | list)] if rows else list(RUN)
+        schema = None if rows else RUN
+        return pl.DataFrame([{name: row[name] for name in facts} for row in rows], schema, infer_schema_length=None)
+
+    def metrics(self) -> pl.DataFrame:
+        """A row per metric: key, name, direction, formula in LaTeX, source, caveat."""
+        names = ("key", "name", "direction", "formula", "words", "source", "caveat")
+        rows = self._json("/api/v1/metrics")["metrics"]
+        return pl.DataFrame([{name: row[name] for name in names} for row in rows], dict.fromkeys(names, pl.String))
+
+    def leaderboard(self, metrics: Sequence[str] = (), intervals: bool = False, **selection: Value) -> pl.DataFrame:
+        """The metrics of every run of a selection.
+
+        Args:
+            metrics: keys; all metrics by default.
+            intervals: whether to give 95 % intervals.
+            selection: keys of the selection.
+
+        Returns:
+            a row per run and metric. ``value`` is null exactly where ``missing`` says why; ``low`` and ``high`` are null
+            without ``intervals``.
+        """
+        answer = self._json("/api/v1/leaderboard", {**_metrics(metrics), "intervals": intervals, **selection})
+        rows = [_columns(RUN, row) | {"metric": key} | cell for row in answer["rows"] for key, cell in row["metrics"].items()]
+        return _frame(rows, LEADERBOARD)
+
+    def table(self, address: str, **keys: Value) -> pl.DataFrame:
+        """Any table of the server, all columns in full precision.
+
+        Args:
+            address: such as ``/api/v1/slices``; docs/api.md lists them.
+            keys: of the selection and of the address.
+        """
+        content = self._get(f"{address}.csv", keys).content
+        header = content.split(b"\n", 1)[0].decode().split(",")
+        texts = {name: pl.String for name in header if name in TEXTS}
+        return pl.read_csv(io.BytesIO(content), schema_overrides=texts, infer_schema_length=None)
+
+    def reliability(self, **selection: Value) -> pl.DataFrame:
+        """The bins of the reliability diagrams: a row per run and bin, with the 95 % interval of the accuracy."""
+        answer = self._json("/api/v1/reliability", selection)
+        return _frame([_columns(RUN, run) | part for run in answer["runs"] for part in run["bins"]], RELIABILITY)
+
+    def compare(self, a: str, b: str, metrics: Sequence[str] = (), **selection: Value) -> pl.DataFrame:
+        """Two runs on the questions that both answered.
+
+        Args:
+            a, b: ids of the runs.
+            metrics: keys; all metrics by default.
+            selection: keys of the selection.
+
+        Returns:
+            a row per metric: both values, the difference ``a - b`` with its 95 % interval, and a two-sided p-value.
+        """
+        answer = self._json("/api/v1/compare", {"a": a, "b": b, **_metrics(metrics), **selection})
+        return _frame([{"metric": key} | cell for key, cell in answer["metrics"].items()], COMPARISON)
+
+    def questions(self, metrics: Sequence[str] = ("brier",), sort: str = "position", **selection: Value) -> pl.DataFrame:
+        """All questions of a selection, in order.
+
+        Args:
+            metrics: keys.
+            sort: ``position``, ``difficulty``, ``METRIC:RUN`` or another order of ``/api/v1/questions``; ``-`` in front for
+                descending.
+            selection: keys of the selection.
+
+        Returns:
+            a row per question, run and metric; one with nulls for a question that no run answered.
+        """
+        keys: dict[str, Value] = {**_metrics(metrics), "sort": sort, "limit": 1000, **selection}
+        rows: list[dict[str, Any]] = []
+        names: dict[str, dict[str, Any]] = {}
+        while True:
+            answer = self._json("/api/v1/questions", keys)
+            for question in answer["questions"]:
+                facts = {name: question.get(name) for name in ("question_id", "text", "answer", "category", "difficulty")}
+                cells = [(run, key, value) for run, values in question["runs"].items() for key, value in values.items()]
+                rows += [facts | {"run": run, "metric": key, "value": value} for run, key, value in cells] or [facts]
+            if answer["next"] is None:
+                break
+            keys["cursor"] = answer["next"]
+        if any("run" in row for row in rows):
+            dataset = selection.get("dataset")
+            known = self._json("/api/v1/runs", {"dataset": dataset} if dataset else {})["runs"]
+            names = {run["run"]: _columns(RUN, run) for run in known}
+        return _frame([row | names.get(row.get("run", ""), {}) for row in rows], QUESTIONS)
+
+    def question(self, dataset: str, question_id: str, **selection: Value) -> Question:
+        """One question with what people did and what each run of a selection answered."""
+        answer = self._json(f"/api/v1/questions/{quote(dataset, safe='')}/{quote(question_id, safe='')}", selection)
+        human = answer["human"] or {}
+        curves = [name for name in CLUES if name in human]
+        clues = [clue | {name: human[name][place] for name in curves} for place, clue in enumerate(answer["clues"])]
+        responses = [_columns(RUN, run) | clue for run in answer["runs"] for clue in run["clues"]]
+        return Question(
+            answer["question_id"], answer["text"], answer["answer"], answer["category"], _frame(clues, CLUES),
+            _frame(responses, RESPONSES), {run["run"]: run["metrics"] for run in answer["runs"]},
+        )  # fmt: skip
+
+    def responses(self, run: str) -> pl.DataFrame:
+        """What a run answered, by question id and clue."""
+        return pl.read_parquet(io.BytesIO(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.parquet").content))
+
+    def download(self, run: str, path: str | Path, form: Form = "csv") -> Path:
+        """Save what a run answered as a file. Imported again, it gives the same run.
+
+        Args:
+            run: its id.
+            path: of the file, which is replaced.
+            form: ``csv``, ``jsonl`` or ``parquet``.
+        """
+        target = Path(path)
+        target.write_bytes(self._get(f"/api/v1/runs/{quote(run, safe='')}/responses.{form}").content)
+        return target
+
+    def prompts(self, dataset: str) -> pl.DataFrame:
+        """What a model is to answer: ``question_id``, ``clue`` and ``text``, the question up to the end of that clue."""
+        content = self._get(f"/api/v1/datasets/{quote(dataset, safe='')}/prompts.jsonl").content
+        return pl.read_ndjson(io.BytesIO(content), infer_schema_length=None)
+
+    def upload(
+        self,
+        answers: str | Path | pl.DataFrame,
+        dataset: str,
+        model: str,
+        elicitation: str | None = None,
+        dry_run: bool = False,
+        **options: Value,
+    ) -> Upload:
+        """Publish answers to a dataset as a run.
+
+        Args:
+            answers: a file of any format that the server reads, or a frame with the columns of a file of responses:
+                ``question_id``, ``clue`` where questions have several, ``guess`` and ``confidence``.
+            dataset, model, elicitation: of the run.
+            dry_run: check only; nothing is stored.
+            options: further keys of ``POST /api/v1/runs``, such as ``confidence_scale="percent"``.
+
+        Raises:
+            ClientError: with the ``rows`` that are wrong, if it is the file.
+        """
+        if isinstance(answers, pl.DataFrame):
+            buffer = io.BytesIO()
+            answers.write_parquet(buffer)
+            name, content = "answers.parquet", buffer.getvalue()
+        else:
+            name, content = Path(answers).name, Path(answers).read_bytes()
+        named = {} if elicitation is None else {"elicitation": elicitation}
+        keys = {"dataset": dataset, "model": model, **named, "dry_run": dry_run, "filename": name, **options}
+        answer = self._send("POST", "/api/v1/runs", keys, content)
+        report = answer.json()
+        runs = [{key: value for key, value in run.items() if not isinstance(value, dict | list)} for run in report["runs"]]
+        new = answer.status_code == httpx.codes.CREATED
+        return Upload(new, pl.DataFrame(runs, infer_schema_length=None), list(report["warnings"]))
+
+    def _json(self, path: str, keys: Mapping[str, Value] | None = None) -> Any:
+        return self._get(path, keys).json()
+
+    def _get(self, path: str, keys: Mapping[str, Value] | None = None) -> httpx.Response:
+        return self._send("GET", path, keys or {})
+
+    def _send(self, method: str, path: str, keys: Mapping[str, Value], content: bytes | None = None) -> httpx.Response:
+        try:
+            pairs = httpx.QueryParams([(key, text) for key, value in keys.items() for text in _texts(value)])
+            kind = {"Content-Type": "application/octet-stream"} if content is not None else {}
+            answer = self._http.request(method, path, params=pairs, content=content, headers=kind)
+        except httpx.HTTPError as error:
+            raise ClientError(f"{self._http.base_url} does not answer: {error or type(error).__name__}") from error
+        if answer.is_success:
+            return answer
+        raise _refusal(answer)
+
+
+def _refusal(answer: httpx.Response) -> ClientError:
+    """The server's envelope as an exception."""
+    try:
+        envelope = answer.json()["error"]
+        return ClientError(
+            envelope["message"], envelope["code"], answer.status_code, envelope["field"], envelope["allowed"], envelope["rows"]
+        )
+    except (ValueError, KeyError, TypeError):  # of a proxy, not of Clueline
+        return ClientError(f"{answer.status_code} {answer.reason_phrase}", "not_clueline", answer.status_code)
+
+
+def _texts(value: Value) -> list[str]:
+    """A value as the texts of its key.
+
+    >>> _texts(True), _texts("Arts"), _texts(["Arts", 5])
+    (['1'], ['Arts'], ['Arts', '5'])
+    """
+    if isinstance(value, bool):
+        return [str(int(value))]
+    if isinstance(value, str | float | int):
+        return [str(value)]
+    return [text for part in value for text in _texts(part)]
+
+
+def _metrics(metrics: Sequence[str]) -> dict[str, str]:
+    return {"metrics": ",".join(metrics)} if metrics else {}
+
+
+def _columns(schema: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in schema}
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows as a frame of these columns, others left out; integers are taken where numbers are wanted."""
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=dict(schema), strict=False)

@@ -1,0 +1,133 @@
+"""Models by datasets: the table of a metric, its heat map, and on which datasets each model is over- or underconfident."""
+
+from __future__ import annotations
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.links import address, page_link, run_path
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.table import Cell, row, table
+from dashboard.figures.across import across_figure
+from queries.across import Across, AcrossCell, AcrossDataset, AcrossRow, Sign
+from queries.metrics import Metric
+
+SIGNS: dict[Sign, str] = {
+    "overconfident": "Overconfident on",
+    "underconfident": "Underconfident on",
+    "neither": "Not shown to be either on",
+    "unknown": "Without an interval on",
+}
+MOST_NAMED = 5  # datasets of one kind in a sentence, the furthest off
+MEAN_RANK = "Mean of the ranks by dataset, and on how many it has one. Rows stand in the order of the mean place, from 0 to 1"
+
+
+def across_table(result: Across, metric: Metric) -> html.Div:
+    """A row per model, a column per dataset: value, interval and rank. Each value links to its run."""
+    head: list[Cell] = ["Model"]
+    if metric.ranks:
+        head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
+    head += [_dataset_head(column) for column in result.datasets]
+    rows = [
+        html.Tr(
+            [
+                html.Th(
+                    [html.Span(line.model, className="name"), html.Span(line.elicitation, className="row-note")], scope="row"
+                ),
+                *([_mean_rank(line)] if metric.ranks else []),
+                *(_cell(line.cells.get(column.dataset), column.ranked) for column in result.datasets),
+            ]
+        )
+        for line in result.rows
+    ]
+    return table(head, rows, f"{metric.name} by model and dataset", "board across")
+
+
+def _dataset_head(column: AcrossDataset) -> html.Th:
+    link = page_link(column.title, href=address("/", [("dataset", column.dataset)]), title="Leaderboard of this dataset")
+    note = count(column.questions, "question") + (", simulated people" if column.simulated else "")
+    return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
+
+
+def _mean_rank(line: AcrossRow) -> html.Td:
+    if line.mean_rank is None:
+        return html.Td(DASH, className="number")
+    on = html.Span(f"on {count(line.ranked_on, 'dataset')}", className="row-note")
+    return html.Td([short(line.mean_rank, 1), on], className="number")
+
+
+def _cell(cell: AcrossCell | None, ranked: int) -> html.Td:
+    if cell is None:
+        return html.Td("", className="number", title="No run of this model")
+    if cell.value is None:
+        return html.Td(DASH, className="number missing", title=cell.missing)
+    interval = f"[{short(cell.low)}, {short(cell.high)}]" if cell.low is not None else ""
+    rank = f"{cell.rank:g} of {ranked}" if cell.rank is not None else ("" if cell.ranked else "not ranked")
+    notes = [html.Span(note, className="row-note") for note in (interval, rank) if note]
+    title = f"Run {cell.run}, measured on {count(cell.questions, 'question')}"
+    return html.Td([page_link(short(cell.value), href=run_path(cell.run), title=title), *notes], className="number")
+
+
+def across_section(result: Across, metric: Metric) -> html.Section:
+    """The heat map, with places by dataset as its table."""
+    rows = [
+        row(f"{line.model} · {line.elicitation}", *(_place(line.cells.get(column.dataset)) for column in result.datasets))
+        for line in result.rows
+    ]
+    shown = {
+        "zero": "orange above 0, blue below",
+        "none": "orange where low, blue where high",
+    }.get(metric.direction, "blue for the best of a dataset, orange for the last")
+    text = table(["Model", *(column.title for column in result.datasets)], rows, "Value and rank by model and dataset")
+    return html.Section(
+        [html.H2("At a glance"), figure("across", across_figure(result, metric), f"{metric.name}: {shown}", text)],
+        className="section",
+    )
+
+
+def _place(cell: AcrossCell | None) -> str:
+    if cell is None or cell.value is None:
+        return DASH
+    return short(cell.value) + (f", rank {cell.rank:g}" if cell.rank is not None else "")
+
+
+def transfer_section(result: Across) -> html.Section:
+    """On which datasets each model is over- and underconfident: whether its calibration holds elsewhere."""
+    titles = {column.dataset: column.title for column in result.datasets}
+    models = [
+        html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
+        for line in result.rows
+    ]
+    return html.Section(
+        [
+            html.H2("Does calibration carry over?"),
+            html.P(
+                "Mean confidence less accuracy: over- or underconfident where its 95 % interval does not contain 0.",
+                className="note",
+            ),
+            html.Ul(models, className="transfer"),
+        ],
+        className="section",
+    )
+
+
+def transfer_sentence(line: AcrossRow, titles: dict[str, str]) -> str:
+    """Where a model is over- and underconfident, in words.
+
+    Args:
+        line: of the model.
+        titles: of the datasets, by id.
+    """
+    parts = []
+    for sign, words in SIGNS.items():
+        cells = [(dataset, cell.overconfidence) for dataset, cell in line.cells.items() if cell.sign == sign]
+        cells.sort(key=lambda part: -abs(part[1] or 0.0))
+        names = [f"{titles[dataset]} ({short(value)})" for dataset, value in cells[:MOST_NAMED]]
+        if len(cells) > MOST_NAMED:
+            names.append(f"and {len(cells) - MOST_NAMED} more")
+        if names:
+            parts.append(f"{words} {', '.join(names)}.")
+    signs = {cell.sign for cell in line.cells.values()}
+    if {"overconfident", "underconfident"} <= signs:
+        parts.append("The sign changes: what corrects it on one dataset makes it worse on another.")
+    return " ".join(parts)

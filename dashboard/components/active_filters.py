@@ -1,0 +1,50 @@
+"""What the address selects, as chips that can be removed: also what the page has no control for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria
+from dashboard.components.links import address, page_link
+from dashboard.figures.labels import shortened
+from queries.facets import Facets
+from queries.filters import SelectionKey
+from queries.selection import Selection
+
+LONGEST = 40  # characters of a value
+UNLISTED = ("dataset", "common")  # the menu of datasets and the notice of coverage say these
+
+
+def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) -> html.Div:
+    """A chip for each value that narrows the selection, for each pinned run, and for a pinned data version. The element stays
+    without any, so that setting the first filter does not build the page anew.
+
+    Args:
+        path: of the page.
+        pairs: keys and values of its address.
+        facets: of the dataset, for the names of runs.
+    """
+    names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
+    labels = {key: _label(key) for key in Selection.kinds() if key not in UNLISTED} | {"pin": "Pinned", "version": "Data version"}
+    chips: list[Component] = [
+        html.Li(_chip(path, pairs, place, labels[key], value, names))
+        for place, (key, value) in enumerate(pairs)
+        if key in labels and value
+    ]
+    return html.Div(html.Ul(chips, **aria(label="Selected")) if chips else [], className="active-filters")
+
+
+def _label(key: str) -> str:
+    kind = Selection.kinds()[key]
+    return str(getattr(kind, "label", key)) if isinstance(kind, SelectionKey) else key
+
+
+def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, value: str, names: Mapping[str, str]) -> html.A:
+    """A link to the same page without one pair of its address."""
+    text = f"{label}: {names.get(value, value)}"
+    without = [pair for index, pair in enumerate(pairs) if index != place]
+    parts: list[Component | str] = [shortened(text, LONGEST), html.Span("×", className="remove", **aria(hidden="true"))]
+    return page_link(parts, href=address(path, without), title=f"Remove {text}")

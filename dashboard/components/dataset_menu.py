@@ -1,0 +1,64 @@
+"""The menu of datasets in the header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from dash import html
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.links import page_link
+from dashboard.components.numbers import count
+from dashboard.figures.labels import shortened
+from data.importing.seed import BUNDLED
+from queries.datasets import Dataset
+
+LONGEST_TITLE = 34  # characters of a title in the header
+SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
+
+
+def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:
+    """A menu that leads to the same page of another dataset. ``assets/datasets.js`` adds a search box where there are many.
+
+    Args:
+        datasets: in order of import.
+        chosen: the one that the page shows.
+        path: of this page.
+    """
+    title = next((dataset.title for dataset in datasets if dataset.dataset == chosen), "")
+    label = shortened(title, LONGEST_TITLE) if title else "Datasets"
+    links = [
+        html.Li(
+            page_link(
+                [
+                    html.Span(dataset.title, className="name"),
+                    html.Span(
+                        f"{dataset.dataset} · {count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}"
+                        + (" · sample" if dataset.dataset in SAMPLES else ""),
+                        className="about",
+                    ),
+                ],
+                href=f"{path}?{urlencode({'dataset': dataset.dataset})}",
+                class_name="current" if dataset.dataset == chosen else "",
+            )
+        )
+        for dataset in samples_last(datasets)
+    ]
+    return html.Details(
+        [
+            html.Summary(label, title=title, **aria(label=f"Dataset: {title or 'choose'}")),
+            html.Div(html.Ul(links), className="choices", **data(search="Find a dataset")),
+        ],
+        className="datasets",
+    )
+
+
+def only_samples(datasets: Sequence[Dataset]) -> bool:
+    """Whether a store holds nothing but the bundled samples."""
+    return bool(datasets) and all(dataset.dataset in SAMPLES for dataset in datasets)
+
+
+def samples_last(datasets: Sequence[Dataset]) -> list[Dataset]:
+    """Datasets in order of import, the bundled samples after all others."""
+    return sorted(datasets, key=lambda dataset: dataset.dataset in SAMPLES)

@@ -1,0 +1,102 @@
+"""Curves of what answers are worth: over the threshold t, and over the share of items that is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.decisions import coverage_table, curve_table, difference_table, verdict
+from dashboard.components.figure import figure
+from dashboard.components.numbers import count
+from dashboard.components.run_names import RunColours, legend
+from dashboard.figures.decide import coverage_figure, difference_figure, murphy_figure, net_figure
+from queries.decide import Decisions, PeopleDecisions
+
+Names = Mapping[str, str]
+
+
+def people_note(people: PeopleDecisions) -> html.P:
+    """What the line of people is, and how far it compares with those of runs."""
+    return html.P(
+        f"People: {count(people.teams, 'human team')}, which heard a question {people.heard:,} times and buzzed right in "
+        f"{people.right:.0%} and wrong in {people.wrong:.0%} of them. They state no confidence, so that their line is what these "
+        "buzzes earn at any cost; they might have buzzed otherwise at another. A run is asked at every clue, a team decides once "
+        "in a question, and a question that others ended counts as not answered: the two compare only roughly.",
+        className="note",
+    )
+
+
+def net_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
+    """Net scores of runs and people over t."""
+    runs = [run.run for run in result.runs]
+    return html.Section(
+        [
+            html.H2("Net score"),
+            figure(
+                "net",
+                net_figure(result, names, colours, t),
+                "Net score per item over t: right answers earn 1, wrong ones cost t/(1 \u2212 t), silence earns 0. Higher is "
+                "better",
+                curve_table(result, names, "net_score"),
+                legend(runs, names, colours, "People, at their buzzes (dotted)" if result.people else ""),
+            ),
+        ],
+        className="section",
+    )
+
+
+def murphy_section(result: Decisions, names: Names, menus: Sequence[Component], colours: RunColours, t: float) -> html.Section:
+    """Murphy curves of all runs, and the difference of two with its band; ``menus`` choose these two."""
+    runs = [run.run for run in result.runs]
+    parts: list[Component] = [
+        html.H2("Murphy curves"),
+        figure(
+            "murphy",
+            murphy_figure(result, names, colours, t),
+            "Mean elementary score over t; the area below a line is the run's Brier score. A run whose line is below another's "
+            "throughout is better whatever a wrong answer costs",
+            curve_table(result, names, "murphy"),
+            legend(runs, names, colours),
+        ),
+    ]
+    if result.difference:
+        difference = result.difference
+        parts += [
+            html.Div(list(menus), className="controls"),
+            verdict(difference, names),
+            figure(
+                "murphy-difference",
+                difference_figure(difference, result.thresholds, t),
+                f"{names[difference.a.run]} minus {names[difference.b.run]}, on the {count(difference.questions, 'question')} "
+                "that both answered: below 0 the first is better. The band holds the whole curve with 95 %",
+                difference_table(difference),
+            ),
+        ]
+    return html.Section(parts, className="section")
+
+
+def coverage_section(result: Decisions, names: Names, colours: RunColours, t: float) -> html.Section:
+    """Risk and accuracy over the share of items that is answered."""
+    runs = [run.run for run in result.runs]
+    captions = {
+        False: "Share of errors among the most confident items (risk), over the share that is answered. Lower is better",
+        True: "Accuracy of the most confident items, over the share that is answered. Higher is better",
+    }
+    return html.Section(
+        [
+            html.H2("Coverage"),
+            *(
+                figure(
+                    "accuracy-coverage" if accuracy else "risk-coverage",
+                    coverage_figure(result, names, colours, t, accuracy=accuracy),
+                    f"{captions[accuracy]}. \u25cf where the confidence is above t",
+                    coverage_table(result, names, accuracy=accuracy),
+                    legend(runs, names, colours),
+                )
+                for accuracy in (False, True)
+            ),
+        ],
+        className="section",
+    )

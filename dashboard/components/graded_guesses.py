@@ -1,0 +1,154 @@
+"""Gradings side by side: how far they agree, and a table of guesses whose grades a reviewer can correct."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria, data
+from dashboard.components.links import page_link
+from dashboard.components.numbers import DASH, count, percent, short
+from dashboard.components.quizbowl_markup import draw_text
+from dashboard.components.table import table
+from data.store.gradings import REVIEWED
+from queries.gradings import GradeCorrection, GradedGuess, GradedGuesses, GradedRun, RunGrading
+
+SOURCES = {
+    "import": "the first grading, which came with the run",
+    "column": "a column of its file",
+    "rules": "by Clueline's rules",
+    "review": "with the corrections of reviewers",
+}
+CHOICES = (("Right", "1", "y"), ("Wrong", "0", "n"), ("Undo", "", "u"))  # label, what is sent, key
+
+
+def agreement_table(runs: Sequence[GradedRun], link: Callable[[str], str]) -> html.Div:
+    """A row for each two gradings of each run.
+
+    Args:
+        runs: with several gradings, at least one.
+        link: address of the guesses of a run.
+    """
+    rows = []
+    for run in runs:
+        accuracies = {grading.name: grading.accuracy for grading in run.gradings}
+        for place, pair in enumerate(run.agreements):
+            name: list[Component | str] = [page_link(f"{run.model} · {run.elicitation}", href=link(run.run), class_name="name")]
+            if not place:
+                name.append(html.Div(f"differ on {run.differing:,} of {count(run.answers, 'answer')}", className="by"))
+            rows.append(
+                html.Tr([
+                    html.Th(name, scope="row"),
+                    html.Td(pair.a), html.Td(short(accuracies[pair.a]), className="number"),
+                    html.Td(pair.b), html.Td(short(accuracies[pair.b]), className="number"),
+                    html.Td(percent(pair.agreement), className="number"),
+                    html.Td(short(pair.kappa), className="number"),
+                ])
+            )  # fmt: skip
+    head = ["Run", "Grading", "Accuracy", "Other grading", "Accuracy", "Agree", "Cohen's κ"]
+    return html.Div(table(head, rows, "Agreement of gradings"), className="runs")
+
+
+def gradings_list(gradings: Sequence[RunGrading]) -> html.Ul:
+    """Where each grading of a run is from."""
+    return html.Ul([html.Li(_origin(grading)) for grading in gradings], className="note")
+
+
+def _origin(grading: RunGrading) -> list[Component | str]:
+    words = SOURCES.get(grading.source, grading.source)
+    if grading.source == "review":
+        made = count(grading.corrections, "correction")
+        words += f": {made}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
+    return [html.Strong(grading.name), f", {words}; accuracy {short(grading.accuracy)}"]
+
+
+def guesses_table(result: GradedGuesses, link: Callable[[str], str], *, quizbowl: bool, writable: bool) -> html.Div:
+    """A row for each guess. The script ``assets/gradings.js`` moves through the rows and sends corrections.
+
+    Args:
+        result: the guesses, at least one.
+        link: address of a question.
+        quizbowl: whether answer lines may have the markup of quizbowl.
+        writable: whether this server takes corrections.
+    """
+    names = [name for name in result.gradings if name != REVIEWED] + [REVIEWED]
+    head = ["Guess", "Answer line", *names, "What the rules say", *(["Correct it"] if writable else [])]
+    drawn = [_cells(guess, names, link, quizbowl) for guess in result.guesses]
+    if writable:  # Tab leads to the first row, arrows to the others
+        drawn = [[*cells, _buttons()] for cells in drawn]
+    rows = [
+        html.Tr(cells, **(_row(result.run, guess, "-1" if place else "0") if writable else {}))
+        for place, (guess, cells) in enumerate(zip(result.guesses, drawn, strict=True))
+    ]
+    return html.Div(table(head, rows, "Guesses and their grades", "graded-guesses"), className="runs")
+
+
+def _cells(guess: GradedGuess, names: Sequence[str], link: Callable[[str], str], quizbowl: bool) -> list[Component]:
+    answer = guess.answer or DASH
+    question = page_link(guess.question_id, href=link(guess.question_id))
+    return [
+        html.Th(
+            [
+                html.Span(guess.guess or "no guess", className="guess" if guess.guess else "missing"),
+                html.Div([question, f", {_clues(guess.clues)}"], className="by"),
+            ],
+            scope="row",
+        ),
+        html.Td(draw_text(answer) if quizbowl else answer, className="answer"),
+        *(_grade(guess.grades.get(name), name) for name in names),
+        html.Td([guess.rule or DASH, html.Ul([html.Li(_history(entry)) for entry in guess.corrections], className="history")]),
+    ]
+
+
+def _buttons() -> html.Td:
+    buttons = [
+        html.Button(label, type="button", className="quiet", tabIndex="-1", **data(grade=value), **aria(keyshortcuts=key))
+        for label, value, key in CHOICES
+    ]
+    return html.Td(html.Span(buttons, className="choose"))
+
+
+def _row(run: str, guess: GradedGuess, tab: str) -> dict[str, Any]:
+    """What the script needs to know of a row."""
+    given = json.dumps({"question_id": guess.question_id, "guess": guess.guess})
+    name = f"{guess.guess or 'no guess'} for question {guess.question_id}"
+    return {"tabIndex": tab, **data(run=run, graded=given), **aria(label=name)}
+
+
+def _grade(value: float | None, name: str) -> html.Td:
+    """A grade as a mark; a probability as a number."""
+    role = data(cell=REVIEWED) if name == REVIEWED else {}
+    if value is None:
+        return html.Td(DASH, className="number mark", **role)
+    if value not in (0.0, 1.0):
+        return html.Td(short(value), className="number mark", **role)
+    text, colour = ("✓ right", "right") if value else ("✗ wrong", "wrong")
+    return html.Td(text, className=f"number mark {colour}", **role)
+
+
+def _history(entry: GradeCorrection) -> str:
+    verdict = {0.0: "wrong", 1.0: "right", None: "undone"}.get(entry.correct, f"{entry.correct} right")
+    where = "" if entry.clue is None else f" at clue {entry.clue}"
+    note = f": {entry.note}" if entry.note else ""
+    return f"{verdict}{where} by {entry.by}, {entry.at[:10]} {entry.at[11:16]} UTC{note}"
+
+
+def _clues(clues: Sequence[int]) -> str:
+    """Clues as pages count them, from 1.
+
+    >>> _clues([0]), _clues([0, 1, 2, 4])
+    ('clue 1', 'clues 1 to 3, 5')
+    """
+    spans: list[list[int]] = [[clues[0], clues[0]]] if clues else []
+    for before, clue in pairwise(clues):
+        if clue == before + 1:
+            spans[-1][1] = clue
+        else:
+            spans.append([clue, clue])
+    texts = [f"{low + 1}" if low == high else f"{low + 1} to {high + 1}" for low, high in spans]
+    return f"{'clue' if len(clues) == 1 else 'clues'} {', '.join(texts)}"

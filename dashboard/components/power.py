@@ -1,0 +1,69 @@
+"""How large a difference of two runs the questions can show."""
+
+from __future__ import annotations
+
+import math
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import count, short
+from dashboard.components.table import row, table
+from dashboard.figures.power import power_figure
+from queries.metrics import Metric
+from queries.power import MetricPower
+
+
+def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
+    """What the questions could have shown, in words and as a curve; None where the metric has no standard error.
+
+    Args:
+        result: of the metric.
+        metric: by which questions are compared.
+    """
+    if result.error is None:
+        return None
+    rows = [row(f"{questions:,}", difference_text(difference)) for questions, difference in result.curve]
+    return html.Section(
+        [
+            html.H2(f"How many questions does it take, by {metric.name}?"),
+            html.P(power_sentence(result)),
+            figure(
+                "power",
+                power_figure(result),
+                "Smallest difference that is shown in 80 % of all cases, by the number of questions; dot: these questions, "
+                "dotted: the measured difference",
+                table(["Questions", "Difference"], rows, "Detectable difference by number of questions"),
+            ),
+            html.P(
+                "Two-sided t-test at 5 %, with the spread over the questions that both answered. That further questions are "
+                "like these is supposed. /api/v1/power takes any difference (d=0.02) and metric.",
+                className="note",
+            ),
+        ],
+        className="section",
+    )
+
+
+def power_sentence(result: MetricPower) -> str:
+    """What the questions could have shown, and how many the measured difference needs."""
+    measured = difference_text(abs(result.difference or 0.0))
+    if result.detectable is None:
+        first = f"With {count(result.questions, 'question')}, no difference is shown, however large."
+    else:
+        first = (
+            f"With {count(result.questions, 'question')} you could have seen a difference of "
+            f"{difference_text(result.detectable)}, in 80 % of all cases."
+        )
+    if result.needed is None:
+        return f"{first} The measured one is {measured}."
+    return f"{first} One of {measured}, as measured, takes {count(result.needed, 'question')}."
+
+
+def difference_text(value: float) -> str:
+    """A difference with three decimals or, if it is smaller, two digits.
+
+    >>> difference_text(0.0312), difference_text(0.0000178), difference_text(0.0)
+    ('0.031', '0.000018', '0.000')
+    """
+    return short(value, 3 if value == 0 else min(max(3, 1 - math.floor(math.log10(value))), 12))

@@ -1,0 +1,70 @@
+"""The metrics of one run with their intervals, and its rank by each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import DASH, short
+from dashboard.components.table import table
+from queries.leaderboard import LeaderboardRow
+from queries.metrics import Metric
+
+BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "0 is best", "none": ""}
+
+
+def standing_table(row: LeaderboardRow, metrics: Sequence[Metric], ranked: int) -> html.Section:
+    """A row per metric that the run has: value, interval, rank.
+
+    Args:
+        row: of the leaderboard, with intervals.
+        metrics: in order.
+        ranked: number of runs that are ranked.
+    """
+    rows = []
+    for metric in metrics:
+        cell = row.metrics[metric.key]
+        if cell.value is None:
+            continue
+        rank = DASH if cell.rank is None else f"{round(cell.rank, 1):g} of {ranked}"
+        between = (
+            ""
+            if cell.rank_low is None or cell.rank_high is None
+            else f"{round(cell.rank_low, 1):g} to {round(cell.rank_high, 1):g}"
+        )
+        rows.append(
+            html.Tr(
+                [
+                    html.Th([page_link(metric.name, href=f"/metrics#{metric.key}")], scope="row", title=metric.words),
+                    html.Td(short(cell.value), className="number"),
+                    html.Td(DASH if cell.low is None else f"{short(cell.low)} to {short(cell.high)}", className="number"),
+                    html.Td(BETTER[metric.direction]),
+                    html.Td(_place(cell.rank, ranked), className="place"),
+                    html.Td(rank, className="number"),
+                    html.Td(between, className="number"),
+                ]
+            )
+        )
+    head = ["Metric", "Value", "95 % interval", "", "Place", "Rank", "95 % of replicates"]
+    return html.Section(
+        [
+            html.H2("Metrics, and where the run stands"),
+            html.P(
+                "Place: the dot is at the left for the best run, at the right for the last."
+                if row.ranked
+                else "Not ranked: the run answered too few of the questions.",
+                className="note",
+            ),
+            table(head, rows, "Metrics of the run"),
+        ],
+        className="section",
+    )
+
+
+def _place(rank: float | None, ranked: int) -> html.Span | None:
+    """Where a rank lies between the first and the last."""
+    if rank is None or ranked < 2:
+        return None
+    return html.Span(className="standing", style={"--at": f"{100 * (rank - 1) / (ranked - 1):.0f}%"})

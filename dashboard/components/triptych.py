@@ -1,0 +1,150 @@
+"""Beside the reliability diagrams: overall score, discrimination, smooth diagrams, and whether a run can be calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import count, p_value_text, short
+from dashboard.components.run_names import RunColours, legend, named
+from dashboard.components.table import Cell, row, table
+from dashboard.figures.triptych import discrimination_figure, murphy_panel, plane_figure, roc_figure, smooth_figure
+from queries.engine.bootstrap import SIGNIFICANCE
+from queries.triptych import RunTriptych, Triptych
+
+Names = Mapping[str, str]
+MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
+TESTS = {
+    "p_spiegelhalter": ("Spiegelhalter", "is the Brier score the one that the confidences promise"),
+    "p_kuiper": ("Kuiper", "is there a range of confidence in which the run is off"),
+    "p_ks": ("Kolmogorov-Smirnov", "do errors in one direction add up from the lowest confidence on"),
+}
+LINE = {
+    "calibration_slope": ("Slope", "Calibration slope: 1 is calibrated; below 1, confidences are too extreme"),
+    "calibration_intercept": (
+        "Intercept",
+        "Calibration in the large: 0 is calibrated; above 0, confidences are too low",
+    ),
+}
+
+
+def triptych_section(result: Triptych, names: Names, colours: RunColours) -> html.Section:
+    """Overall score, discrimination, the plane of both parts of the score, smooth diagrams, and tests of calibration."""
+    runs = result.runs
+    return html.Section(
+        [
+            html.H2("Score, discrimination, calibration"),
+            html.Div(
+                [
+                    figure(
+                        "triptych-murphy",
+                        murphy_panel(runs, result.thresholds, names, colours),
+                        "Overall: Murphy curves. The area below a line is the Brier score; lower is better at every t",
+                        _murphy_table(result, names),
+                        legend([run.run for run in runs], names, colours),
+                    ),
+                    figure(
+                        "roc",
+                        roc_figure(runs, names, colours),
+                        "Discrimination: ROC curves (dots) and their concave hulls (lines), which recalibration would reach",
+                        _numbers_table(result, names),
+                        legend([run.run for run in runs], names, colours),
+                    ),
+                ],
+                className="side-by-side",
+            ),
+            figure(
+                "plane",
+                plane_figure(runs, names, colours),
+                "Miscalibration against discrimination (CORP). Dotted: equal Brier score = MCB \u2212 DSC + UNC, "
+                + (
+                    "the same UNC for all"
+                    if _same_uncertainty(result)
+                    else "at the mean UNC of the runs, which differ in accuracy"
+                ),
+                _numbers_table(result, names),
+                legend([run.run for run in runs], names, colours),
+            ),
+            figure(
+                "smooth",
+                smooth_figure(runs, names, colours),
+                "Smooth diagrams: accuracy smoothed over confidence by a kernel as wide as the smooth calibration error (smECE)",
+                _smooth_table(result, names),
+            ),
+            figure(
+                "discrimination",
+                discrimination_figure(runs, names, colours),
+                "Confidence of the right answers (above, in colour) and of the wrong ones (below, in grey); the less both "
+                "overlap, the better the run tells them apart",
+                _histogram_table(result, names),
+            ),
+            html.H3("Can it be calibrated?"),
+            html.Ul([html.Li(sentence(result, key)) for key in TESTS], className="note"),
+            _tests_table(result, names, colours),
+        ],
+        className="section",
+    )
+
+
+def sentence(result: Triptych, key: str) -> str:
+    """A sentence on a test: what it asks, and for how many runs it says that they are not calibrated."""
+    name, question = TESTS[key]
+    values = [value for run in result.runs if (value := getattr(run, key)) is not None]
+    rejected = sum(value < SIGNIFICANCE for value in values)
+    return (
+        f"{name}: {question}? For {rejected} of {count(len(values), 'run')} chance would hardly make as large a gap if the run "
+        f"were calibrated (p < {SIGNIFICANCE}, each run by itself; the clues of a question count together)."
+    )
+
+
+def _same_uncertainty(result: Triptych) -> bool:
+    return len({round(run.unc, 9) for run in result.runs if run.unc is not None}) < 2
+
+
+def _tests_table(result: Triptych, names: Names, colours: RunColours) -> html.Div:
+    rows = [
+        row(
+            named(colours.get(run.run), names[run.run]),
+            *(p_value_text(getattr(run, key)) for key in TESTS),
+            *(_with_interval(run, key) for key in LINE),
+        )
+        for run in result.runs
+    ]
+    heads: list[Cell] = [html.Span(name, title=title) for name, title in LINE.values()]
+    head: list[Cell] = ["Run", *(f"p, {name}" for name, _ in TESTS.values()), *heads]
+    return table(head, rows, "Tests of calibration", "calibration-tests")
+
+
+def _with_interval(run: RunTriptych, key: str) -> str:
+    value, low, high = (getattr(run, f"{key}{end}") for end in ("", "_low", "_high"))
+    return short(value) if low is None else f"{short(value)} [{short(low)}, {short(high)}]"
+
+
+def _numbers_table(result: Triptych, names: Names) -> html.Div:
+    fields = ("brier", "mcb", "dsc", "unc", "auroc", "smooth_ece")
+    rows = [row(names[run.run], *(short(getattr(run, field), 4) for field in fields)) for run in result.runs]
+    return table(["Run", "Brier", "MCB", "DSC", "UNC", "AUROC", "smECE"], rows, "Parts of the score")
+
+
+def _murphy_table(result: Triptych, names: Names) -> html.Div:
+    rows = [row(names[run.run], *(short(run.murphy[round(100 * mark)]) for mark in MARKS)) for run in result.runs]
+    return table(["Run", *(f"t = {mark:g}" for mark in MARKS)], rows, "Murphy curves")
+
+
+def _smooth_table(result: Triptych, names: Names) -> html.Div:
+    rows = []
+    for run in result.runs:
+        points = dict(zip((round(confidence, 2) for confidence in run.smooth.confidence), run.smooth.accuracy, strict=True))
+        near = [next((points[at] for at in points if abs(at - mark) <= 0.01), None) for mark in MARKS]
+        rows.append(row(names[run.run], *(short(value) for value in near)))
+    return table(["Run", *(f"at {mark:g}" for mark in MARKS)], rows, "Smooth diagrams")
+
+
+def _histogram_table(result: Triptych, names: Names) -> html.Div:
+    def above(shares: list[float]) -> str:
+        return f"{sum(shares[len(shares) // 2 :]):.1%}"
+
+    rows = [row(names[run.run], above(run.right), above(run.wrong)) for run in result.runs]
+    return table(["Run", "Right answers with confidence \u2265 0.5", "Wrong ones"], rows, "Confidence when right, when wrong")

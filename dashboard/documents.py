@@ -1,0 +1,145 @@
+"""The documentation at ``/docs``: the Markdown files of the checkout as pages, which run no script and ask no store."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from flask import Flask, Response, render_template_string, send_from_directory
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+from werkzeug.exceptions import NotFound
+
+ROOT = Path(__file__).parents[1]
+IMAGES = "docs/images"
+FIRST = (  # in the list, before the others
+    "README", "docs/installing", "docs/importing", "docs/client", "docs/api", "docs/metrics", "docs/formats", "docs/settings",
+)  # fmt: skip
+COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)  # where generated tables begin and end
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{{ title }} · Clueline</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<script src="/assets/theme.js"></script>
+<link rel="stylesheet" href="/assets/clueline.css">
+</head>
+<body>
+<div class="page page-docs">
+<header class="top"><a href="#main" class="skip">Skip to content</a>
+<a href="/" class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</a></header>
+<main id="main" class="documents">
+<nav aria-label="Documents"><ul>
+{% for document in documents %}<li><a href="/docs/{{ document.name }}"
+{% if document.name == name %} aria-current="page"{% endif %}>{{ document.title }}</a></li>
+{% endfor %}</ul></nav>
+<article>{{ content }}</article>
+</main>
+</div>
+</body>
+</html>"""
+
+
+class Document(NamedTuple):
+    """A Markdown file: its path in the checkout without the ending, and its first heading."""
+
+    name: str
+    title: str
+
+
+def install(server: Flask) -> None:
+    """Answer at ``/docs`` and below."""
+    server.add_url_rule("/docs", "documents", lambda: show_document(FIRST[0]), strict_slashes=False)
+    server.add_url_rule("/docs/<path:name>", "document", show_document)
+
+
+def show_document(name: str) -> Response:
+    """A document, or an image of one."""
+    if name.startswith(f"{IMAGES}/"):
+        return send_from_directory(ROOT / IMAGES, name.removeprefix(f"{IMAGES}/"))
+    known = {document.name: document for document in documents()}
+    if name not in known:
+        raise NotFound(f"There is no document {name[:100]!r}.")
+    content = Markup(as_html(name))  # made by markdown-it, which lets no HTML of a document through
+    page = render_template_string(PAGE, title=known[name].title, documents=documents(), name=name, content=content)
+    return Response(page, mimetype="text/html")
+
+
+@cache
+def documents() -> Sequence[Document]:
+    """The documents in the order of their list. Those that this installation lacks are left out."""
+    paths = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    present = [Document(path.relative_to(ROOT).with_suffix("").as_posix(), _title(path)) for path in paths]
+    order = {name: place for place, name in enumerate(FIRST)}
+    return sorted(present, key=lambda document: (order.get(document.name, len(order)), document.name.lower()))
+
+
+def _title(path: Path) -> str:
+    heading = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return heading[1] if heading else path.stem
+
+
+@cache
+def as_html(name: str) -> str:
+    """A document as HTML. HTML in it is shown as text, and links that would run a script are dropped.
+
+    Args:
+        name: of ``documents``.
+    """
+    text = COMMENT.sub("", (ROOT / f"{name}.md").read_text(encoding="utf-8"))
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    tokens = parser.parse(text)
+    anchors: dict[str, int] = {}
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", anchor(tokens[place + 1].content, anchors))
+        if token.type == "inline":
+            _lead_to_documents(token.children or [], posixpath.dirname(name))
+    rendered: str = parser.renderer.render(tokens, parser.options, {})
+    return rendered.replace("<table>", '<div class="scroll" tabindex="0"><table>').replace("</table>", "</table></div>")
+
+
+def anchor(heading: str, taken: dict[str, int]) -> str:
+    """The id of a heading, as GitHub makes it.
+
+    Args:
+        heading: its Markdown.
+        taken: ids that earlier headings have; the new one is added.
+
+    >>> anchor("Damaged files", {}), anchor("`/docs`, and so on", {})
+    ('damaged-files', 'docs-and-so-on')
+    """
+    text = re.sub(r"[^\w\- ]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading).lower()).replace(" ", "-")
+    number = taken.get(text, 0)
+    taken[text] = number + 1
+    return f"{text}-{number}" if number else text
+
+
+def _lead_to_documents(tokens: Sequence[Token], folder: str) -> None:
+    """Let the links and images of a paragraph lead to ``/docs``. A link to a file that is no document becomes plain text."""
+    names = {document.name for document in documents()}
+    for place, token in enumerate(tokens):
+        key = {"link_open": "href", "image": "src"}.get(token.type)
+        if key is None:
+            continue
+        parts = urlsplit(str(token.attrs.get(key, "")))
+        if parts.scheme or parts.netloc or not parts.path:
+            continue
+        path = posixpath.normpath(posixpath.join(folder, unquote(parts.path)))
+        target = path.removesuffix(".md")
+        if (target in names and path.endswith(".md")) or path.startswith(f"{IMAGES}/"):
+            token.attrSet(key, f"/docs/{target}{f'#{parts.fragment}' if parts.fragment else ''}")
+        elif token.type == "link_open":
+            end = next(other for other in tokens[place:] if other.type == "link_close")
+            for edge in (token, end):
+                edge.tag = "span"
+            token.attrs = {}

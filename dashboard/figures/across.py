@@ -1,0 +1,62 @@
+"""A metric of each model on each dataset, as a heat map."""
+
+from __future__ import annotations
+
+from dashboard.components.numbers import short
+from dashboard.figures.labels import fitting
+from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
+from queries.across import Across, AcrossCell
+from queries.metrics import Metric
+
+ROW_HEIGHT = 26  # pixels
+NAMED = 12  # datasets; with more, numbers in the fields would be too small
+LONGEST = 30  # characters of a name
+
+
+def across_figure(result: Across, metric: Metric) -> PlotlyJson:
+    """A field per model and dataset, blue for the best place of a dataset, orange for its last, blank where there is no run.
+
+    A metric that is best at 0 is orange above 0 and blue below. One that does not rank is orange where it is low and blue where
+    it is high.
+    """
+    values = [cell.value for row in result.rows for cell in row.cells.values() if cell.value is not None]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    largest = max(abs(low), abs(high)) or 1.0
+
+    def shade(cell: AcrossCell | None) -> float | None:
+        if cell is None or cell.value is None:
+            return None
+        if metric.direction == "zero":
+            return -cell.value / largest
+        if metric.direction == "none":
+            return 2 * (cell.value - low) / ((high - low) or 1.0) - 1
+        return 0.0 if cell.place is None else 1 - 2 * cell.place
+
+    cells = [[row.cells.get(column.dataset) for column in result.datasets] for row in result.rows]
+    datasets = [plain(name) for name in fitting([column.title for column in result.datasets], LONGEST)]
+    models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], LONGEST)]
+    return {
+        "data": [
+            {
+                "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
+                "x": list(range(len(datasets))), "y": list(range(len(models))),
+                "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
+                "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
+                "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
+                "texttemplate": "%{text}" if len(datasets) <= NAMED else "", "textfont": {"size": 11, "color": INK},
+                "customdata": [[f"{model}<br>{dataset}" for dataset in datasets] for model in models],
+                "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
+            }
+        ],
+        "layout": layout(
+            max(180, ROW_HEIGHT * len(models) + 110),
+            xaxis=axis(
+                showgrid=False, range=[-0.5, len(datasets) - 0.5], tickfont={"size": 11, "color": INK}, tickangle=-40,
+                tickvals=list(range(len(datasets))), ticktext=datasets,
+            ),
+            yaxis=axis(
+                showgrid=False, range=downwards(len(models), 0), tickfont={"size": 11, "color": INK},
+                tickvals=list(range(len(models))), ticktext=models,
+            ),
+        ),
+    }  # fmt: skip

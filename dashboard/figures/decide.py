@@ -1,0 +1,166 @@
+"""Curves of what answers are worth, over the threshold t and over the share of items that are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dashboard.figures.labels import end_labels, grey_first, label_margin, run_labels, run_line
+from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, padded, plain
+from queries.decide import CurveDifference, Decisions, PeopleDecisions, RunDecisions
+
+HEIGHT, AXIS = 320, 60  # pixels of a figure, and of what is below and above its axis
+DIGITS = 5  # of what is drawn
+T_AXIS = "t: a wrong answer costs t/(1 \u2212 t) right ones"
+SHOWN_T = 80  # net scores fall without end as t nears 1: the axis shows those up to this percent, and lines leave it below
+Names = Mapping[str, str]
+
+
+def murphy_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
+    """Murphy curves: the mean elementary score over t, lower is better. A line at the chosen ``t``."""
+    curves = {run.run: run.murphy for run in decisions.runs}
+    return _over_t(decisions, curves, names, colours, t, "mean elementary score", zero=True)
+
+
+def net_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float) -> PlotlyJson:
+    """Net scores over t, those of people dotted. A line at the chosen ``t``."""
+    curves = {run.run: run.net_score.values for run in decisions.runs}
+    return _over_t(decisions, curves, names, colours, t, "net score per item", people=decisions.people)
+
+
+def _over_t(
+    decisions: Decisions,
+    curves: Mapping[str, Sequence[float | None]],
+    names: Names,
+    colours: Mapping[str, str],
+    t: float,
+    title: str,
+    zero: bool = False,
+    people: PeopleDecisions | None = None,
+) -> PlotlyJson:
+    ordered = grey_first([*curves], colours)
+    data = [_line(run, decisions.thresholds, curves[run], names, colours, "t = %{x:.2f}: %{y:.3f}") for run in ordered]
+    if people:
+        data.append({
+            "type": "scatter", "mode": "lines", "name": "people",
+            "x": decisions.thresholds[:-1], "y": _few(people.net_score.values),
+            "line": {"color": INK, "width": 2, "dash": "dot"}, "hovertemplate": "people<br>t = %{x:.2f}: %{y:.3f}<extra></extra>",
+        })  # fmt: skip
+    shown = [value for trace in data for value in trace["y"][: SHOWN_T + 1]]
+    bottom, top = padded(shown, zero=zero)
+    middle = len(decisions.thresholds) // 2
+    ends = [(run, curves[run][middle]) for run in ordered if run in colours]
+    labels = run_labels(names, [run for run, _ in ends])
+    return {
+        "data": data,
+        "layout": layout(
+            HEIGHT,
+            xaxis=axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis(title, range=[bottom, top]),
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels(
+                [(labels[run], value or 0.0, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS
+            ),
+            shapes=[_marker(t)],
+        ),
+    }
+
+
+def difference_figure(difference: CurveDifference, thresholds: Sequence[float], t: float) -> PlotlyJson:
+    """Murphy curve of the first run minus that of the second, with its simultaneous band. A line at the chosen ``t``."""
+    low, high = _few(difference.low), _few(difference.high)
+    edges = [*high, *low[::-1]]
+    band: PlotlyJson = {
+        "type": "scatter", "mode": "lines", "x": [*thresholds, *thresholds[::-1]], "y": edges, "fill": "toself",
+        "fillcolor": "var(--accent-soft)", "line": {"width": 0}, "hoverinfo": "skip", "name": "95 % for all t at once",
+    }  # fmt: skip
+    values = _few(difference.difference)
+    line = {
+        "type": "scatter", "mode": "lines", "x": [*thresholds], "y": values, "line": {"color": INK, "width": 2},
+        "name": "difference", "customdata": [[*ends] for ends in zip(low, high, strict=True)],
+        "hovertemplate": "t = %{x:.2f}: %{y:.3f}<br>band %{customdata[0]:.3f} to %{customdata[1]:.3f}<extra></extra>",
+    }  # fmt: skip
+    zero = {"type": "line", "name": "zero", "xref": "x", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": {"color": FAINT, "width": 1}}
+    return {
+        "data": [band, line],
+        "layout": layout(
+            HEIGHT - 60,
+            xaxis=axis(T_AXIS, range=[-0.01, 1.01], dtick=0.25, tickformat=".2~f"),
+            yaxis=axis("difference of scores", range=padded([*edges, *values], zero=True)),
+            shapes=[_marker(t), zero],
+        ),
+    }
+
+
+def coverage_figure(decisions: Decisions, names: Names, colours: Mapping[str, str], t: float, *, accuracy: bool) -> PlotlyJson:
+    """Risk, or accuracy, of the most confident share of the items. A dot on each line where its confidence is above ``t``.
+
+    Args:
+        decisions: with the curves.
+        names: run id to what it is called.
+        colours: run id to colour.
+        t: the chosen threshold.
+        accuracy: whether accuracy is drawn in the place of risk.
+    """
+
+    def turned(values: Sequence[float | None]) -> list[float | None]:
+        return [1 - value if accuracy and value is not None else value for value in values]
+
+    runs = {run.run: run for run in decisions.runs}
+    ordered = grey_first([*runs], colours)
+    curves = {run: turned(runs[run].risks) for run in ordered}
+    noun = "accuracy" if accuracy else "risk"
+    hover = f"most confident %{{x:.0%}}: {noun} %{{y:.3f}}"
+    data = [_line(run, decisions.coverages, curves[run], names, colours, hover) for run in ordered]
+    bottom, top = padded([value for trace in data for value in trace["y"]])
+    ends = [(run, curves[run][-1] or 0.0) for run in ordered if run in colours]
+    labels = run_labels(names, [run for run, _ in ends])
+    return {
+        "data": data,
+        "layout": layout(
+            HEIGHT,
+            xaxis=axis("share of the items answered, most confident first", range=[-0.01, 1.01], dtick=0.25, tickformat=".0%"),
+            yaxis=axis("accuracy of the answers" if accuracy else "share of errors among the answers", range=[bottom, top]),
+            margin=label_margin(list(labels.values())),
+            annotations=end_labels([(labels[run], value, colours[run]) for run, value in ends], bottom, top, HEIGHT - AXIS),
+            shapes=[_dot(runs[run], turned(runs[run].risk), colours, t) for run in ordered],
+        ),
+    }
+
+
+def _line(
+    run: str, x: Sequence[float], y: Sequence[float | None], names: Names, colours: Mapping[str, str], hover: str
+) -> PlotlyJson:
+    return {
+        "type": "scatter", "mode": "lines", "name": plain(names[run]), "meta": run, "line": run_line(colours, run),
+        "showlegend": run in colours, "x": [*x][: len(y)], "y": _few(y),
+        "hovertemplate": f"%{{fullData.name}}<br>{hover}<extra></extra>",
+    }  # fmt: skip
+
+
+def _marker(t: float) -> PlotlyJson:
+    """The line at the chosen threshold, which ``assets/decide.js`` moves."""
+    return {
+        "type": "line", "name": "t", "xref": "x", "yref": "paper", "x0": t, "x1": t, "y0": 0, "y1": 1,
+        "line": {"color": "var(--accent)", "width": 1.5},
+    }  # fmt: skip
+
+
+def _dot(run: RunDecisions, at_t: Sequence[float | None], colours: Mapping[str, str], t: float) -> PlotlyJson:
+    """Where a run is at the chosen threshold; hidden where it answers nothing. ``assets/decide.js`` moves it."""
+    place = nearest(t)
+    value = at_t[place]
+    return {
+        "type": "circle", "name": run.run, "xref": "x", "yref": "y", "xsizemode": "pixel", "ysizemode": "pixel",
+        "xanchor": run.answered[place], "yanchor": 0 if value is None else value, "visible": value is not None,
+        "x0": -5, "x1": 5, "y0": -5, "y1": 5, "fillcolor": colours.get(run.run, OTHERS),
+        "line": {"color": "var(--paper)", "width": 1.5},
+    }  # fmt: skip
+
+
+def nearest(t: float) -> int:
+    """Place of the threshold nearest to t among those of the curves; below 1, where a wrong answer has no cost."""
+    return min(round(100 * t), 99)
+
+
+def _few(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else float(f"{value:.{DIGITS}g}") for value in values]

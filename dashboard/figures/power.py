@@ -1,0 +1,43 @@
+"""The smallest difference that is shown, by the number of questions."""
+
+from __future__ import annotations
+
+import math
+
+from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, padded
+from queries.power import MetricPower
+
+TICKS = (10, 30, 100, 300, 1000, 3000, 10000)
+
+
+def power_figure(result: MetricPower) -> PlotlyJson:
+    """A falling curve over a logarithmic axis, with a dot at the questions that are there."""
+    questions, differences = [size for size, _ in result.curve], [difference for _, difference in result.curve]
+    present = [result.questions] if result.detectable is not None else []
+    ends = [math.log10(min([*questions, *present])), math.log10(max([*questions, *present]))]
+    measured = abs(result.difference or 0.0)
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "lines", "x": questions, "y": differences,
+                "line": {"color": "var(--run-1)", "width": 2},
+                "hovertemplate": "%{x:,} questions show %{y:.3f}<extra></extra>",
+            },
+            {
+                "type": "scatter", "mode": "markers", "x": present, "y": [result.detectable] if present else [],
+                "marker": {"color": "var(--run-1)", "size": 10, "line": {"color": INK, "width": 1}},
+                "hovertemplate": "these %{x:,} questions show %{y:.3f}<extra></extra>",
+            },
+        ],
+        "layout": layout(
+            260,
+            xaxis=axis("Questions", type="log", range=[ends[0] - 0.05, ends[1] + 0.05], tickvals=list(TICKS)),
+            yaxis=axis("Detectable difference", range=padded([*differences, measured, result.detectable], zero=True)),
+            shapes=[
+                {
+                    "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": measured, "y1": measured,
+                    "line": {"color": MUTED, "width": 1, "dash": "dot"},
+                }
+            ],
+        ),
+    }  # fmt: skip

@@ -1,0 +1,136 @@
+"""The login page: keeps a token in a cookie that scripts cannot read, and that pages of other sites cannot send."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+from urllib.parse import quote
+
+from flask import Flask, Response, redirect, render_template_string, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from dashboard.access import COOKIE, Denied, Reader
+from dashboard.api.blueprint import document
+from dashboard.components.links import address
+from dashboard.service import service
+from queries.parameters import NoParameters, Parameters, Text
+
+DAYS = 30  # for which a browser keeps the cookie
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Log in · Clueline</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<script src="/assets/theme.js"></script>
+<link rel="stylesheet" href="/assets/clueline.css">
+</head>
+<body>
+<div class="page page-login">
+<header class="top"><a href="/" class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</a></header>
+<main id="main">
+{% if reader.right %}
+<div class="heading"><h1>Logged in</h1></div>
+<form class="panel" method="post" action="/logout">
+<p>You are logged in as <strong>{{ reader.name }}</strong>, with the right <strong>{{ reader.right }}</strong>.</p>
+{% if reader.by_cookie %}<p><button class="quiet" type="submit">Log out</button></p>{% endif %}
+<p><a href="{{ target }}">Continue</a></p>
+</form>
+{% else %}
+<div class="heading"><h1>Log in</h1></div>
+<form class="panel" method="post" action="/login">
+{% if message %}<p class="status-message bad" role="alert" id="login-message">{{ message }}</p>{% endif %}
+<p><label for="login-token">Token</label></p>
+<p><input class="text" type="password" id="login-token" name="token" autocomplete="current-password" maxlength="200" required
+ autofocus spellcheck="false" aria-describedby="login-note"></p>
+<p class="note" id="login-note">From the operator of this server. Kept in a cookie of this browser for 30 days at most,
+or until you log out.</p>
+<input type="hidden" name="next" value="{{ target }}">
+<p><button class="quiet primary" type="submit">Log in</button></p>
+</form>
+{% endif %}
+</main>
+</div>
+</body>
+</html>"""
+
+
+class LoginParameters(Parameters, frozen=True):
+    """Where to go afterwards."""
+
+    next: Annotated[str, Text("the address of this server to show after logging in; `/` by default")] = "/"
+
+
+def install(server: Flask) -> None:
+    """Answer at the addresses."""
+    server.add_url_rule("/login", "login", show_login)
+    server.add_url_rule("/login", "login_sent", log_in, methods=["POST"])
+    server.add_url_rule("/logout", "login_ended", log_out, methods=["POST"])
+
+
+def own_address() -> str:
+    """Path and query of this request, to come back to."""
+    return address(quote(request.path), list(request.args.items(multi=True)))
+
+
+def show_login() -> Response:
+    """A form for a token or, for a reader who is logged in, who that is."""
+    return _page(own_target(request.args.get("next", "/")))
+
+
+def log_in() -> AnyResponse:
+    """Keeps the token of the form (`token`) in a cookie, and leads to `next`. 401 for a token that is not valid."""
+    access = service().access
+    access.check_same_site()
+    target = own_target(request.form.get("next", "/"))
+    token = access.find(request.form.get("token", "").strip())
+    if token is None or token.ended_at():
+        access.record_refusal(Denied(401, "wrong_token", "No valid token was sent.", by=token.name if token else ""))
+        problem = "was revoked" if token and token.revoked_at else "has ended" if token else "is not known here"
+        return _page(target, f"This token {problem}.", 401)
+    seconds = DAYS * 86_400
+    if token.until is not None:
+        seconds = min(seconds, int((datetime.fromisoformat(token.until) - datetime.now(UTC)).total_seconds()))
+    answer = redirect(target, 303)
+    answer.set_cookie(
+        COOKIE,
+        request.form["token"].strip(),
+        max_age=seconds,
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure,  # also behind a trusted proxy that ends TLS
+    )
+    return answer
+
+
+def log_out() -> AnyResponse:
+    """Forgets the cookie. The token itself stays valid."""
+    service().access.check_same_site()
+    answer = redirect("/login", 303)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=request.is_secure)
+    return answer
+
+
+def own_target(text: str) -> str:
+    r"""An address of this server, ``/`` for any other one.
+
+    >>> own_target("/runs?dataset=lab"), own_target("//evil.example"), own_target(r"/\evil.example")
+    ('/runs?dataset=lab', '/', '/')
+    """
+    own = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
+    return text if own and not text.startswith(("/login", "/logout")) else "/"
+
+
+def _page(target: str, message: str = "", status: int = 200) -> Response:
+    try:
+        reader = service().access.reader()
+    except Denied:
+        reader = Reader()
+    return Response(render_template_string(PAGE, reader=reader, target=target, message=message), status, mimetype="text/html")
+
+
+document("GET /login", show_login, LoginParameters)
+document("POST /login", log_in, NoParameters)
+document("POST /logout", log_out, NoParameters)

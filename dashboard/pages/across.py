@@ -1,0 +1,84 @@
+"""All datasets: a metric of each model on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.cached_queries import across_datasets
+from dashboard.components.across_tables import across_section, across_table, transfer_section
+from dashboard.components.controls import menu, several
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import count
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.parameters import AcrossDatasets, AcrossMetric, AcrossRows
+from dashboard.service import service
+from queries.across import Across
+from queries.metrics import CATALOGUE, METRICS
+
+PATH = "/across"
+USUAL = "net_score"
+
+
+class AcrossPage(PageParameters, frozen=True):
+    """Which metric, of which datasets."""
+
+    metric: AcrossMetric = CATALOGUE[USUAL]
+    datasets: AcrossDatasets = ()
+    rows: AcrossRows = "models"
+
+
+def _across(request: PageRequest[AcrossPage]) -> Across:
+    parameters, selection = request.parameters, request.selection
+    return across_datasets(parameters.metric, parameters.datasets, parameters.rows, selection.conventions, selection.failed)
+
+
+def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
+    """The table of models by datasets, its heat map, and where each model is over- or underconfident."""
+    result, metric = _across(request), request.parameters.metric
+    if not result.rows:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
+    metrics = {"" if choice.key == USUAL else choice.key: choice.name for choice in METRICS}
+    titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
+    return [
+        html.Div(
+            [
+                html.H1("All datasets"),
+                html.P(
+                    f"{metric.name} of {count(len(result.rows), 'model')} on {count(len(result.datasets), 'dataset')}",
+                    className="lead",
+                ),
+            ],
+            className="heading",
+        ),
+        html.Div(
+            [
+                menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
+                menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
+                several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
+            ],
+            className="controls",
+        ),
+        across_table(result, metric),
+        html.P(
+            "A row is a model with one elicitation; of several runs on a dataset, the latest import counts. Each dataset is "
+            "measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals.",
+            className="note",
+        ),
+        across_section(result, metric),
+        transfer_section(result),
+    ]
+
+
+def _written(rows: str) -> str:
+    return "" if rows == "models" else rows
+
+
+PAGE = register(
+    Page(
+        name="across", path=PATH, title="All datasets", place=88, draw=draw, parameters=AcrossPage, check=_across,
+        filters=("human", "binning", "t", "failed"),
+    )
+)  # fmt: skip

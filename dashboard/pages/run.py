@@ -1,0 +1,116 @@
+"""One run: where it came from, how good it is and where it stands, its reliability, and the questions that it does worst on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.cached_queries import question_list
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import address, page_link, question_path, run_path
+from dashboard.components.messages import nothing_selected, withdrawn_banner
+from dashboard.components.numbers import count
+from dashboard.components.reliability import reliability_diagrams
+from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_standing import standing_table
+from dashboard.components.runs_table import provenance
+from dashboard.components.worst_questions import worst_questions
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.parameters import USUAL_METRICS, usual_metric
+from dashboard.service import service
+from dashboard.table_source import TableSource, leaderboard_source
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS
+from queries.reliability import reliability
+from queries.runs import RunFacts
+from queries.runs import run as run_query
+
+WORST = 12  # questions that are listed
+# Of metrics over sorted pairs, intervals take as long as those of all others together.
+QUICK = {metric.key: metric for metric in METRICS if metric.direction != "none" and metric.pairs is None}
+SHOWN = tuple(QUICK[key] for key in dict.fromkeys([*USUAL_METRICS, *QUICK]) if key in QUICK)  # the usual ones first
+
+
+def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
+    """The run's provenance, its metrics beside those of the other runs, its reliability diagram and its worst questions."""
+    facts = _facts(request)
+    everyone = request.selection.without_filters("runs")
+    alone = everyone.on_runs((facts.run,))
+    board = service().ask(leaderboard, alone if facts.withdrawn_at else everyone, SHOWN, True)
+    row = next((row for row in board.rows if row.run == facts.run), None)
+    heading = _heading(request, facts)
+    if row is None:
+        return [*heading, provenance(facts), nothing_selected(run_path(facts.run), request.selection, "answers", request.facets)]
+    colours = run_colours(request.facets, [facts.run])
+    names = run_names([row])
+    diagram = service().ask(reliability, alone, "pointwise").runs
+    ranked = sum(other.ranked for other in board.rows)
+    metric = CATALOGUE[usual_metric(request.facets)]
+    better = "" if metric.direction == "higher" else "-"
+    page = question_list(alone, (metric,), f"{better}{metric.key}:{facts.run}", limit=WORST)
+
+    def link(question_id: str) -> str:
+        path = question_path(request.selection.dataset, question_id)
+        return request.link(path, dataset=None, pin=[facts.run], sort=f"{better}{metric.key}:{facts.run}")
+
+    return [
+        *heading,
+        provenance(facts),
+        html.Div(
+            [
+                standing_table(row, SHOWN, ranked),
+                reliability_diagrams(diagram, names, colours, {}, None, "pointwise", brush=False) if diagram else None,
+            ],
+            className="side-by-side wide-left",
+        ),
+        worst_questions(page.questions, metric, facts.run, link, quizbowl=request.facets.quizbowl),
+    ]
+
+
+def _facts(request: PageRequest[PageParameters]) -> RunFacts:
+    """Provenance of the run that the path names. Raises ``BadRequest`` where there is none."""
+    return service().ask(run_query, request.item or "")
+
+
+def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Component | None]:
+    filters = [pair for pair in request.selection.without_filters("runs").pairs() if pair[0] != "dataset"]
+    dataset = ("dataset", facts.dataset)
+    links = [
+        page_link("Reliability", href=address("/reliability", [dataset, *filters, ("run", facts.run)])),
+        page_link("Compare", href=address("/compare", [dataset, *filters, ("a", facts.run)])),
+        page_link("Questions", href=address("/questions", [dataset, *filters, ("run", facts.run)])),
+        page_link("Grades", href=address("/gradings", [dataset, *filters, ("of", facts.run)])),
+    ]
+    return [
+        withdrawn_banner(facts) if facts.withdrawn_at else None,
+        html.Div(
+            [
+                html.P(
+                    [page_link(f"{request.facets.title} leaderboard", href=address("/", [dataset, *filters]))],
+                    className="crumbs",
+                ),
+                html.H1(facts.model),
+                html.P(
+                    f"Confidence: {facts.elicitation}. {count(facts.items, 'answer')} to {count(facts.questions, 'question')} of "
+                    f"{request.facets.title}. How good it is, where it stands, and what it gets most wrong.",
+                    className="lead",
+                ),
+                html.P(links, className="links"),
+            ],
+            className="heading question-heading",
+        ),
+    ]
+
+
+def _table(request: PageRequest[PageParameters]) -> TableSource:
+    return leaderboard_source(SHOWN)
+
+
+PAGE = register(
+    Page(
+        name="run", path="/runs", title="Run", draw=draw, table=_table, parameters=PageParameters, check=_facts,
+        filters=(*filter_keys("questions", "clues"), "human", "binning", "t", "failed", "grading"),
+    )
+)  # fmt: skip

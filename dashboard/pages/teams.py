@@ -1,0 +1,89 @@
+"""Teams: what people did, with or without runs beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.filters import filter_keys
+from dashboard.components.links import address, page_link, question_path
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import count
+from dashboard.components.team_tables import buzzes_section, categories_section, questions_section, teams_section
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.service import service
+from dashboard.table_source import TableSource
+from queries.parameters import Text
+from queries.teams import Teams, human_teams
+
+PATH = "/teams"
+
+
+class TeamsPage(PageParameters, frozen=True):
+    """Whose buzzes are listed."""
+
+    team: Annotated[str, Text("the team whose buzzes are listed; none by default")] = ""
+
+
+def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
+    """Where teams buzz, how categories and questions went, and the buzzes of one team where the address names it."""
+    if not request.facets.human_teams:
+        return [_heading(request, "when people know the answer"), _without()]
+    team = request.parameters.team
+    result: Teams = service().ask(human_teams, request.selection, team or None)
+    if result.missing:
+        return [nothing_selected(PATH, request.selection, "buzzes of people", request.facets, "Teams")]
+
+    def question(question_id: str) -> str:
+        return request.link(question_path(request.selection.dataset, question_id), dataset=None)
+
+    lead = f"when people know the answer; {count(len(result.teams), 'team')} heard {count(len(result.questions), 'question')}"
+    quizbowl = request.facets.quizbowl
+    pairs = [*request.selection.pairs(), ("table", "questions")]
+    return [
+        _heading(request, lead),
+        buzzes_section(team, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if team else None,
+        teams_section(result.teams, lambda name: request.link(PATH, team=name)),
+        categories_section(result.categories, lambda name: request.link("/questions", category=name)),
+        questions_section(result.questions, question, address("/api/v1/teams.csv", pairs), quizbowl=quizbowl),
+    ]
+
+
+def _heading(request: PageRequest[TeamsPage], lead: str) -> html.Div:
+    return html.Div(
+        [html.H1("Teams"), html.P(f"{request.facets.title}: {lead}", className="lead")],
+        className="heading",
+    )
+
+
+def _without() -> html.Section:
+    """Which datasets have teams."""
+    links = [
+        html.Li(page_link(dataset.title, href=f"{PATH}?dataset={dataset.dataset}"))
+        for dataset in service().datasets()
+        if dataset.human_teams
+    ]
+    return html.Section(
+        [
+            html.H2("No team has heard these questions"),
+            html.P("Datasets that teams have heard:" if links else "No dataset of this store has buzzes of people."),
+            html.Ul(links, className="choices") if links else None,
+        ],
+        className="panel empty",
+    )
+
+
+def _table(request: PageRequest[TeamsPage]) -> TableSource:
+    columns = ("team", "rooms", "heard", "correct", "incorrect", "correct_share", "precision", "correct_at", "first")
+    return TableSource("/api/v1/teams", (), columns)
+
+
+PAGE = register(
+    Page(
+        name="teams", path=PATH, title="Teams", place=72, draw=draw, table=_table, parameters=TeamsPage,
+        filters=(*filter_keys("questions"), "q"),
+    )
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""Which ECE: the calibration error as many projects compute it, and how far the ranking of the runs depends on the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.controls import menu
+from dashboard.components.filters import filter_keys
+from dashboard.components.messages import nothing_selected
+from dashboard.components.numbers import count
+from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.which_ece import agreement_section, bins_section, definitions_section, review_text, variants_table
+from dashboard.highlighted_runs import highlighted_runs
+from dashboard.page_registry import Page, PageParameters, PageRequest, register
+from dashboard.parameters import BinnedRun
+from dashboard.service import service
+from dashboard.table_source import TableSource
+from queries.metrics import CATALOGUE
+from queries.which_ece import WHICH_METRICS, WhichEce, which_ece
+
+PATH = "/which-ece"
+
+
+class WhichEcePage(PageParameters, frozen=True):
+    """Whose bins are drawn."""
+
+    focus: BinnedRun = ""
+
+
+def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
+    """Every variant of every run, the bins of one run, the agreement of rankings, and a text for a review."""
+    result: WhichEce = service().ask(which_ece, request.selection, request.parameters.focus)
+    if not result.runs:
+        return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
+    names = run_names(result.runs)
+    colours = run_colours(request.facets, highlighted_runs(request, CATALOGUE["ece"]))
+    first = result.runs[0].run
+    options = {"" if run.run == first else run.run: names[run.run] for run in result.runs}
+    return [
+        html.Div(
+            [
+                html.H1("Which ECE is this?"),
+                html.P(
+                    f"{request.facets.title}: the calibration error as {len(result.variants)} definitions have it; "
+                    f"{count(len(result.runs), 'run')}, each with its rank beside the value",
+                    className="lead",
+                ),
+                menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+            ],
+            className="heading",
+        ),
+        variants_table(result, names, colours),
+        bins_section(result, names, colours),
+        agreement_section(result),
+        review_text(result, names, request.facets.title),
+        definitions_section(result),
+    ]
+
+
+def _check(request: PageRequest[WhichEcePage]) -> None:
+    """Raises ``BadRequest`` where the selection does not have the run."""
+    service().ask(which_ece, request.selection, request.parameters.focus)
+
+
+def _table(request: PageRequest[WhichEcePage]) -> TableSource:
+    return TableSource("/api/v1/which-ece", (), ("variant", "model", "elicitation", "value", "rank", "left_out"), WHICH_METRICS)
+
+
+PAGE = register(
+    Page(
+        name="which-ece", path=PATH, title="Which ECE", place=25, draw=draw, table=_table, parameters=WhichEcePage, check=_check,
+        filters=("run", *filter_keys(), "failed", "grading"), common=True,
+    )
+)  # fmt: skip

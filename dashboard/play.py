@@ -1,0 +1,60 @@
+"""The page on which people answer questions. It is no page of Dash: it must load at once on a phone.
+
+The secret of the session stands behind the ``#`` of its address, which browsers send to nobody.
+"""
+
+from __future__ import annotations
+
+from flask import Flask, Response
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Play · Clueline</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<script src="/assets/theme.js"></script>
+<script src="/assets/play.js" defer></script>
+<link rel="stylesheet" href="/assets/clueline.css">
+</head>
+<body>
+<div class="page page-login page-play">
+<header class="top"><span class="brand"><span class="mark" aria-hidden="true">◢</span>Clueline</span></header>
+<main id="main">
+<div class="heading"><h1 id="play-title">Play</h1></div>
+<p class="status-message bad" role="alert" id="play-problem" hidden></p>
+<noscript><p>This page needs JavaScript.</p></noscript>
+<section class="panel" id="play-consent" hidden>
+<p id="play-consent-text"></p>
+<p class="note">After each clue, say what you would answer, how sure you are that it is right, and whether you would buzz.
+An empty answer is a pass.</p>
+<p><button class="quiet primary" id="play-start" type="button">I agree: start</button></p>
+</section>
+<section class="panel" id="play-last" aria-live="polite" hidden></section>
+<form class="panel" id="play-form" autocomplete="off" hidden>
+<p class="note" id="play-progress"></p>
+<p id="play-clues" aria-live="polite"></p>
+<p><label for="play-guess">Your answer</label></p>
+<p><input class="text" id="play-guess" maxlength="300" spellcheck="false" autocapitalize="off"></p>
+<p><label for="play-confidence">How sure are you that it is right? 0 to 100</label></p>
+<p><input class="text" id="play-confidence" type="number" min="0" max="100" step="1" required inputmode="numeric"></p>
+<p><label><input type="checkbox" id="play-buzz"> I would buzz here</label></p>
+<p><button class="quiet primary" type="submit" id="play-send">Next</button></p>
+</form>
+<p id="play-foot" class="note" hidden><button class="quiet" type="button" id="play-erase">Erase my answers</button></p>
+</main>
+</div>
+</body>
+</html>"""
+
+
+def install(server: Flask) -> None:
+    """Answer at the address."""
+    server.add_url_rule("/play", "play", show_play)
+
+
+def show_play() -> Response:
+    """The page of any session."""
+    return Response(PAGE, mimetype="text/html")

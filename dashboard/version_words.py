@@ -1,0 +1,35 @@
+"""What changed since a data version, in words: for the notice on a page, and the error of a JSON address."""
+
+from __future__ import annotations
+
+from queries.pinned_version import ChangedRun, VersionChanges
+
+MOST_NAMED = 5  # runs
+
+
+def what_changed(changes: VersionChanges) -> str:
+    """One or more sentences."""
+    date = changes.at[:10]
+    if changes.same:
+        text = f"Data version of {date}: nothing that this link shows has changed since, so its figures are the same digits."
+        if changes.unnamed:
+            runs = "1 run was" if changes.unnamed == 1 else f"{changes.unnamed} runs were"
+            text += f" {runs} published since and left out, since the link names its runs."
+        return text
+    parts = []
+    if changes.content:
+        parts.append("its questions, their difficulty or what people did with them were replaced")
+    if changes.added:
+        parts.append(f"published: {_names(changes.added)}")
+    if changes.withdrawn:
+        parts.append(f"withdrawn: {_names(changes.withdrawn)}")
+    if changes.restored:
+        parts.append("withdrawn runs were restored")
+    if changes.corrected:
+        parts.append(f"grades were corrected of {', '.join(changes.corrected[:MOST_NAMED])}")
+    return f"Since the data version of {date} of this link: {'; '.join(parts) or 'the set of runs is another'}."
+
+
+def _names(runs: list[ChangedRun]) -> str:
+    names = ", ".join(f"{run.model} · {run.elicitation} ({run.run}, {run.at[:10]})" for run in runs[:MOST_NAMED])
+    return names + (f" and {len(runs) - MOST_NAMED} more" if len(runs) > MOST_NAMED else "")

@@ -1,0 +1,261 @@
+"""Imports answers that are too large for one host: runs are prepared wherever there is room, and published together.
+
+The answers are a Parquet data set. A worker takes the rows of one model and one elicitation, and does with them what an import
+does, by the same functions: it reads, checks and grades them, names the runs by their content, and writes their responses and
+statistics into the store as objects. It returns the rows of the catalogue, which are few. Who coordinates the workers puts these
+into the store. No host ever holds more than the rows of one run, and the workers only need to reach the store.
+
+Nothing here knows how workers are found and called: ``dashboard/cli/batch.py`` uses Dask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from data.importing.contract import trimmed_text
+from data.importing.ingest import check_content, read_and_check
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions, open_staging
+from data.importing.trial import Trial, make_trial
+from data.polars_frames import ArrowStream, frame, literal
+from data.scratch_folders import scratch_folder
+from data.store import Store, StoreError, StoreMoved, open_store
+from data.store.audit import Audit
+from data.store.objects import StoredObject
+from data.store.revisions import State, states
+
+MOST_REASONS = 3  # that are named for each group
+RUN_COLUMNS = ("model", "elicitation")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one model and one elicitation. None where the files do not say.
+
+    Attributes:
+        model, elicitation: as in the files, but for spaces around them.
+        files: the files that have such rows.
+    """
+
+    model: str | None
+    elicitation: str | None
+    files: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """How messages name the rows."""
+        return f"{self.model or '?'} ({self.elicitation or '?'})"
+
+
+@dataclass(frozen=True)
+class PreparedRuns:
+    """What a worker made of a group: rows for the catalogue, which name the objects that it wrote.
+
+    Attributes:
+        label: of the group.
+        before: the state of the dataset for which they were prepared.
+        runs: rows of the catalogue's table ``runs``; none if the store has the runs already.
+        gradings: rows of the table ``gradings``.
+        objects: their responses, grades and statistics.
+        lines: of the report.
+        refusal: why the rows were refused; then nothing was written.
+    """
+
+    label: str
+    before: State | None
+    runs: pl.DataFrame
+    gradings: pl.DataFrame
+    objects: tuple[StoredObject, ...]
+    lines: tuple[str, ...]
+    refusal: str | None = None
+
+
+def parquet_files(source: Path) -> list[str]:
+    """The Parquet files of a data set: a file, or all below a folder.
+
+    Raises:
+        StoreError: there are none.
+    """
+    files = [source] if source.is_file() else sorted(source.rglob("*.parquet"))
+    if not files:
+        raise StoreError(f"{source} holds no Parquet files")
+    return [str(file.absolute()) for file in files]
+
+
+def groups_of_file(file: str) -> list[Group]:
+    """The groups in one file. ``model`` and ``elicitation`` may be columns, or parts of the path such as ``model=gpt``.
+
+    Raises:
+        duckdb.Error: it cannot be read.
+    """
+    with duckdb.connect(config={"threads": 1}) as connection:
+        present = _columns(connection, file)
+        parts = [trimmed_text(name) if name in present else "null" for name in RUN_COLUMNS]
+        rows = connection.execute(f"select distinct {', '.join(parts)} from {_read([file])}").fetchall()
+    return [Group(model, elicitation, (file,)) for model, elicitation in rows]
+
+
+def merge_groups(groups: Sequence[Group]) -> list[Group]:
+    """The groups of a data set from those of its files, in the order of their names."""
+    files: dict[tuple[str | None, str | None], list[str]] = {}
+    for group in groups:
+        files.setdefault((group.model, group.elicitation), []).extend(group.files)
+    merged = [Group(model, elicitation, tuple(sorted(names))) for (model, elicitation), names in files.items()]
+    return sorted(merged, key=lambda group: (group.model or "", group.elicitation or ""))
+
+
+def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1, memory_limit: str = "1GB") -> PreparedRuns:
+    """Prepare the runs of a group: all of an import but its publishing.
+
+    Args:
+        url: of the store, which holds the dataset already.
+        group: whose rows.
+        options: of the import; ``dataset`` must be given.
+        threads: DuckDB threads.
+        memory_limit: DuckDB's memory, beyond which it uses the disk.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    with closing(open_store(url, threads=threads, memory_limit=memory_limit)) as store, scratch_folder() as folder:
+        path = folder / "rows.parquet"
+        _extract(group, path, threads, memory_limit)
+        names = [Path(group.files[0]).name if len(group.files) == 1 else f"{len(group.files)} files"]
+        with open_staging(store) as staging:
+            try:
+                read_and_check(staging, [path], options, "responses", names, lambda label, done, total: None)
+                check_content(staging, "runs", [path], names)
+            except Refused as refused:
+                return PreparedRuns(group.label, None, pl.DataFrame(), pl.DataFrame(), (), (), _reason(refused))
+            lines = tuple(staging.report.lines)
+            if not staging.changes():
+                return PreparedRuns(group.label, None, pl.DataFrame(), pl.DataFrame(), (), lines)
+            objects = store.new_objects()
+            try:
+                trial = make_trial(staging, objects)
+                rows, gradings, parts = _rows_of_catalogue(trial)
+                trial.close()
+            except BaseException:
+                store.discard(objects.added)
+                raise
+            return PreparedRuns(group.label, trial.before[str(options.dataset)], rows, gradings, tuple(parts), lines)
+
+
+def _reason(refused: Refused) -> str:
+    """Why the rows of a group were refused, without their lines: those would be of the worker's own file."""
+    reasons = []
+    for problem in refused.problems:
+        column = f"{problem.column}{f' {problem.value!r}' if problem.value else ''}: " if problem.column else ""
+        reasons.append(f"{column}{problem.reason}")
+    shown = list(dict.fromkeys(reasons))[:MOST_REASONS]
+    return f"{'; '.join(shown)} ({refused.total:,} {'problem' if refused.total == 1 else 'problems'})"
+
+
+def _extract(group: Group, path: Path, threads: int, memory_limit: str) -> None:
+    """Write the rows of a group to one file. DuckDB leaves out row groups and files of other models by their statistics."""
+    with duckdb.connect(
+        config={"threads": threads, "memory_limit": memory_limit, "temp_directory": str(path.parent)}
+    ) as connection:
+        present = _columns(connection, *group.files)
+        values = {"model": group.model, "elicitation": group.elicitation}
+        conditions = [
+            f"{trimmed_text(name)} is not distinct from {literal(value) if value is not None else 'null'}"
+            for name, value in values.items()
+            if name in present
+        ]
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        connection.execute(f"copy (from {_read(group.files)}{where}) to {literal(path)} (format parquet)")
+
+
+def _read(files: Sequence[str]) -> str:
+    names = ", ".join(literal(file) for file in files)
+    return f"read_parquet([{names}], union_by_name = true, hive_partitioning = true, hive_types_autocast = false)"
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
+    return {name for name, *_ in connection.execute(f"describe from {_read(files)}").fetchall()}
+
+
+def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, pl.DataFrame, list[StoredObject]]:
+    """What a trial adds to the tables ``runs``, ``gradings`` and ``objects``."""
+    chosen = f"where run in ({', '.join(literal(run) for run in trial.runs)})"
+    rows = frame(trial.connection, f"select * from trial.runs {chosen} order by position")
+    gradings = frame(trial.connection, f"select * from trial.gradings {chosen}")
+    parts = trial.connection.execute(f"select {', '.join(StoredObject._fields)} from trial.objects {chosen}").fetchall()
+    return rows, gradings, [StoredObject(*part) for part in parts]
+
+
+def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
+    """Put prepared runs into the store, as one version: all of them, or none. Runs that it has by now are left out.
+
+    Args:
+        store: for which they were prepared.
+        prepared: all of one dataset.
+
+    Returns:
+        The ids of the runs that were added.
+
+    Raises:
+        StoreError: the dataset has changed since, or the store cannot be written. The objects are removed then.
+    """
+    new = [group for group in prepared if len(group.runs)]
+    objects = [part for group in new for part in group.objects]
+    if not new:
+        return []
+    try:
+        with scratch_folder() as folder:
+            path = folder / "trial.duckdb"
+            runs = store.write(lambda connection: _publish(connection, store, new, path))
+    except StoreMoved:
+        store.discard([part.name for part in objects])
+        raise StoreError("the dataset was changed meanwhile; start again") from None
+    except BaseException:
+        store.discard([part.name for part in objects])
+        raise
+    audit = Audit(store.register)
+    for run in runs:
+        audit.record("published", None, run=run)
+    return runs
+
+
+def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[PreparedRuns], path: Path) -> list[str]:
+    """Publish them as a trial that holds the rows of all."""
+    present = {run for (run,) in connection.execute("select run from runs").fetchall()}
+    rows = pl.concat([group.runs for group in new], how="vertical_relaxed").unique("run", keep="first", maintain_order=True)
+    rows = rows.filter(~pl.col("run").is_in(list(present))).with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32))
+    runs: list[str] = rows["run"].to_list()
+    if not runs:
+        return []
+    gradings = pl.concat([group.gradings for group in new]).unique(["run", "name"], keep="first", maintain_order=True)
+    parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in runs}
+    path.unlink(missing_ok=True)  # of an attempt whose lock was lost
+    with duckdb.connect(path) as trial:
+        trial.register("rows", ArrowStream(rows))
+        trial.execute("create table runs as from rows")
+        trial.register("parts", ArrowStream(pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row")))
+        trial.execute("create table objects as from parts")
+        trial.register("given", ArrowStream(gradings))
+        trial.execute("create table gradings as from given")
+        trial.execute("create table corrections as select ''::varchar as run, ''::varchar as dataset limit 0")
+    dataset = rows["dataset"][0]
+    bases = {group.before.base for group in new if group.before is not None}
+    current = states(connection).get(dataset)
+    if current is None or bases != {current.base}:
+        raise StoreMoved
+    Trial(connection, path, store.objects, {dataset: current}, set(), runs).publish(connection)
+    return runs
+
+
+def with_group(options: ImportOptions, group: Group) -> ImportOptions:
+    """The options for a group: what the files say of model and elicitation comes before what the analyst states."""
+    return replace(
+        options,
+        model=None if group.model is not None else options.model,
+        elicitation=None if group.elicitation is not None else options.elicitation,
+    )

@@ -1,0 +1,176 @@
+"""Further gradings of runs: those that files bring, that of Clueline's rules where a file states grades, and of reviewers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import duckdb
+
+from data.importing.grading import grade_guesses
+from data.importing.staging import Staging
+from data.polars_frames import ArrowStream, literal
+from data.store import Store, gradings, run_statistics
+from data.store.audit import Audit
+from data.store.gradings import GRADED, IMPORTED
+from data.store.objects import Objects, StoredObject, stored_objects
+from data.store.revisions import renew
+
+MOST_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
+MOST_STORED = 1_000_000  # of a stored run: more would not fit into memory
+
+
+class TooManyGuesses(Exception):
+    """A run has more distinct guesses than are graded at once."""
+
+
+def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> None:
+    """Add the gradings of the new runs to a trial, whose responses are stored; report where rules and files disagree.
+
+    Args:
+        staging: its connection is to the trial, with the scratch database attached.
+        objects: where the grades go.
+        by: name of the token of an upload. Who made the corrections of a file is then only what the uploader says.
+    """
+    connection = staging.connection
+    run = connection.execute
+    run(
+        """insert into gradings by name
+        select r.dataset, r.run, if(bool_or(s.graded = 'file'), $imported, $graded) as name, 0 as position, 'import' as source
+        from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number group by all order by min(s.row)""",
+        {"imported": IMPORTED, "graded": GRADED},
+    )
+    given = run("""
+        select r.run, g.name, r.n from scratch.grades_read g
+        join scratch.responses_graded s on s.file = g.file and s.ordinal = g.ordinal
+        join scratch.runs_to_store r on r.n = s.run_number where g.correct is not null group by all order by all""").fetchall()
+    for name, grading, number in given:
+        (part,) = stored_objects(connection, "responses", runs=[name])
+        sql = f"""select q.question_id, s.clue, s.sample, if(s.failed, s.correct, coalesce(g.correct, s.correct)) as correct,
+                if(s.failed or g.correct is null, s.graded, 'file') as graded
+            from scratch.responses_graded s join scratch.numbered_questions q on q.n = s.question_number
+            left join (from scratch.grades_read where name = {literal(grading)}) g on g.file = s.file and g.ordinal = s.ordinal
+            where s.run_number = {number} order by s.row"""
+        gradings.add_grading(connection, objects, part, grading, "column", sql)
+    stated = [name for (name,) in run(
+        "select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = $name", {"name": IMPORTED}
+    ).fetchall()]  # fmt: skip
+    for name in stated:
+        (part,) = stored_objects(connection, "responses", runs=[name])
+        try:
+            count = grade_by_rules(connection, objects, part, MOST_GRADED)
+        except TooManyGuesses:
+            line = f"more than {MOST_GRADED:,} different guesses, which were not graded by Clueline's rules beside the file"
+            staging.report.lines.append(f"run {name}: {line}")
+            continue
+        if count:
+            line = f"Clueline's rules grade {count:,} of {part.rows:,} answers otherwise than the file; both are kept"
+            staging.report.lines.append(f"run {name}: {line}")
+    run(
+        """insert into corrections by name
+        select r.dataset, r.run, (row_number() over (partition by r.run order by c.file, c.ordinal))::integer as number,
+            c.question_id, c.clue, c.guess, c.correct, c.corrected_at,
+            if($by is null, c.corrected_by, concat_ws(', ', c.corrected_by, 'as uploaded by ' || $by)) as corrected_by, c.note
+        from scratch.corrections_read c join scratch.numbered_runs n using (dataset, model, elicitation)
+        join scratch.runs_to_store r on r.n = n.n anti join corrections known on known.run = r.run""",
+        {"by": by},
+    )
+    gradings.review(connection, objects, [name for (name,) in run("select run from scratch.runs_to_store order by n").fetchall()])
+
+
+def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part: StoredObject, most: int) -> int | None:
+    """Give a run whose file states grades the grading of Clueline's rules. Its statistics are not computed.
+
+    What the rules say nothing about keeps the grade of the file: empty guesses, and questions without an answer.
+
+    Args:
+        connection: to a catalogue.
+        objects: where the responses are, and the grades go.
+        part: the responses of the run.
+        most: distinct guesses; beyond that, the run keeps the grades of the file alone.
+
+    Returns:
+        Of how many responses the grades differ; None where the rules say nothing.
+
+    Raises:
+        TooManyGuesses: there are more.
+    """
+    relation = objects.relation("responses", [part], numbered=True)
+    guesses = connection.execute(
+        f"""select distinct d.kind, r.dataset, r.question_id, r.guess, q.answer, q.sex, q.minimum_age, q.radius
+        from {relation} r join datasets d using (dataset) join questions q using (dataset, question_id)
+        where r.guess is not null and not r.failed and d.kind <> 'votes' and (q.answer is not null or d.kind = 'lifeeval')
+        limit {most + 1}"""
+    ).fetchall()
+    if not guesses or len(guesses) > most:
+        gradings.remove_grading(connection, part.run, GRADED)
+        if guesses:
+            raise TooManyGuesses
+        return None
+    grades = ArrowStream(grade_guesses(guesses))
+    connection.execute("create or replace temp table rule_grades as select * from grades where correct is not null")
+    del grades
+    matching = "rule_grades g on g.question_id = r.question_id and g.guess = r.guess"
+    differs: int = connection.execute(
+        f"select count(*) from {relation} r join {matching} where not r.failed and g.correct <> r.correct"
+    ).fetchall()[0][0]
+    sql = f"""select r.question_id, r.clue, r.sample, coalesce(g.correct, r.correct) as correct,
+            coalesce(g.graded, r.graded) as graded
+        from {relation} r left join {matching} order by r.file_row_number"""
+    gradings.add_grading(connection, objects, part, GRADED, "rules", sql if differs else None)
+    connection.execute("drop table rule_grades")
+    return differs
+
+
+def renew_gradings(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str) -> None:
+    """Make those gradings of a dataset anew that follow from its questions: of rules, and of reviewers, which build on these.
+
+    Statistics are not computed. Corrections apply again to the guesses that they name.
+    """
+    graded = connection.execute(
+        "select run from gradings where dataset = $d and name = $name and position > 0", {"d": dataset, "name": GRADED}
+    ).fetchall()
+    for part in stored_objects(connection, "responses", runs=[run for (run,) in graded]):
+        with suppress(TooManyGuesses):
+            grade_by_rules(connection, objects, part, MOST_STORED)
+    reviewed = connection.execute("select distinct run from corrections where dataset = $d order by 1", {"d": dataset}).fetchall()
+    gradings.review(connection, objects, [run for (run,) in reviewed])
+
+
+def grade_run(store: Store, run: str, by: str | None) -> int | None:
+    """Grade a stored run, whose file states grades, by Clueline's rules of today. The corrections of reviewers apply again.
+
+    Args:
+        store: with the run.
+        run: its id.
+        by: name of the token of the caller, or None.
+
+    Returns:
+        Of how many responses the grades differ from those of the file; None where the rules say nothing.
+
+    Raises:
+        NoSuchRun: there is no such run.
+        StoreError: the store cannot be read or written.
+    """
+    gradings.dataset_of(store.snapshot().connection, run)
+    objects = store.new_objects()
+
+    def change(connection: duckdb.DuckDBPyConnection) -> int | None:
+        dataset = gradings.dataset_of(connection, run)
+        own = connection.execute("select name from gradings where run = $run and position = 0", {"run": run}).fetchall()
+        if own == [(GRADED,)]:
+            return None
+        (part,) = stored_objects(connection, "responses", runs=[run])
+        differs = grade_by_rules(connection, objects, part, MOST_STORED)
+        gradings.review(connection, objects, [run])
+        for name in (GRADED, gradings.REVIEWED):
+            run_statistics.derive_grading(connection, objects, dataset, name, [run])
+        renew(connection, [dataset])
+        return differs
+
+    try:
+        differs = store.write(change)
+    except BaseException:
+        store.discard(objects.added)
+        raise
+    Audit(store.register).record("graded", by, run=run)
+    return differs

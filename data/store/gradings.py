@@ -1,0 +1,213 @@
+"""Gradings: which guesses of a run are correct, in the opinion of a file, of Clueline's rules, or of a reviewer.
+
+A run has one grading or several. The first one is in its responses. A further one that differs from it has two objects,
+``grades.NAME`` and ``statistics.NAME``; to choose a grading is to read these in the place of the columns ``correct`` and
+``graded`` and of the statistics (``Snapshot.with_grading``). One that does not differ has only its row in ``gradings``.
+
+Nothing that a reviewer decides is overwritten. A correction is a new row of ``corrections``, with who and when. The grading
+``reviewed`` is that of Clueline's rules, or the first one where there is none of rules, with the corrections applied: for each
+response, the last one that covers it. A correction that says nothing (``correct`` is null) undoes earlier ones. Whenever what
+``reviewed`` is based on changes, ``review`` makes it again. The cost of a correction is that of its run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import duckdb
+import polars as pl
+
+from data.polars_frames import ArrowStream, execute
+from data.store import run_statistics
+from data.store.audit import Audit, system_user
+from data.store.objects import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.revisions import renew
+from data.store.store import Store
+from data.store.withdrawal import NoSuchRun
+
+Source = Literal["import", "column", "rules", "review"]
+IMPORTED = "imported"  # as the file states it
+GRADED = "graded"  # by Clueline's rules
+REVIEWED = "reviewed"  # by Clueline's rules, with the corrections of reviewers
+RESERVED = (IMPORTED, GRADED, REVIEWED)
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+LONGEST_NOTE = 500  # characters
+
+
+class Correction(NamedTuple):
+    """What a reviewer decides about a guess of a run.
+
+    Attributes:
+        question_id, guess: which guess; None for an empty one.
+        correct: in [0, 1]; None undoes earlier corrections of it.
+        clue: where it was given; None for every clue.
+        note: why.
+    """
+
+    question_id: str
+    guess: str | None
+    correct: float | None
+    clue: int | None = None
+    note: str | None = None
+
+
+class NoSuchGuess(Exception):
+    """The run has no such guess; the message says which."""
+
+
+def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by: str | None) -> None:
+    """Record corrections, and make the grading ``reviewed`` of the run anew.
+
+    Args:
+        store: with the run.
+        run: its id.
+        corrections: in order; none has an effect unless all can be made.
+        by: name of the token of the reviewer; None for the user of the operating system.
+
+    Raises:
+        NoSuchRun: there is no such run.
+        NoSuchGuess: the run has not given one of the guesses.
+        StoreError: the store cannot be read or written.
+    """
+    dataset_of(store.snapshot().connection, run)  # before the catalogue is copied
+    objects = store.new_objects()
+
+    def change(connection: duckdb.DuckDBPyConnection) -> None:
+        dataset = dataset_of(connection, run)
+        _add_corrections(connection, objects, dataset, run, corrections, by)
+        review(connection, objects, [run])
+        run_statistics.derive_grading(connection, objects, dataset, REVIEWED, [run])
+        renew(connection, [dataset])
+
+    try:
+        store.write(change)
+    except BaseException:
+        store.discard(objects.added)
+        raise
+    Audit(store.register).record("corrected_grades", by, run=run, grades=str(len(corrections)))
+
+
+def dataset_of(connection: duckdb.DuckDBPyConnection, run: str) -> str:
+    """The dataset of a run. Raises ``NoSuchRun``."""
+    row = connection.execute("select dataset from runs where run = $run", {"run": run}).fetchone()
+    if row is None:
+        raise NoSuchRun(run)
+    return str(row[0])
+
+
+def _add_corrections(
+    connection: duckdb.DuckDBPyConnection,
+    objects: Objects,
+    dataset: str,
+    run: str,
+    corrections: Sequence[Correction],
+    by: str | None,
+) -> None:
+    """Add rows to the log. Raises ``NoSuchGuess`` where the run has no guess that a correction covers."""
+    schema = {
+        "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "clue": pl.Int32, "note": pl.String,
+        "nth": pl.Int32,
+    }  # fmt: skip
+    table = pl.DataFrame([(*row, nth) for nth, row in enumerate(corrections, 1)], schema=schema, orient="row")
+    given = ArrowStream(table)
+    connection.execute("create or replace temp table given as select * from given")
+    del given
+    responses = objects.relation("responses", stored_objects(connection, "responses", runs=[run]))
+    unknown = connection.execute(
+        f"""select question_id, clue, guess from given g where nth not in (
+            select nth from given g join {responses} r on r.question_id = g.question_id and r.guess is not distinct from g.guess
+            where (g.clue is null or g.clue = r.clue) and not r.failed) order by nth limit 1"""
+    ).fetchone()
+    if unknown:
+        question_id, clue, guess = unknown
+        where = f"question {question_id!r}" if clue is None else f"clue {clue} of question {question_id!r}"
+        raise NoSuchGuess(f"the run did not answer {where} with {guess!r}")
+    connection.execute(
+        """insert into corrections by name
+        select $dataset as dataset, $run as run,
+            nth + (select coalesce(max(number), 0) from corrections where run = $run) as number, question_id, clue, guess,
+            correct, make_timestamp(epoch_us(now())) as corrected_at, $by as corrected_by, note
+        from given order by nth""",
+        {"dataset": dataset, "run": run, "by": system_user() if by is None else by},
+    )
+    connection.execute("drop table given")
+
+
+def review(connection: duckdb.DuckDBPyConnection, objects: Objects, runs: Iterable[str]) -> None:
+    """Make the grading ``reviewed`` of runs anew, from what it is based on and the log of corrections.
+
+    Runs without corrections are left alone. Statistics are not computed.
+
+    Args:
+        connection: to a catalogue.
+        objects: where the grades go.
+        runs: which ones.
+    """
+    corrected = {run for (run,) in connection.execute("select distinct run from corrections").fetchall()}
+    for run in runs:
+        if run not in corrected:
+            continue
+        parts = stored_objects(connection, "responses", runs=[run])
+        if not parts:  # they were lost, and are to be imported again
+            continue
+        base = {part.run: part for part in stored_objects(connection, graded_kind("grades", GRADED), runs=[run])}
+        rows = objects.graded_responses(parts, base, numbered=True)
+        # Only equalities join: with any other condition, DuckDB compares all with all.
+        sql = f"""with latest as (
+                select r.file_row_number as row, arg_max({{'correct': c.correct}}, c.number) as correction
+                from {rows} r join corrections c on c.run = r.run and c.question_id = r.question_id
+                    and c.guess is not distinct from r.guess
+                where (c.clue is null or c.clue = r.clue) and not r.failed group by 1
+            )
+            select r.question_id, r.clue, r.sample, coalesce(l.correction.correct, r.correct) as correct,
+                if(l.correction.correct is null, r.graded, 'review') as graded
+            from {rows} r left join latest l on l.row = r.file_row_number order by r.file_row_number"""
+        add_grading(connection, objects, parts[0], REVIEWED, "review", sql)
+
+
+def add_grading(
+    connection: duckdb.DuckDBPyConnection, objects: Objects, responses: StoredObject, name: str, source: Source, sql: str | None
+) -> None:
+    """Give a run a further grading, in the place of one of this name. Its statistics are not computed.
+
+    Args:
+        connection: to a catalogue.
+        objects: where the grades go.
+        responses: those of the run.
+        name: of the grading.
+        source: where it is from.
+        sql: gives the columns of ``grades`` for each row of the responses, in their order; None where all are those of the
+            first grading.
+    """
+    run, dataset = responses.run, responses.dataset
+    is_there, position = execute(
+        connection,
+        """select count(*) filter (name = $name) > 0, coalesce(max(position) filter (name = $name), max(position) + 1, 1)
+        from gradings where run = $run""",
+        {"run": run, "name": name},
+    ).fetchall()[0]
+    if is_there:
+        remove_grading(connection, run, name)
+    if sql is not None:
+        kind = graded_kind("grades", name)
+        name_objects(connection, [objects.add(kind, dataset, run, partial(_write, connection, sql, objects.form))])
+    execute(
+        connection,
+        "insert into gradings by name select $d as dataset, $r as run, $n as name, $p as position, $s as source",
+        {"d": dataset, "r": run, "n": name, "p": position, "s": source},
+    )
+
+
+def _write(connection: duckdb.DuckDBPyConnection, sql: str, form: int, path: Path) -> int:
+    return copy_rows(connection, "grades", sql, path, form)
+
+
+def remove_grading(connection: duckdb.DuckDBPyConnection, run: str, name: str) -> None:
+    """Remove a further grading of a run from the catalogue, if it is there."""
+    kinds = {"grades": graded_kind("grades", name), "statistics": graded_kind("statistics", name)}
+    execute(connection, "delete from objects where run = $run and kind in ($grades, $statistics)", {"run": run, **kinds})
+    execute(connection, "delete from gradings where run = $run and name = $name", {"run": run, "name": name})

@@ -1,0 +1,23 @@
+"""Runs say how many answers they hold to each clue, and whether these are of respondents.
+
+Responses say which of several answers they are, and whether the system buzzes.
+"""
+
+import duckdb
+
+from data.store.migrations import drop_column
+from data.store.objects import Objects
+
+FORM_BEFORE = 1  # of responses, without sample and buzz
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:
+    """Add the columns of runs. Files of responses that lack the new columns are read as if these were null."""
+    connection.execute("alter table runs add column samples integer default 1")
+    connection.execute("alter table runs add column respondents boolean default false")
+
+
+def revert(connection: duckdb.DuckDBPyConnection) -> None:
+    """Remove the columns, unless a run has several answers to a clue."""
+    drop_column(connection, "runs", "samples", "1")
+    drop_column(connection, "runs", "respondents", "false")

@@ -1,0 +1,186 @@
+"""Many datasets at once: a metric of each model on each dataset, put together from the leaderboard of each dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from queries.engine.ranking import MetricCell, ranks
+from queries.facets import Facets
+from queries.leaderboard import Leaderboard
+from queries.metrics import CATALOGUE, Metric
+from queries.selection import number
+
+OVERCONFIDENCE = CATALOGUE["overconfidence"]
+Rows = Literal["models", "runs"]
+ROWS: tuple[Rows, ...] = ("models", "runs")
+Sign = Literal["overconfident", "underconfident", "neither", "unknown"]
+
+
+class AcrossCell(msgspec.Struct):
+    """A model on one dataset.
+
+    Attributes:
+        run: id of the run.
+        value: of the metric; None where ``missing`` says why.
+        low, high: its 95 % interval, None where there is none.
+        questions: that the value is computed from.
+        ranked: whether the run is ranked on the leaderboard of the dataset.
+        rank: among the ranked runs shown here, from 1; ties share the mean rank.
+        place: the rank from 0 for the best to 1 for the last; None where fewer than two are ranked.
+        overconfidence: mean confidence less accuracy, with its interval ``overconfidence_low`` to ``overconfidence_high``.
+        sign: ``overconfident`` where this interval lies above 0, ``underconfident`` where it lies below, ``neither`` where it
+            contains 0, ``unknown`` without an interval.
+    """
+
+    run: str
+    value: float | None
+    missing: str | None
+    low: float | None
+    high: float | None
+    questions: int
+    ranked: bool
+    rank: float | None
+    place: float | None
+    overconfidence: float | None
+    overconfidence_low: float | None
+    overconfidence_high: float | None
+    sign: Sign
+
+
+class AcrossRow(msgspec.Struct):
+    """A model and an elicitation on all datasets.
+
+    Attributes:
+        cells: by dataset; a dataset without a run of the model is left out.
+        ranked_on: number of datasets on which it has a rank.
+        mean_rank: over these datasets, None without any.
+        mean_place: mean of ``place`` over the datasets that have one. Unlike the mean rank, it can be compared where datasets
+            have different numbers of runs.
+    """
+
+    model: str
+    elicitation: str
+    cells: dict[str, AcrossCell]
+    ranked_on: int
+    mean_rank: float | None
+    mean_place: float | None
+
+
+class AcrossDataset(msgspec.Struct):
+    """A dataset of the table.
+
+    Attributes:
+        runs: that are shown.
+        ranked: runs that are ranked.
+        questions: of the dataset.
+        common: questions that metrics are computed from, where these are only those that every ranked run answered; else None.
+    """
+
+    dataset: str
+    title: str
+    simulated: bool
+    runs: int
+    ranked: int
+    questions: int
+    common: int | None
+
+
+class Across(msgspec.Struct):
+    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last."""
+
+    data_version: str
+    metric: str
+    datasets: list[AcrossDataset]
+    rows: list[AcrossRow]
+
+
+def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
+    """The runs of a dataset that the table shows.
+
+    Args:
+        facets: of the dataset.
+        rows: ``models`` for the latest import of each model and elicitation, ``runs`` for every run.
+    """
+    if rows == "runs":
+        return tuple(run for run, _, _ in facets.runs)
+    return tuple({(model, elicitation): run for run, model, elicitation in facets.runs}.values())
+
+
+def across(facets: Sequence[Facets], boards: Mapping[str, Leaderboard], metric: Metric, rows: Rows, version: str) -> Across:
+    """Put the leaderboards of datasets together.
+
+    Args:
+        facets: of the datasets, in the order of the columns.
+        boards: by dataset; of ``shown_runs``, with the metric and overconfidence and their intervals.
+        metric: that is shown.
+        rows: ``models`` for a row per model and elicitation, ``runs`` for a row per run.
+        version: of the data.
+    """
+    table: dict[tuple[str, ...], AcrossRow] = {}
+    columns = []
+    for facet in facets:
+        board = boards[facet.dataset]
+        columns.append(
+            AcrossDataset(
+                facet.dataset,
+                facet.title,
+                facet.simulated,
+                len(board.rows),
+                sum(row.ranked for row in board.rows),
+                board.questions,
+                board.common,
+            )
+        )
+        for name, cell in _cells(board, metric).items():
+            model, elicitation, run = name
+            key = (model, elicitation) if rows == "models" else (model, elicitation, run)
+            table.setdefault(key, AcrossRow(model, elicitation, {}, 0, None, None)).cells[facet.dataset] = cell
+    for row in table.values():
+        placed = [cell for cell in row.cells.values() if cell.rank is not None]
+        places = [cell.place for cell in placed if cell.place is not None]
+        row.ranked_on = len(placed)
+        row.mean_rank = fmean(cell.rank for cell in placed if cell.rank is not None) if placed else None
+        row.mean_place = fmean(places) if places else None
+    ordered = sorted(table.values(), key=lambda row: math.inf if row.mean_place is None else row.mean_place)
+    return Across(version, metric.key, columns, ordered)
+
+
+def _cells(board: Leaderboard, metric: Metric) -> dict[tuple[str, str, str], AcrossCell]:
+    """The cells of one dataset by model, elicitation and run."""
+    values = [row.metrics[metric.key].value if row.ranked else None for row in board.rows]
+    losses = metric.loss(np.array([math.nan if value is None else value for value in values]))
+    run_ranks = [number(rank) for rank in ranks(losses)]
+    ranked = sum(rank is not None for rank in run_ranks)
+    cells = {}
+    for row, rank in zip(board.rows, run_ranks, strict=True):
+        cell, confidence = row.metrics[metric.key], row.metrics[OVERCONFIDENCE.key]
+        cells[row.model, row.elicitation, row.run] = AcrossCell(
+            run=row.run,
+            value=cell.value,
+            missing=cell.missing,
+            low=cell.low,
+            high=cell.high,
+            questions=cell.questions,
+            ranked=row.ranked,
+            rank=rank,
+            place=(rank - 1) / (ranked - 1) if rank is not None and ranked > 1 else None,
+            overconfidence=confidence.value,
+            overconfidence_low=confidence.low,
+            overconfidence_high=confidence.high,
+            sign=_sign(confidence),
+        )
+    return cells
+
+
+def _sign(cell: MetricCell) -> Sign:
+    if cell.low is None or cell.high is None:
+        return "unknown"
+    if cell.low > 0:
+        return "overconfident"
+    return "underconfident" if cell.high < 0 else "neither"

@@ -1,0 +1,345 @@
+"""Answer or abstain: what the answers of runs are worth for every cost of a wrong one.
+
+A wrong answer costs t / (1 - t) right ones, and an answer is given where the confidence is above t: that pays exactly where the
+chance of being right is above t.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import msgspec
+import numpy as np
+
+from data.store import Snapshot
+from queries.engine import inference
+from queries.engine.bootstrap import (
+    DIGITS,
+    TIED,
+    cluster_count,
+    percentile_interval,
+    question_clusters,
+    resample_clusters,
+    resampling_weights,
+)
+from queries.engine.coverage import restrict
+from queries.engine.evidence import Evidence
+from queries.engine.gather import gather
+from queries.engine.intervals import metric_intervals
+from queries.engine.run_pairs import RunName, known_runs, measure_pair
+from queries.engine.select import selection_clauses
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from queries.metrics.kernels.decisions import (
+    CELLS,
+    STEPS,
+    THRESHOLDS,
+    answered,
+    best_thresholds,
+    cell_totals,
+    murphy_curve,
+    wrong_answer_costs,
+)
+from queries.metrics.kernels.selective import PARTS, risk_at
+from queries.selection import Selection, number, selection_keys
+from queries.time_limit import check_time_limit
+
+COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items at which risk is given
+DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")
+BRIER = CATALOGUE["brier"]
+# Columns of what is added up by cluster of questions: items, sum of y, sums of y and of 1 - y above each threshold.
+RIGHT, WRONG = slice(2, 2 + CELLS), slice(2 + CELLS, 2 + 2 * CELLS)
+
+
+class MetricValue(msgspec.Struct):
+    """A metric with its 95 % interval; None where ``missing`` says why."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    missing: str | None
+
+
+class Curve(msgspec.Struct):
+    """Values at each t with their 95 % intervals, each for itself; None where there is no value."""
+
+    values: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class RunDecisions(msgspec.Struct):
+    """One run.
+
+    ``murphy``: mean elementary score at each t, from 0; lower is better. ``net_score``: what a question earns at each t below 1.
+    ``answered``: share of the items with a confidence above each t, and ``risk`` the share of errors among them. ``risks``: the
+    share of errors among the most confident items, at each of ``coverages``. ``best_threshold``: at each t below 1, the
+    confidence above which answering earns most, and ``best_score`` what it earns.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    questions: int
+    items: int
+    metrics: dict[str, MetricValue]
+    murphy: list[float | None]
+    net_score: Curve
+    answered: list[float]
+    risk: list[float | None]
+    risks: list[float | None]
+    best_threshold: Curve
+    best_score: Curve
+
+
+class Stretch(msgspec.Struct):
+    """Thresholds from ``start`` to ``end``, both included, at which run ``better`` has the lower score; None: neither."""
+
+    start: float
+    end: float
+    better: str | None
+
+
+class CurveDifference(msgspec.Struct):
+    """Murphy curve of run ``a`` minus that of run ``b``, on the questions and clues that both answered.
+
+    ``low`` and ``high`` hold the whole curve with 95 %. ``stretches``: which run is better where, as measured; ``shown``: the
+    same as far as the band shows it; ``dominant``: the run that the band shows to be better at every t at which they differ.
+    """
+
+    a: RunName
+    b: RunName
+    questions: int
+    difference: list[float]
+    low: list[float | None]
+    high: list[float | None]
+    stretches: list[Stretch]
+    shown: list[Stretch]
+    dominant: str | None
+
+
+class PeopleDecisions(msgspec.Struct):
+    """Human teams, each as often as it heard a question: the shares that buzzed right and wrong, and what they earn at each t."""
+
+    teams: int
+    heard: int
+    questions: int
+    right: float
+    wrong: float
+    net_score: Curve
+
+
+class Decisions(msgspec.Struct):
+    """Answer of ``/api/v1/decide``; runs in order of import. ``people`` is None where nobody buzzed."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    thresholds: list[float]
+    coverages: list[float]
+    runs: list[RunDecisions]
+    difference: CurveDifference | None
+    people: PeopleDecisions | None
+
+
+def decide(snapshot: Snapshot, selection: Selection, a: str = "", b: str = "") -> Decisions:
+    """What answers are worth at every threshold, for each run, for people, and for the difference of two runs.
+
+    Args:
+        snapshot: of the store.
+        selection: whose ``common`` is 1 by default.
+        a, b: the runs whose difference is taken; blank for the best ones by the Brier score.
+
+    Raises:
+        BadRequest: there is no run ``a`` or ``b`` in the dataset, or they are the same.
+    """
+    names = known_runs(snapshot, selection, **{key: run for key, run in (("a", a), ("b", b)) if run})
+    counted, _ = restrict(snapshot, selection, by_default=True)
+    evidence = gather(snapshot, counted, (*DECIDE_METRICS, BRIER))
+    metrics = _metrics(evidence)
+    order = [evidence.runs[index].run for index in np.argsort(evidence.values(BRIER), kind="stable")]
+    first = a or next((run for run in order if run != b), "")
+    second = b or next((run for run in order if run != first), "")
+    return Decisions(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        thresholds=THRESHOLDS.tolist(),
+        coverages=COVERAGES.tolist(),
+        runs=[_run(evidence, index, metrics[index]) for index in range(len(evidence.runs))],
+        difference=_difference(snapshot, counted, names[first], names[second]) if first and second else None,
+        people=_people(snapshot, counted),
+    )
+
+
+def _metrics(evidence: Evidence) -> list[dict[str, MetricValue]]:
+    """The metrics of each run with their intervals."""
+    rows: list[dict[str, MetricValue]] = [{} for _ in evidence.runs]
+    for metric in DECIDE_METRICS if rows else ():
+        values, ends = evidence.values(metric), metric_intervals(evidence, metric)
+        for index, row in enumerate(rows):
+            value = number(values[index])
+            missing = metric.undefined if value is None else None
+            row[metric.key] = MetricValue(value, number(ends.low[index]), number(ends.high[index]), missing)
+    return rows
+
+
+def _run(evidence: Evidence, run: int, metrics: dict[str, MetricValue]) -> RunDecisions:
+    check_time_limit()
+    confidence, correct = evidence.items_of(run)
+    order = np.argsort(confidence, kind="stable")
+    confidence, correct = confidence[order], correct[order]
+    right, wrong = answered(THRESHOLDS, confidence, correct)
+    above, count = right + wrong, float(len(confidence))
+    sums = _by_cluster(evidence, run)
+    clusters = len(sums)
+    net = ratio(right[:-1] - wrong_answer_costs() * wrong[:-1], np.asarray(count))
+    drawn = resample_clusters(sums, clusters)[:, 0]  # (REPLICATES, 2 + 2 CELLS)
+    items, drawn_right, drawn_wrong = drawn[:, 0], drawn[:, RIGHT], drawn[:, WRONG]
+    rewards = ratio(drawn_right[:, :-1] - wrong_answer_costs() * drawn_wrong[:, :-1], items[:, None])
+    best, earned = best_thresholds(right, wrong)
+    drawn_best, drawn_earned = best_thresholds(drawn_right, drawn_wrong)
+    return RunDecisions(
+        **evidence.run_facts(run),
+        metrics=metrics,
+        murphy=_numbers(murphy_curve(THRESHOLDS, confidence, correct)),
+        net_score=_curve(net, *_net_interval(net, sums, rewards)),
+        answered=(above / count).tolist(),
+        risk=_numbers(ratio(wrong, above)),
+        risks=_numbers(risk_at(COVERAGES, confidence, correct)),
+        best_threshold=_curve(THRESHOLDS[best], *_percentiles(THRESHOLDS[drawn_best].T)),
+        best_score=_curve(earned / count, *_percentiles(ratio(drawn_earned, items).T)),
+    )
+
+
+def _by_cluster(evidence: Evidence, run: int) -> Floats:
+    """Items, sum of y, and sums of y and of 1 - y above each threshold, by cluster of questions: (clusters, 2 + 2 CELLS)."""
+    confidence, correct = evidence.items_of(run)
+    rows = slice(evidence.starts[run], evidence.ends[run])
+    group = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
+    groups = evidence.drawn_from
+    totals = [np.bincount(group, column, groups)[:, None] for column in (np.ones_like(correct), correct)]
+    above = [cell_totals(values, confidence, group, groups) for values in (correct, 1 - correct)]
+    return np.concatenate([*totals, *above], axis=1)
+
+
+def _net_interval(net: Floats, sums: Floats, replicates: Floats) -> tuple[Floats, Floats]:
+    """Interval of the net score at each threshold: percentiles, or the jackknife-t where there are few questions."""
+    answered_by = sums[sums[:, 0] > 0]
+    if len(answered_by) < 2:
+        return np.full((2, len(net)), np.nan)[0], np.full(len(net), np.nan)
+    if len(answered_by) >= inference.FEW:
+        return _percentiles(replicates)
+    items, right, wrong = answered_by[:, :1], answered_by[:, RIGHT], answered_by[:, WRONG]
+    rewards = right[:, :-1] - wrong_answer_costs() * wrong[:, :-1]
+    questions = len(items)
+    without = ratio(rewards.sum(axis=0) - rewards, items.sum() - items)
+    low, high = inference.jackknife_t_interval(net, questions * net - (questions - 1) * without)
+    return np.maximum(low, -wrong_answer_costs()), np.minimum(high, 1.0)
+
+
+def _percentiles(replicates: Floats) -> tuple[Floats, Floats]:
+    low, high, _ = percentile_interval(replicates)
+    return low, high
+
+
+def _curve(values: Floats, low: Floats, high: Floats) -> Curve:
+    return Curve(_numbers(values), _numbers(np.round(low, DIGITS) + 0.0), _numbers(np.round(high, DIGITS) + 0.0))
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [number(value) for value in values]
+
+
+# -- the difference of two runs ----------------------------------------------------------------------------------------
+
+
+def _difference(snapshot: Snapshot, selection: Selection, a: RunName, b: RunName) -> CurveDifference | None:
+    pair = measure_pair(snapshot, selection, a.run, b.run, DECIDE_METRICS)
+    if pair is None:
+        return None
+    evidence = pair.measured.evidence
+    first, second = (_losses(evidence, run) for run in (pair.a, pair.b))
+    items = first[:, :1]
+    losses = first[:, 1:] - second[:, 1:]
+    estimate = losses.sum(axis=0) / items.sum()
+    low, high = inference.simultaneous_band(losses, items[:, 0], resampling_weights(len(items)).astype(float))
+    low, high = (np.round(ends, DIGITS) + 0.0 for ends in (low, high))
+    measured = np.where(np.abs(estimate) > TIED, np.sign(estimate), 0.0)
+    shown = np.where(low > TIED, 1.0, np.where(high < -TIED, -1.0, 0.0))
+    stretches, certain = _stretches(measured, a.run, b.run), _stretches(shown, a.run, b.run)
+    return CurveDifference(
+        a=a,
+        b=b,
+        questions=pair.questions,
+        difference=estimate.tolist(),
+        low=_numbers(low),
+        high=_numbers(high),
+        stretches=stretches,
+        shown=[stretch for stretch in certain if stretch.better is not None],
+        dominant=_dominant(measured, shown, a.run, b.run),
+    )
+
+
+def _losses(evidence: Evidence, run: int) -> Floats:
+    """Of each cluster of questions: items, and sums of elementary scores at each threshold; shape (clusters, 1 + CELLS)."""
+    sums = _by_cluster(evidence, run)
+    losses = 2 * (THRESHOLDS * sums[:, WRONG] + (1 - THRESHOLDS) * (sums[:, 1:2] - sums[:, RIGHT]))
+    return np.concatenate([sums[:, :1], losses], axis=1)
+
+
+def _stretches(signs: Floats, a: str, b: str) -> list[Stretch]:
+    """Thresholds of the same sign together; a lower score is better, so that run a is better where the sign is negative."""
+    better = {-1.0: a, 1.0: b, 0.0: None}
+    results = []
+    for sign, places in groupby(range(len(signs)), key=lambda place: float(signs[place])):
+        run = [*places]
+        results.append(Stretch(float(THRESHOLDS[run[0]]), float(THRESHOLDS[run[-1]]), better[sign]))
+    return results
+
+
+def _dominant(measured: Floats, shown: Floats, a: str, b: str) -> str | None:
+    """The run that the band shows to be better wherever the curves differ at all."""
+    apart = measured != 0
+    return next((run for run, sign in ((a, -1.0), (b, 1.0)) if apart.any() and (shown[apart] == sign).all()), None)
+
+
+# -- people ------------------------------------------------------------------------------------------------------------
+
+
+def _people(snapshot: Snapshot, selection: Selection) -> PeopleDecisions | None:
+    """Human teams on the questions of a selection."""
+    with_clauses, parameters = selection_clauses(selection)
+    teams = snapshot.frame(
+        f"""{with_clauses}
+        select q.place, count(*)::double as heard, coalesce(sum(b.correct::double), 0) as correct,
+            coalesce(sum(1 - b.correct::double), 0) as wrong
+        from exposures e join chosen_questions q using (question_id)
+            left join buzzes b using (dataset, question_id, match_id, team)
+        where e.dataset = $dataset and e.team_kind = 'human' group by q.place order by q.place""",
+        parameters,
+    )
+    counts = snapshot.frame(
+        f"""{with_clauses}
+        select (select count(*) from chosen_questions) as questions, count(distinct e.team) as teams
+        from exposures e join chosen_questions q using (question_id) where e.dataset = $dataset and e.team_kind = 'human'""",
+        parameters,
+    ).row(0, named=True)
+    heard, right, wrong = (teams[name].to_numpy().astype(float) for name in ("heard", "correct", "wrong"))
+    if not (right.sum() + wrong.sum()):
+        return None
+    costs = wrong_answer_costs()
+    total = np.asarray(heard.sum())
+    places: Ints = teams["place"].to_numpy().astype(np.int64)
+    groups = cluster_count(counts["questions"])
+    group = question_clusters(counts["questions"])[places]
+    sums: Floats = np.stack([np.bincount(group, column, groups) for column in (heard, right, wrong)], axis=1).astype(float)
+    drawn = resample_clusters(sums, groups)[:, 0]
+    rewards = ratio(drawn[:, 1:2] - costs * drawn[:, 2:], drawn[:, :1])
+    net = ratio(right.sum() - costs * wrong.sum(), total)
+    return PeopleDecisions(
+        teams=counts["teams"],
+        heard=int(total),
+        questions=len(heard),
+        right=float(right.sum() / total),
+        wrong=float(wrong.sum() / total),
+        net_score=_curve(net, *_percentiles(rewards)),
+    )

@@ -1,0 +1,143 @@
+"""Runs that hold the answers of many people.
+
+The answers of one person are alike, as those to one question are. So a metric varies with the questions and with the people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.statistics import BIN_COLUMNS
+from queries.engine.bootstrap import DrawnKind, Draws, item_replicates, mass_bins_replicates
+from queries.engine.cluster_totals import stepped_totals
+from queries.engine.evidence import Evidence
+from queries.engine.run_columns import dense
+from queries.metrics import Metric
+from queries.metrics.kernels.arrays import Floats, Ints
+from queries.metrics.metric import unchanged_sums
+
+
+@dataclass(frozen=True)
+class RespondentCells:
+    """The answers of a run that holds those of many people.
+
+    Attributes:
+        cells: evidence whose rows are the answers of each respondent to each question. It has this run alone.
+        respondent: of each row of the cells, from 0, shape (cells,).
+    """
+
+    cells: Evidence
+    respondent: Ints
+
+    def can_draw(self, metric: Metric) -> bool:
+        """Whether it has the statistics of a metric: those of whole distributions are kept by question alone."""
+        return set(metric.reads(self.cells.conventions)) <= self.cells.statistics.keys()
+
+    def of_questions(self, places: Ints) -> RespondentCells:
+        """Only the answers to some questions, by their places in the selection."""
+        rows = np.isin(self.cells.places, places)
+        return RespondentCells(self.cells.select_rows(rows), np.unique(self.respondent[rows], return_inverse=True)[1])
+
+    def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
+        """Replicates with the spread of a metric over questions and respondents, shape (REPLICATES,).
+
+        Replicates whose weights are the products of draws of questions and of respondents count the noise of single answers
+        three times. They are drawn together, to the variance over questions, plus that over respondents, less that over single
+        answers, which the first two have in common. ``tests/statistics`` simulates the coverage.
+
+        Args:
+            metric, step: as of ``Evidence.replicates``.
+
+        Source:
+            Owen 2007, "The pigeonhole bootstrap", on products of weights; Cameron, Gelbach & Miller 2011 on the
+            variance.
+        """
+        both, questions, people, answers = (self.draw(metric, kind, step) for kind in ("both", "questions", "people", "answers"))
+        spread, of_questions, of_people, of_answers = (
+            float(np.nanvar(values)) if np.isfinite(values).any() else math.nan for values in (both, questions, people, answers)
+        )
+        variance = max(of_questions, of_people, of_questions + of_people - of_answers)
+        if not spread > 0 or not np.isfinite(variance):
+            return both
+        drawn_together: Floats = np.nanmean(questions) + math.sqrt(min(variance / spread, 1.0)) * (both - np.nanmean(both))
+        return drawn_together
+
+    def draw(self, metric: Metric, kind: DrawnKind, step: float = 1.0) -> Floats:
+        """The metric in each replicate of one bootstrap, shape (REPLICATES,).
+
+        A metric that is no sum over items is computed from the weighted sums of each question, as ``Evidence`` computes it.
+
+        Args:
+            metric, step: as of ``Evidence.replicates``.
+            kind: what is drawn: ``questions``, ``people``, ``both`` (products of the two) or ``answers``, one by one.
+        """
+        cells = self.cells
+        draws = Draws(kind, cells.clusters, cells.drawn_from, self.respondent)
+        if metric.pairs is not None:
+            return metric.own_part(item_replicates(metric, *cells.items_of(0), self._row_of_items, draws, step))
+        parts: list[dict[str, Floats]] = []
+        columns = {name: dense(values) for name, values in cells.contributions(metric).items()}
+        mass = {} if cells.adds_up(metric) else self._mass_bins(draws)
+        nested = metric.contributions is not unchanged_sums and not metric.cross_fitted
+        starts = np.flatnonzero(np.diff(cells.places, prepend=-1))
+        for questions, within in draws:
+            if not nested:
+                weights = questions * within
+                parts.append({name: _weighted(weights, column) for name, column in columns.items() if name not in mass})
+            elif metric.by_sample:
+                parts.append(_means_within(questions, within, columns, starts))
+            else:
+                parts.append(self._from_questions(metric, zip(questions, within, strict=True), starts))
+        totals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if step != 1 and not mass:
+            whole = {name: values[0] for name, values in cells.totals(cells.contributions(metric)).items()}
+            totals = stepped_totals(totals, whole, step)
+        return metric.value(totals | mass, cells.conventions)
+
+    @property
+    def _row_of_items(self) -> Ints:
+        """Row of each item, shape (items,)."""
+        return np.repeat(np.arange(len(self.respondent)), self.cells.sums["items"].astype(np.int64))
+
+    def _mass_bins(self, draws: Draws) -> dict[str, Floats]:
+        """Totals per equal-mass bin in each replicate, shape (REPLICATES, bins)."""
+        assert self.cells.conventions.mass_bins is not None
+        bins = mass_bins_replicates(*self.cells.items_of(0), self._row_of_items, draws, self.cells.conventions.mass_bins)
+        return dict(zip(BIN_COLUMNS, np.moveaxis(bins, 1, -1), strict=True))
+
+    def _from_questions(self, metric: Metric, weights: Iterable[tuple[Floats, Floats]], starts: Ints) -> dict[str, Floats]:
+        """Sums over questions of what a metric makes of the weighted sums of each, shape (replicates,) each."""
+        reads = {name: dense(self.cells.statistics[name]) for name in metric.reads(self.cells.conventions)}
+        rows: list[dict[str, Floats]] = []
+        for questions, within in weights:
+            sums = {
+                # The difficulty is the question's, not a sum over answers.
+                name: column[starts] if name == "difficulty" else np.add.reduceat(_times(within, column), starts, axis=0)
+                for name, column in reads.items()
+            }
+            counted = questions[starts] * (np.add.reduceat(within, starts) > 0)
+            contributions = metric.contributions(sums, self.cells.conventions)
+            rows.append({name: _times(counted, dense(values)).sum(axis=0) for name, values in contributions.items()})
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+
+def _weighted(weights: Floats, column: Floats) -> Floats:
+    """Weighted sums of a column of shape (rows, ...) for each row of weights: shape (replicates, ...)."""
+    product: Floats = weights @ column.reshape(len(column), math.prod(column.shape[1:]))
+    return product.reshape(len(weights), *column.shape[1:])
+
+
+def _means_within(questions: Floats, within: Floats, columns: Mapping[str, Floats], starts: Ints) -> dict[str, Floats]:
+    """Sums over questions of the weighted mean over the answers to each, shape (replicates,) each."""
+    weight = np.add.reduceat(within, starts, axis=1)
+    counted = questions[:, starts] * (weight > 0) / np.maximum(weight, 1)
+    return {name: (counted * np.add.reduceat(within * column, starts, axis=1)).sum(axis=1) for name, column in columns.items()}
+
+
+def _times(weights: Floats, column: Floats) -> Floats:
+    """A column of shape (rows, ...) times a weight for each row."""
+    return column * weights.reshape(-1, *[1] * (column.ndim - 1))

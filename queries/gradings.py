@@ -1,0 +1,308 @@
+"""Gradings of runs: which there are, how far they agree, and the guesses about which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from data.importing.answer_lines import parse_answer_line
+from data.polars_frames import first_rows
+from data.store import Snapshot
+from data.store.gradings import IMPORTED, REVIEWED
+from queries.metrics.kernels.arrays import Floats
+from queries.parameters import BadRequest
+from queries.runs import run as run_facts
+from queries.selection import Selection, selection_keys
+from queries.time_limit import check_time_limit
+
+MOST_RUNS = 200  # compared in one answer
+MOST_EXAMINED = 20_000  # distinct guesses that are judged by their answer lines: more would take minutes
+RIGHT = 0.5  # from this correctness on, an answer counts as right where graders are compared
+Show = Literal["differ", "uncertain", "corrected", "all"]
+SHOWN: tuple[Show, ...] = ("differ", "uncertain", "corrected", "all")
+
+
+class RunGrading(msgspec.Struct):
+    """A grading of a run.
+
+    Attributes:
+        name: as of the key ``grading``.
+        source: import (the run's first grading), column (of its file), rules (of Clueline) or review.
+        by, at: who brought it, None for the command line, or made the last correction; and when, ISO 8601, UTC.
+        accuracy: mean correctness of the answers, None where there are none.
+        corrections: how many corrections it holds.
+    """
+
+    name: str
+    source: str
+    by: str | None
+    at: str
+    accuracy: float | None
+    corrections: int
+
+
+class GradingAgreement(msgspec.Struct):
+    """How far two gradings of a run agree on which answers are right.
+
+    Attributes:
+        a, b: their names.
+        agreeing: number of answers on which they agree.
+        agreement: share of such answers, None without answers.
+        kappa: Cohen's kappa, None where both call every answer the same.
+    """
+
+    a: str
+    b: str
+    agreeing: int
+    agreement: float | None
+    kappa: float | None
+
+
+class GradedRun(msgspec.Struct):
+    """A run with more than one grading; ``differing`` of its ``answers`` are graded otherwise by some grading than by another."""
+
+    run: str
+    model: str
+    elicitation: str
+    answers: int
+    differing: int
+    gradings: list[RunGrading]
+    agreements: list[GradingAgreement]
+
+
+class Gradings(msgspec.Struct):
+    """Answer of ``/api/v1/gradings``.
+
+    Attributes:
+        single: how many runs have one grading only.
+        total: how many have several; the first ``runs`` of them are compared.
+    """
+
+    selection: dict[str, list[str]]
+    single: int
+    total: int
+    runs: list[GradedRun]
+    data_version: str
+
+
+class GradeCorrection(msgspec.Struct):
+    """A correction of a reviewer; ``correct`` is None where it undoes earlier ones, ``clue`` where it covers every clue."""
+
+    number: int
+    question_id: str
+    clue: int | None
+    guess: str | None
+    correct: float | None
+    at: str
+    by: str | None  # name of the token; system:NAME for the command line
+    note: str | None
+
+
+class GradedGuess(msgspec.Struct):
+    """A guess and its grades.
+
+    Attributes:
+        clues: at which it was given and graded so.
+        answers: how many answers that are.
+        grades: correctness by the name of the grading.
+        outcome: of Clueline's rules today: accept, reject, or review where a person should decide; None where no rule applies.
+        rule: what decided.
+        corrections: of this guess, oldest first.
+    """
+
+    question_id: str
+    answer: str | None
+    guess: str | None
+    clues: list[int]
+    answers: int
+    grades: dict[str, float]
+    outcome: str | None
+    rule: str | None
+    corrections: list[GradeCorrection]
+
+
+class GradedGuesses(msgspec.Struct):
+    """The guesses of a run: how many of this kind there are, and the first of them."""
+
+    run: str
+    dataset: str
+    gradings: list[str]
+    total: int
+    guesses: list[GradedGuess]
+
+
+class GradingCoverage(msgspec.Struct):
+    """How many runs of a selection have the grading that it names, and how many keep their first one."""
+
+    with_it: int
+    without_it: int
+
+
+def grading_coverage(snapshot: Snapshot, selection: Selection) -> GradingCoverage:
+    """How many runs of a selection have the grading that it names."""
+    condition, parameters = selection.run_filter()
+    having, total = snapshot.rows(
+        f"""select count(*) filter (run in (select run from gradings where name = $grading)), count(*)
+        from runs r where {condition}""",
+        parameters | {"grading": selection.grading},
+    )[0]
+    return GradingCoverage(having, total - having)
+
+
+def gradings(snapshot: Snapshot, selection: Selection) -> Gradings:
+    """The gradings of each run that has several, and how far they agree, over the answers of a selection.
+
+    Failed calls are no answers. Where graders are compared, an answer counts as right from a correctness of 1/2 on.
+    """
+    condition, parameters = selection.run_filter()
+    rows = snapshot.rows(
+        f"""select run, model, elicitation, (select count(*) from gradings g where g.run = r.run) > 1 from runs r
+        where {condition} order by position""",
+        parameters,
+    )
+    several = [row[:3] for row in rows if row[3]]
+    graded = []
+    for run, model, elicitation in several[:MOST_RUNS]:
+        check_time_limit()
+        facts = _facts(snapshot, run)
+        names = [grading.name for grading in facts]
+        sql, values = _answers(snapshot, selection, run, names)
+        table = snapshot.frame(f"select {', '.join(_columns(names))} from ({sql})", values).to_numpy().reshape(-1, len(names))
+        for grading, column in zip(facts, table.T, strict=True):
+            grading.accuracy = float(column.mean()) if len(column) else None
+        pairs = [agreement(names[a], names[b], table[:, a], table[:, b]) for a, b in combinations(range(len(names)), 2)]
+        differing = int((table != table[:, :1]).any(axis=1).sum())
+        graded.append(GradedRun(run, model, elicitation, len(table), differing, facts, pairs))
+    return Gradings(selection_keys(selection), len(rows) - len(several), len(several), graded, snapshot.version)
+
+
+def agreement(a: str, b: str, first: Floats, second: Floats) -> GradingAgreement:
+    """How far two gradings agree, with Cohen's kappa (Cohen 1960, "A coefficient of agreement for nominal scales").
+
+    Args:
+        a, b: their names.
+        first, second: correctness of the same answers in [0, 1], shape (answers,).
+
+    >>> import numpy as np
+    >>> agreement("a", "b", np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0])).kappa
+    0.5
+    """
+    right: NDArray[np.bool_] = first >= RIGHT
+    also: NDArray[np.bool_] = second >= RIGHT
+    if not len(right):
+        return GradingAgreement(a, b, 0, None, None)
+    observed = float((right == also).mean())
+    expected = float(right.mean() * also.mean() + (1 - right.mean()) * (1 - also.mean()))
+    kappa = (observed - expected) / (1 - expected) if expected < 1 else None
+    return GradingAgreement(a, b, int((right == also).sum()), observed, kappa)
+
+
+def graded_guesses(snapshot: Snapshot, selection: Selection, run: str, show: Show = "differ", most: int = 200) -> GradedGuesses:
+    """The guesses of a run and what its gradings say of them, in the order of questions and clues.
+
+    Args:
+        snapshot: the store.
+        selection: whose filters on questions and clues count; its dataset is that of the run.
+        run: id of the run.
+        show: those on which gradings differ, of which Clueline's rules are uncertain, that a reviewer corrected, or all.
+        most: how many are listed; all are counted, but for ``uncertain`` only among the first 20,000.
+
+    Raises:
+        BadRequest: there is no such run.
+    """
+    facts = run_facts(snapshot, run)
+    names = [grading.name for grading in _facts(snapshot, run)]
+    log = corrections(snapshot, run)
+    sql, parameters = _answers(snapshot, selection, run, names)
+    grades = f"[{', '.join(_columns(names))}]"
+    conditions = {
+        "differ": f"len(list_distinct({grades})) > 1",
+        "corrected": """exists (from corrections c where c.run = $graded_run and c.question_id = a.question_id
+            and c.guess is not distinct from a.guess)""",
+        "uncertain": "a.guess is not null",
+        "all": "true",
+    }
+    rows = snapshot.rows(
+        first_rows(
+            f"""select q.position, a.question_id, q.answer, a.guess, list_sort(list(distinct a.clue)) as clues,
+                count(*) as answers, {grades} as grades
+            from ({sql}) a join questions q using (dataset, question_id) where {conditions[show]} group by all""",
+            "position, clues[1], guess",
+            MOST_EXAMINED if show == "uncertain" else most,
+        ),
+        parameters | ({"graded_run": run} if show == "corrected" else {}),
+    )
+    kind = snapshot.rows("select kind from datasets where dataset = $d", {"d": facts.dataset})[0][0]
+    guesses = []
+    for _, question_id, answer, guess, clues, answers, values, _ in rows:
+        outcome, rule = _judged(kind, answer, guess)
+        if show == "uncertain" and outcome != "review":
+            continue
+        of_guess = [entry for entry in log if (entry.question_id, entry.guess) == (question_id, guess)]
+        verdicts = dict(zip(names, values, strict=True))
+        guesses.append(GradedGuess(question_id, answer, guess, clues, answers, verdicts, outcome, rule, of_guess))
+    total = len(guesses) if show == "uncertain" else rows[0][-1] if rows else 0
+    return GradedGuesses(run, facts.dataset, names, total, guesses[:most])
+
+
+def corrections(snapshot: Snapshot, run: str) -> list[GradeCorrection]:
+    """Every correction of a run, oldest first."""
+    rows = snapshot.rows(
+        """select number, question_id, clue, guess, correct, strftime(corrected_at, '%Y-%m-%dT%H:%M:%S.%fZ'), corrected_by, note
+        from corrections where run = $run order by number""",
+        {"run": run},
+    )
+    return [GradeCorrection(*row) for row in rows]
+
+
+def _judged(kind: str, answer: str | None, guess: str | None) -> tuple[str | None, str | None]:
+    """What Clueline's rules make of a guess, and why."""
+    if kind == "lifeeval":
+        return None, "the life table gives the probability"
+    if kind == "votes" or answer is None:
+        return None, None
+    return parse_answer_line(answer).judge(guess)
+
+
+def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
+    """The gradings of a run, without their accuracies, the first one first."""
+    rows = snapshot.rows(
+        """select coalesce(g.name, $imported), coalesce(g.source, 'import'), if(g.name = $reviewed, c.by, r.imported_by),
+            strftime(if(g.name = $reviewed, c.at, r.imported_at), '%Y-%m-%dT%H:%M:%S.%fZ'), coalesce(c.count, 0)
+        from runs r left join gradings g using (run) left join (
+            select arg_max_null(corrected_by, number) as by, max(corrected_at) as at, count(*) as count
+            from corrections where run = $run) c on g.name = $reviewed
+        where r.run = $run order by g.position, g.name""",
+        {"run": run, "reviewed": REVIEWED, "imported": IMPORTED},
+    )
+    named = [RunGrading(name, source, by, at, None, count) for name, source, by, at, count in rows]
+    if not named:
+        raise BadRequest("unknown_run", f"There is no run {run!r}; /api/v1/runs lists them.", "run", status=404)
+    return named
+
+
+def _columns(names: Sequence[str]) -> list[str]:
+    """SQL names of the columns of ``_answers`` with the grades of these gradings."""
+    return [f"grade_{number}" for number in range(len(names))]
+
+
+def _answers(snapshot: Snapshot, selection: Selection, run: str, names: Sequence[str]) -> tuple[str, dict[str, object]]:
+    """SQL for the answers of a run at the questions and clues of a selection, with a column of grades for each grading."""
+    parts = [snapshot.with_grading(name).responses([run]) for name in names]
+    columns = _columns(names)
+    first, *others = zip(parts, columns, strict=True)
+    joined = "".join(f" positional join (select correct as {column} from {rows})" for rows, column in others)
+    questions, parameters = selection.question_filter()
+    side_by_side = f"""select dataset, question_id, clue, guess, {", ".join(columns)}
+        from (select *, correct as {first[1]} from {first[0]}) {joined} where not failed"""
+    sql = f"select * from ({side_by_side}) where question_id in (select question_id from questions q where {questions})"
+    if selection.filters_clues:
+        condition, values = selection.clue_filter()
+        sql = f"select * from ({sql}) semi join (select * from clues c where {condition}) using (dataset, question_id, clue)"
+        parameters |= values
+    return sql, parameters

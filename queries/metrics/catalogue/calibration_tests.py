@@ -1,0 +1,90 @@
+"""Tests of calibration: p-values of the hypothesis that a run is calibrated. ``queries.triptych`` computes them."""
+
+from __future__ import annotations
+
+import math
+
+from queries.metrics.metric import AnalysisMetric, Direction
+
+FEW = "the run answered fewer than two questions"
+CUMULATED = r"C_j = \sum_{i \le j} (y_i - c_i)"
+
+# Key, name, label, symbol, formula, words, source and caveat of each.
+TEXTS: tuple[tuple[str, str, str, str, str, str, str, str], ...] = (
+    (
+        "p_spiegelhalter", "p of Spiegelhalter's test", "p Spiegelhalter", r"p_Z",
+        r"z = \frac{\sum_q s_q}{\sqrt{\sum_q s_q^2}},\quad s_q = \sum_{i \in q} (y_i - c_i)(1 - 2 c_i)",
+        "Whether the Brier score is the one that the run's confidences promise.", "Spiegelhalter 1986, by question",
+        "Sees errors on the two sides of 1/2 that make the score better or worse; too high here and too low there can cancel.",
+    ),
+    (
+        "p_kuiper", "p of Kuiper's test", "p Kuiper", r"p_V", rf"\max_j C_j - \min_j C_j,\quad {CUMULATED}",
+        "Whether over- and underconfidence in any range of confidence are more than chance makes them.",
+        "Kuiper 1960; Arrieta-Ibarra et al. 2022; by question",
+        "The range of the cumulated residuals: it sees a miscalibrated range wherever it lies.",
+    ),
+    (
+        "p_ks", "p of the Kolmogorov-Smirnov test", "p KS", r"p_{\mathrm{KS}}", rf"\max_j \lvert C_j \rvert,\quad {CUMULATED}",
+        "Whether the residuals, added up from the lowest confidence on, go further from 0 than chance takes them.",
+        "Kolmogorov 1933; Gupta et al. 2021; by question",
+        "Sees best what is miscalibrated from one end of the range on.",
+    ),
+)  # fmt: skip
+
+# Key, name, label, symbol, direction, formula, words and where it is undefined, of each.
+LINE_TEXTS: tuple[tuple[str, str, str, str, Direction, str, str, str], ...] = (
+    (
+        "calibration_slope", "Calibration slope", "Cal. slope", r"\hat\beta", "none",
+        r"\operatorname{logit} P(y = 1) = \alpha + \beta \operatorname{logit} c",
+        "The slope of a logistic regression of correctness on the log-odds of confidence: 1 is calibrated, below 1 too extreme.",
+        "confidence separates right from wrong, or everything is correct, or nothing is",
+    ),
+    (
+        "calibration_intercept", "Calibration intercept", "Cal. intercept", r"\hat\alpha", "zero",
+        r"\operatorname{logit} P(y = 1) = \alpha + \operatorname{logit} c",
+        "Calibration in the large: the intercept of the same regression with a slope of 1: 0 is calibrated, above 0 too modest.",
+        "everything is correct, or nothing is",
+    ),
+)  # fmt: skip
+
+CALIBRATION_TESTS = tuple(
+    AnalysisMetric(
+        key=key,
+        name=name,
+        label=label,
+        symbol=symbol,
+        direction="none",
+        low=0,
+        high=1,
+        formula=formula,
+        words=words,
+        source=source,
+        needs=("correctness", "confidence"),
+        address="/api/v1/triptych",
+        fields=(f"runs.{key}",),
+        caveat=f"{caveat} A large p does not show that a run is calibrated: it may have too few questions to tell.",
+        undefined=FEW,
+        level="item",
+    )
+    for key, name, label, symbol, formula, words, source, caveat in TEXTS
+) + tuple(
+    AnalysisMetric(
+        key=key,
+        name=name,
+        label=label,
+        symbol=symbol,
+        direction=direction,
+        low=-math.inf,
+        high=math.inf,
+        formula=formula,
+        words=words,
+        source="Cox 1958",
+        needs=("correctness", "confidence"),
+        address="/api/v1/triptych",
+        fields=(f"runs.{key}",),
+        caveat="Confidences of 0 and 1 are taken as 0.000001 and 0.999999, and weigh much.",
+        undefined=undefined,
+        level="item",
+    )
+    for key, name, label, symbol, direction, formula, words, undefined in LINE_TEXTS
+)

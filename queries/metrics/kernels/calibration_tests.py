@@ -1,0 +1,152 @@
+"""Tests of calibration that respect questions: is E[y | c] = c? The items of a question may hang together in any way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, ndtr, stdtrit
+
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints
+from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.pairs import first_of_ties
+from queries.metrics.kernels.recalibration import STEPS, log_odds
+
+DRAWS = 1000  # of the multipliers
+CLOSE = 1e-10  # a step of Newton's method that is as good as none
+
+
+class CalibrationTests(NamedTuple):
+    """p-values in (0, 1]; NaN with fewer than two questions."""
+
+    spiegelhalter: float
+    kuiper: float
+    ks: float
+
+
+def calibration_tests(confidence: Floats, correct: Floats, question: Ints, questions: int, seed: int) -> CalibrationTests:
+    """Three tests of the residuals r = y - c, which are 0 on average at every confidence if a run is calibrated.
+
+    Spiegelhalter's z is the sum of r (1 - 2 c), over the root of the sum of its squares by question. Kuiper's statistic is the
+    range, that of Kolmogorov and Smirnov the largest distance from 0, of the cumulated r in order of confidence, ties together.
+    Both are compared with the same under 1,000 draws in which the residuals of each question are multiplied by a standard normal
+    number.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,).
+        question: of each item, or its cluster of questions, from 0, shape (n,).
+        questions: how many there are.
+        seed: of the draws.
+
+    Source:
+        Spiegelhalter 1986; Tygert 2024 and Arrieta-Ibarra et al. 2022 (cumulative differences); Wu 1986 (multipliers).
+    """
+    if len(np.unique(question)) < 2:
+        return CalibrationTests(np.nan, np.nan, np.nan)
+    residual = correct - confidence
+    scores = np.bincount(question, residual * (1 - 2 * confidence), questions)
+    spread = np.sqrt((scores**2).sum())
+    z = scores.sum() / spread if spread > FLAT else 0.0
+    order = np.argsort(confidence, kind="stable")
+    firsts = first_of_ties(confidence[order])
+    highest, lowest = _extremes(residual[order], ItemWeights(question[order], np.ones((questions, 1))), firsts)
+    draws = np.random.default_rng(seed).normal(size=(questions, DRAWS))
+    drawn_highest, drawn_lowest = _extremes(residual[order], ItemWeights(question[order], draws), firsts)
+
+    def p_value(observed: Floats, drawn: Floats) -> float:
+        return float((1 + (drawn >= observed - FLAT).sum()) / (1 + DRAWS))
+
+    return CalibrationTests(
+        spiegelhalter=float(2 * ndtr(-abs(z))),
+        kuiper=p_value(highest - lowest, drawn_highest - drawn_lowest),
+        ks=p_value(np.maximum(highest, -lowest), np.maximum(drawn_highest, -drawn_lowest)),
+    )
+
+
+class CalibrationLine(NamedTuple):
+    """Estimates of a logistic regression with both ends of their 95 % intervals; NaN where there is none."""
+
+    slope: float
+    slope_low: float
+    slope_high: float
+    intercept: float
+    intercept_low: float
+    intercept_high: float
+
+
+def calibration_line(confidence: Floats, correct: Floats, question: Ints, questions: int) -> CalibrationLine:
+    """Calibration slope and calibration in the large: logistic regressions of y on the log-odds of c.
+
+    The slope is that of a regression with an intercept: 1 for a calibrated run, below 1 where confidences are too extreme. The
+    intercept is that of a regression whose slope is held at 1: 0 for a calibrated run, above 0 where confidences are too low on
+    the whole. Intervals are of the sandwich estimator with questions as clusters, and Student's t.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,).
+        question: of each item, or its cluster of questions, from 0, shape (n,).
+        questions: how many there are.
+
+    Returns:
+        NaN where the likelihood has no maximum: everything is correct, or nothing is, or confidence separates right from wrong.
+
+    Source:
+        Cox 1958; Liang & Zeger 1986 (the sandwich).
+    """
+    odds = log_odds(confidence)
+    overlap = 0 < correct.sum() < len(correct)
+    ordered = overlap and (
+        odds[correct < 1].max() > odds[correct > 0].min() and odds[correct > 0].max() > odds[correct < 1].min()
+    )
+    ones = np.ones_like(odds)
+    nothing = (np.nan, np.nan, np.nan)
+    slope = _logistic(np.stack([odds, ones]), correct, np.zeros_like(odds), question, questions) if ordered else nothing
+    intercept = _logistic(ones[None], correct, odds, question, questions) if overlap else nothing
+    return CalibrationLine(*slope, *intercept)
+
+
+def _logistic(columns: Floats, correct: Floats, offset: Floats, question: Ints, questions: int) -> tuple[float, float, float]:
+    """The first coefficient of a logistic regression, and both ends of its interval.
+
+    Args:
+        columns: shape (coefficients, n).
+        correct: in [0, 1], shape (n,).
+        offset: added to the linear predictor, shape (n,).
+        question: of each item, shape (n,).
+        questions: how many there are.
+    """
+
+    def loss(coefficients: Floats) -> float:
+        predictor = coefficients @ columns + offset
+        return float((np.logaddexp(0.0, predictor) - correct * predictor).sum())
+
+    coefficients = np.zeros(len(columns))
+    for _ in range(STEPS):
+        chance = expit(coefficients @ columns + offset)
+        curvature = (columns * (chance * (1 - chance))) @ columns.T
+        step = np.linalg.lstsq(curvature, columns @ (correct - chance), rcond=1e-12)[0]
+        before = loss(coefficients)
+        while loss(coefficients + step) > before and np.abs(step).max() > CLOSE:
+            step = step / 2  # where the curve is flat, a whole step goes past the top
+        coefficients = coefficients + step
+        if np.abs(step).max() < CLOSE:
+            break
+    chance = expit(coefficients @ columns + offset)
+    inverse = np.linalg.pinv((columns * (chance * (1 - chance))) @ columns.T)
+    scores = np.stack([np.bincount(question, column * (correct - chance), questions) for column in columns], axis=1)
+    count = len(np.unique(question))
+    if count < 2:
+        return float(coefficients[0]), np.nan, np.nan
+    variance = (inverse @ (scores.T @ scores) @ inverse)[0, 0] * count / (count - 1)
+    reach = float(stdtrit(count - 1, 0.975) * np.sqrt(max(variance, 0.0)))
+    estimate = float(coefficients[0])
+    return estimate, estimate - reach, estimate + reach
+
+
+def _extremes(residual: Floats, weights: ItemWeights, firsts: Ints) -> tuple[Floats, Floats]:
+    """The highest and the lowest cumulated residual, 0 among them, in each weighting, shape (k,) each."""
+    walked, highest, lowest = np.zeros((3, weights.count))
+    for (sums,) in weights.totals_in_parts(firsts, residual):
+        walked = cumulate(sums, walked)
+        np.maximum(highest, sums.max(axis=0), out=highest)
+        np.minimum(lowest, sums.min(axis=0), out=lowest)
+    return highest, lowest

@@ -1,0 +1,96 @@
+"""Kernels of decisions: to answer where the confidence is above t, or to abstain. A wrong answer costs t / (1 - t) right ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from queries.metrics.kernels.arrays import Floats, Ints, ratio
+
+STEPS = 100
+THRESHOLDS: Floats = np.arange(STEPS + 1) / STEPS  # t at which curves are given
+CELLS = STEPS + 1  # of confidence, between the thresholds; the last one holds those above the last threshold but one
+
+
+def answered(thresholds: Floats, confidence: Floats, correct: Floats) -> tuple[Floats, Floats]:
+    """How much of the items with a confidence above each threshold is right, and how much is wrong.
+
+    Args:
+        thresholds: in [0, 1], shape (m,).
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+    Returns:
+        Sums of y and of 1 - y over the items with c > t, each of shape (m,).
+    """
+    first = np.searchsorted(confidence, thresholds, side="right")
+    right, wrong = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (correct, 1 - correct))
+    return right[first], wrong[first]
+
+
+def murphy_curve(thresholds: Floats, confidence: Floats, correct: Floats) -> Floats:
+    """The mean elementary score at each threshold: 2 (t 1[c > t] (1 - y) + (1 - t) 1[c <= t] y).
+
+    Its integral over t in [0, 1] is the Brier score. A run whose curve is below another's throughout is better under every proper
+    score.
+
+    Args:
+        thresholds: t, in [0, 1], shape (m,).
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+    Returns:
+        In [0, 2], 0 is best; shape (m,), NaN without items.
+
+    Source:
+        Ehm, Gneiting, Jordan & Krueger 2016.
+
+    >>> murphy_curve(np.array([0.25, 0.5]), np.array([0.4, 0.8]), np.array([0.0, 1.0])).tolist()
+    [0.25, 0.0]
+    """
+    _, wrong_above = answered(thresholds, confidence, correct)
+    right_below = np.append(0.0, np.cumsum(correct))[np.searchsorted(confidence, thresholds, side="right")]
+    losses = 2 * (thresholds * wrong_above + (1 - thresholds) * right_below)
+    return ratio(losses, np.asarray(float(len(confidence))))
+
+
+def cell_totals(values: Floats, confidence: Floats, group: Ints, groups: int) -> Floats:
+    """Sums over the items of each group whose confidence is above each of ``THRESHOLDS``.
+
+    Args:
+        values: of the items, shape (n,).
+        confidence: in [0, 1], shape (n,).
+        group: of each item, shape (n,).
+        groups: how many there are.
+
+    Returns:
+        Shape (groups, CELLS).
+    """
+    cell = np.searchsorted(THRESHOLDS, confidence, side="left")  # thresholds below c
+    totals = np.bincount(group * CELLS + np.minimum(cell, STEPS), values, groups * CELLS).reshape(groups, CELLS)
+    above: Floats = np.zeros_like(totals)
+    above[:, :-1] = np.cumsum(totals[:, :0:-1], axis=1)[:, ::-1]
+    return above
+
+
+def wrong_answer_costs() -> Floats:
+    """What a wrong answer costs at each threshold below 1, in right answers: t / (1 - t), shape (STEPS,)."""
+    below = THRESHOLDS[:-1]
+    return below / (1 - below)
+
+
+def best_thresholds(right: Floats, wrong: Floats) -> tuple[Ints, Floats]:
+    """At each cost of a wrong answer, the threshold above which answering earns most, and what it earns.
+
+    For a calibrated run that is t itself. The lowest of several that are as good.
+
+    Args:
+        right, wrong: sums of y and of 1 - y above each of ``THRESHOLDS``, shape (..., CELLS).
+
+    Returns:
+        Index of the threshold, and the sum of rewards there, each of shape (STEPS, ...).
+    """
+    best = np.empty((STEPS, *right.shape[:-1]), np.int64)
+    earned = np.empty(best.shape)
+    for place, cost in enumerate(wrong_answer_costs()):
+        rewards = right - cost * wrong
+        best[place] = rewards.argmax(axis=-1)
+        earned[place] = np.take_along_axis(rewards, best[place][..., None], axis=-1)[..., 0]
+    return best, earned

@@ -1,0 +1,290 @@
+"""Calibration errors as other projects compute them, with their edges of bins and what these leave out.
+
+Each is a ``Binning``: where items sorted by confidence are cut, which bins count, and how gaps are added up. Its error is a
+kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.pairs``; its bins can be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.fft import dct, idct
+
+from queries.metrics.kernels.arrays import Floats, Ints, ratio
+from queries.metrics.kernels.bins import cut_bins_of_weights
+from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.pairs import first_of_ties
+
+SCRIPT_BIN = 100  # items of a bin of the scripts of HLE and BrowseComp
+GRID = 128  # points at which smECE is computed
+HALVINGS = 36  # of the interval in which the width of smECE's kernel lies
+
+
+class VariantBin(NamedTuple):
+    """A bin: its edges, items, mean confidence and accuracy, and whether it enters the error."""
+
+    lower: float
+    upper: float
+    items: int
+    mean_confidence: float
+    accuracy: float
+    counted: bool
+
+
+@dataclass(frozen=True)
+class Binning:
+    """How a project puts items into bins and adds them up.
+
+    Attributes:
+        totals: items, sum of confidence and sum of correctness of each bin in each weighting, shape (3, bins, k), and whether the
+            bin counts, shape (bins, k). Items that are in no bin are left out.
+        edges: of the bins, shape (bins + 1,); None where they depend on the data.
+        squared: whether the root of the mean squared gap is taken, and not the mean gap.
+        fewest: items without which the project's code ends with an error.
+    """
+
+    totals: Callable[[Floats, Floats, ItemWeights], tuple[Floats, Floats]]
+    edges: Floats | None = None
+    squared: bool = False
+    fewest: int = 1
+
+    def error(self, confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+        """The calibration error.
+
+        Args:
+            confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+            weights: how often each item counts, in k weightings.
+
+        Returns:
+            In [0, 1], 0 is best; shape (k,), NaN with too few items.
+        """
+        items = weights.sums(np.ones_like(confidence))[0]
+        if not len(confidence):
+            return np.full(weights.count, np.nan)
+        (count, stated, right), counted = self.totals(confidence, correct, weights)
+        gaps = np.where(counted, np.abs(stated - right), 0.0)
+        if self.squared:
+            error = np.sqrt(ratio((gaps * np.nan_to_num(ratio(gaps, count))).sum(axis=0), items))
+        else:
+            error = ratio(gaps.sum(axis=0), items)
+        return np.where(items >= self.fewest, np.minimum(error, 1.0), np.nan)
+
+    def bins(self, confidence: Floats, correct: Floats) -> list[VariantBin]:
+        """The bins that hold items, of items sorted by confidence. Edges that depend on the data are those of the bin's items."""
+        if len(confidence) < self.fewest:
+            return []
+        (count, stated, right), counted = (
+            part[..., 0] for part in self.totals(confidence, correct, ItemWeights.equal(len(correct)))
+        )
+        last = np.cumsum(count).astype(int)
+        skipped = len(confidence) - last[-1]  # items in no bin, which are the least confident ones
+        results = []
+        for place in np.flatnonzero(count).tolist():
+            first, end = skipped + last[place] - int(count[place]), skipped + last[place]
+            lower, upper = (confidence[first], confidence[end - 1]) if self.edges is None else self.edges[place : place + 2]
+            size = float(count[place])
+            means = [float(column[place]) / size for column in (stated, right)]
+            results.append(VariantBin(float(lower), float(upper), int(size), means[0], means[1], bool(counted[place])))
+        return results
+
+    def left_out(self, confidence: Floats, correct: Floats) -> int:
+        """How many items do not enter the error, though they are among those that it is divided by."""
+        if len(confidence) < self.fewest:
+            return 0
+        return len(confidence) - sum(part.items for part in self.bins(confidence, correct) if part.counted)
+
+
+def fixed(
+    edges: Floats, *, closed: str = "left", own_last: bool = False, lose_first: bool = False, squared: bool = False
+) -> Binning:
+    """Bins with fixed edges.
+
+    Args:
+        edges: ascending, from 0 to 1, shape (bins + 1,).
+        closed: which end of a bin belongs to it, ``left`` or ``right``. The bin at the other end of the range is closed on both.
+        own_last: confidence 1 has a bin of its own.
+        lose_first: confidence 0 is in no bin.
+        squared: see ``Binning``.
+    """
+    bins = len(edges) - 1
+
+    def cells(confidence: Floats) -> Ints:
+        if closed == "right":
+            place = np.searchsorted(edges, confidence, side="left") - 1
+            return place if lose_first else np.maximum(place, 0)
+        place = np.searchsorted(edges, confidence, side="right") - 1
+        return place if own_last else np.minimum(place, bins - 1)
+
+    def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
+        cell = cells(confidence)
+        firsts = first_of_ties(cell.astype(float))
+        used = cell[firsts] >= 0
+        result = np.zeros((3, bins + own_last, weights.count))
+        for row, column in zip(result, (np.ones_like(correct), confidence, correct), strict=True):
+            row[cell[firsts][used]] = weights.totals(column, firsts)[used]
+        return result, np.ones(result.shape[1:])
+
+    return Binning(totals, np.append(edges, 1.0) if own_last else edges, squared)
+
+
+def equal_mass(count: int) -> Binning:
+    """Bins of equal mass, whose sizes differ by one at most; ties in the order of the items. Naeini et al. 2015."""
+    cut: Floats = np.arange(count + 1.0)[:, None]
+
+    def cuts(items: Floats) -> Floats:
+        small, larger = np.divmod(items, count)
+        places: Floats = cut * small + np.minimum(cut, larger)
+        return places
+
+    def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
+        result = cut_bins_of_weights(confidence, correct, weights, count, cuts)
+        return result, np.ones(result.shape[1:])
+
+    return Binning(totals)
+
+
+def script_bins(*, last: bool) -> Binning:
+    """Bins of 100 items, the last of which holds the rest, as the scripts of HLE and BrowseComp cut them. Root mean square.
+
+    The script's loop ends before the last bin, so that the most confident items are left out, though the sum is divided by all.
+
+    Args:
+        last: whether the last bin counts, as the script's authors say that it should with a multiple of 100 items.
+    """
+
+    def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
+        items = weights.sums(np.ones_like(confidence))[0]
+        whole = np.floor(items / SCRIPT_BIN)
+        count = max(int(whole.max(initial=0)), 1)
+        cut = np.arange(count + 1)[:, None]
+
+        def cuts(items: Floats) -> Floats:
+            return np.where(cut < np.floor(items / SCRIPT_BIN), cut * SCRIPT_BIN, items)
+
+        result = cut_bins_of_weights(confidence, correct, weights, count, cuts)
+        bin_number = np.arange(count)[:, None]
+        return result, np.where(bin_number < whole - (not last), 1.0, 0.0)
+
+    return Binning(totals, squared=True, fewest=SCRIPT_BIN)
+
+
+def mass_thresholds(count: int) -> Binning:
+    """Bins of equal mass whose edges are thresholds half way between two items, so that equal confidences share a bin.
+
+    As verified_calibration cuts them, which HELM uses: a tie that a cut would divide belongs to the lower bin.
+    """
+
+    def totals(confidence: Floats, correct: Floats, weights: ItemWeights) -> tuple[Floats, Floats]:
+        firsts = first_of_ties(confidence)
+        columns = (np.ones_like(correct), confidence, correct)
+        running = np.stack([np.cumsum(weights.totals(column, firsts), axis=0) for column in columns])
+        items = running[0, -1]
+        parts = np.maximum(np.minimum(count, items), 1)
+        cut = np.arange(1, count)[:, None]
+        small, larger = np.divmod(items, parts)
+        cuts = np.minimum(cut * small + np.minimum(cut, larger), items)
+        ends = np.ascontiguousarray(running[0].T)
+        level = np.stack([np.searchsorted(*pair) for pair in zip(ends, cuts.T, strict=True)], axis=-1)
+        stated = confidence[firsts]
+        # Half way between two neighbouring floats is one of them: then the upper one, too, is not above the threshold.
+        rounded_up = np.append((stated[:-1] + stated[1:]) / 2 >= stated[1:], False)[level]
+        level += rounded_up & (np.take_along_axis(running[0], level, axis=0) == cuts)
+        level = np.vstack([level, np.full(weights.count, len(firsts) - 1)])
+        at_cuts = np.take_along_axis(running, np.broadcast_to(level, (3, *level.shape)), axis=1)
+        result = np.diff(at_cuts, axis=1, prepend=0.0)
+        return result, np.ones(result.shape[1:])
+
+    return Binning(totals)
+
+
+def smooth_ece(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """smECE: the residuals y - c smoothed by a reflected Gaussian kernel whose width is what comes out.
+
+    smECE_s is the integral over [0, 1] of abs(mean of (y - c) K_s(t, c)); it falls with s, and smECE is the s at which it is s.
+    Residuals are put onto 128 points, each divided between the two next to it. There the kernel is diagonal in cosines.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings.
+
+    Returns:
+        In [0, 1], 0 is best; shape (k,), NaN without items.
+
+    Source:
+        Blasiok & Nakkiran 2024.
+
+    >>> smooth_ece(np.array([0.7]), np.array([1.0]), ItemWeights.equal(1)).round(6)
+    array([0.3])
+    """
+    place = np.clip(confidence * GRID - 0.5, 0, GRID - 1)
+    below = np.minimum(place.astype(np.int64), GRID - 2)
+    share = place - below
+    residual = np.zeros((GRID, weights.count))
+    firsts = first_of_ties(below.astype(float))
+    for offset, part in ((0, (correct - confidence) * (1 - share)), (1, (correct - confidence) * share)):
+        if len(firsts):
+            residual[below[firsts] + offset] += weights.totals(part, firsts)
+    items = weights.sums(np.ones_like(confidence))[0]
+    spectrum = dct(np.nan_to_num(ratio(residual, items)), axis=0, norm="ortho")
+    waves = np.pi * np.arange(GRID)[:, None]
+    low, high = np.zeros(weights.count), np.ones(weights.count)
+    for _ in range(HALVINGS):
+        width = (low + high) / 2
+        smoothed = idct(spectrum * np.exp(-((waves * width) ** 2) / 2), axis=0, norm="ortho")
+        above = np.abs(smoothed).sum(axis=0) > width
+        low, high = np.where(above, width, low), np.where(above, high, width)
+    return np.where(items > 0, (low + high) / 2, np.nan)
+
+
+def smooth_curve(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+    """The smooth reliability diagram: accuracy by confidence, smoothed by the kernel of smECE, of which the width is smECE.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+    Returns:
+        Confidences, the smoothed accuracy there, and the smoothed share of items per unit of confidence, shape (points,) each:
+        only where there are items enough to tell, at least a hundredth of the highest density.
+
+    Source:
+        Blasiok & Nakkiran 2024.
+    """
+    (width,) = smooth_ece(confidence, correct, ItemWeights.equal(len(confidence)))
+    if not len(confidence):
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    damped = np.exp(-((np.pi * np.arange(GRID) * max(width, 1 / GRID)) ** 2) / 2)
+    place = np.clip(confidence * GRID - 0.5, 0, GRID - 1)
+    below = np.minimum(place.astype(np.int64), GRID - 2)
+    share = place - below
+    items, right = (
+        idct(
+            dct(np.bincount(below, column * (1 - share), GRID) + np.bincount(below + 1, column * share, GRID), norm="ortho")
+            * damped,
+            norm="ortho",
+        )
+        for column in (np.ones_like(correct), correct)
+    )
+    shown = items > items.max() / 100
+    density = items[shown] * GRID / len(confidence)
+    return ((np.arange(GRID) + 0.5) / GRID)[shown], np.clip(right[shown] / items[shown], 0.0, 1.0), density
+
+
+TENTHS: Floats = np.arange(11) / 10
+BINNINGS: dict[str, Binning] = {
+    "ece_width10": fixed(TENTHS),
+    "ece_sklearn": fixed(np.linspace(0, 1, 11), closed="right"),
+    "ece_lifeeval": fixed(TENTHS, closed="right"),
+    "ece_lifeeval_text": fixed(TENTHS, own_last=True),
+    "ece_torchmetrics": fixed(np.linspace(0, 1, 16), own_last=True),
+    "ece_netcal": fixed(np.linspace(0, 1, 11)),
+    "ece_inspect": fixed(np.linspace(0, 1, 11), closed="right", lose_first=True),
+    "ece_mass10": equal_mass(10),
+    "ece_mass15": equal_mass(15),
+    "ece_mass100": equal_mass(100),
+    "ece_helm": mass_thresholds(10),
+    "rms_hle": script_bins(last=False),
+    "rms_hle_whole": script_bins(last=True),
+}

@@ -1,0 +1,114 @@
+"""Kernels of selective prediction: what the answers are worth if only the most confident ones are given.
+
+Items are sorted by confidence, ascending, with ``ItemWeights`` as in ``kernels.pairs``; weights are whole numbers. Items of equal
+confidence come in no order: an error among them counts as if it were spread evenly over the tie, which is the mean over all
+orders.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, ratio
+from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.pairs import first_of_ties
+
+COVERAGES = (0.5, 0.8, 0.9)  # shares of the items whose accuracy has a metric of its own
+PARTS = ("aurc", "e_aurc", "augrc", "prr", *(f"accuracy_at_{coverage * 100:.0f}" for coverage in COVERAGES))
+LEAST = 1e-6  # confidences are clipped to [LEAST, 1 - LEAST] before their logarithm is taken
+
+
+def selective(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """The metrics ``PARTS`` of selective prediction, from one walk from the most confident item to the least confident one.
+
+    With the items in descending confidence, risk(k) is the mean of 1 - y over the first k of N.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings; whole numbers.
+
+    Returns:
+        Shape (7, k), NaN without items: the mean of risk(k) over k (AURC, Geifman & El-Yaniv 2017); its excess over the order of
+        an oracle (E-AURC, Geifman et al. 2019); the mean over k of the errors among the first k, over N (AUGRC, Traub et al.
+        2024); the share of the possible gain in AURC over a random order (PRR, Malinin & Gales 2021), NaN where all items are
+        equally correct; and the accuracy of the most confident 50, 80 and 90 % of the items.
+
+    >>> selective(np.array([0.2, 0.6, 0.9]), np.array([0.0, 1.0, 1.0]), ItemWeights.equal(3)).round(4)[:4, 0].tolist()
+    [0.1111, 0.0, 0.1111, 1.0]
+    """
+    order = np.arange(len(confidence))[::-1]
+    aurc, augrc, *accuracies = _walk(-confidence[order], correct[order], weights.sorted(order))
+    best = np.argsort(-correct, kind="stable")
+    oracle, *_ = _walk(-correct[best], correct[best], weights.sorted(best))
+    error = ratio(*weights.sums(1 - correct, np.ones_like(correct)))
+    possible = np.where(error - oracle > FLAT * error, error - oracle, 0.0)
+    return np.stack([aurc, np.maximum(aurc - oracle, 0.0), augrc, np.minimum(ratio(error - aurc, possible), 1.0), *accuracies])
+
+
+def _walk(key: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """AURC, AUGRC and the accuracies at ``COVERAGES`` of items in an order, ties of the ascending key together, shape (5, k)."""
+    items = weights.sums(np.ones_like(correct))[0]
+    harmonic = np.append(0.0, np.cumsum(1 / np.arange(1.0, items.max(initial=0.0) + 1)))
+    before, wrong_before, risk, generalized = np.zeros((4, weights.count))
+    wanted = np.outer(COVERAGES, items)
+    right_within = np.zeros_like(wanted)
+    for size, wrong in weights.totals_in_parts(first_of_ties(key), np.ones_like(correct), 1 - correct):
+        rate = np.divide(wrong, size, out=np.zeros_like(size), where=size > 0)
+        after, wrong_after = size.copy(), wrong.copy()
+        before, wrong_before = cumulate(after, before), cumulate(wrong_after, wrong_before)
+        start, wrong_start = after - size, wrong_after - wrong
+        reach = harmonic[np.rint(after).astype(np.int64)] - harmonic[np.rint(start).astype(np.int64)]
+        # The sum of (wrong_start + rate j) / (start + j) over j = 1..size, and of its numerator.
+        risk += (wrong + (wrong_start - rate * start) * reach).sum(axis=0)
+        generalized += (size * wrong_start + wrong * (size + 1) / 2).sum(axis=0)
+        right_within += [((1 - rate) * np.clip(edge - start, 0.0, size)).sum(axis=0) for edge in wanted]
+    parts = [ratio(risk, items), ratio(generalized, items**2), *ratio(right_within, wanted)]
+    clipped: Floats = np.clip(np.stack(parts), 0.0, 1.0)
+    return clipped
+
+
+def log_scores(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """The logarithmic score, and the share of items whose score would be infinite without clipping. Good 1952.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,).
+        weights: how often each item counts, in k weightings.
+
+    Returns:
+        Shape (2, k), NaN without items: the mean of -(y ln c + (1 - y) ln(1 - c)), c clipped to [1e-6, 1 - 1e-6], in [0, 13.82];
+        and the share of items with c = 0 and y > 0, or c = 1 and y < 1, in [0, 1]. 0 is best in both.
+
+    >>> log_scores(np.array([0.5, 1.0]), np.array([1.0, 0.0]), ItemWeights.equal(2)).round(4).tolist()
+    [[7.2543], [0.5]]
+    """
+    right, wrong = (np.log(np.clip(chance, LEAST, 1 - LEAST)) for chance in (confidence, 1 - confidence))
+    score = -(correct * right + (1 - correct) * wrong)
+    infinite = ((confidence == 0) & (correct > 0)) | ((confidence == 1) & (correct < 1))
+    items, scores, infinites = weights.sums(np.ones_like(score), score, infinite.astype(float))
+    return np.clip(np.stack([ratio(scores, items), ratio(infinites, items)]), 0.0, [[-math.log(LEAST)], [1.0]])
+
+
+def risk_at(coverage: Floats, confidence: Floats, correct: Floats) -> Floats:
+    """The risk of the most confident share of the items, ties entering in part.
+
+    Args:
+        coverage: shares, in (0, 1], shape (m,).
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+
+    Returns:
+        The mean of 1 - y over that share, in [0, 1], shape (m,); NaN without items.
+
+    >>> risk_at(np.array([0.5, 1.0]), np.array([0.2, 0.9]), np.array([0.0, 1.0]))
+    array([0. , 0.5])
+    """
+    if not len(confidence):
+        return np.full(len(coverage), np.nan)
+    descending, wrong = -confidence[::-1], 1 - correct[::-1]
+    firsts: Ints = first_of_ties(descending)
+    ends = np.append(firsts, len(descending)).astype(float)
+    errors = np.append(0.0, np.cumsum(np.add.reduceat(wrong, firsts)))
+    reached = coverage * len(descending)
+    risks: Floats = np.clip(np.interp(reached, ends, errors) / reached, 0.0, 1.0)
+    return risks

@@ -1,0 +1,154 @@
+"""Power: how large a difference of two runs so many questions can show, and how many questions a difference needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from scipy.special import stdtrit
+
+from data.store import Snapshot
+from queries.engine.intervals import difference_errors
+from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair
+from queries.metrics import Metric
+from queries.selection import Selection, number, selection_keys
+
+POWER = 0.8
+SIGNIFICANCE = 0.05
+FEWEST = 6  # questions: with fewer, no difference has p < 0.05, see ``inference.t_test``
+MOST = 10_000_000  # questions; a difference that needs more is taken for none
+SIZES = (10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000, 10000)
+
+
+class MetricPower(msgspec.Struct):
+    """What the questions of a comparison can show in one metric; values are None where ``missing`` says why.
+
+    Attributes:
+        difference: a - b, as measured.
+        error: its standard error.
+        spread: standard deviation of a question's share in the difference: ``error`` times the root of ``questions``.
+        questions: that both answered and that have the metric.
+        detectable: the smallest true difference that so many questions show in 80 % of all cases, p < 0.05 two-sided.
+        target: the difference to be shown: that of the address, or the one that was measured.
+        needed: questions that show ``target`` in 80 % of all cases; None where it is 0.
+        curve: number of questions, and the difference that so many show.
+    """
+
+    metric: str
+    difference: float | None
+    missing: str | None
+    error: float | None = None
+    spread: float | None = None
+    questions: int = 0
+    detectable: float | None = None
+    target: float | None = None
+    needed: int | None = None
+    curve: list[tuple[int, float]] = msgspec.field(default_factory=list)
+
+
+class PowerAnalysis(msgspec.Struct):
+    """Answer of ``/api/v1/power``."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    a: RunName
+    b: RunName
+    power: float
+    significance: float
+    metrics: list[MetricPower]
+
+
+def power(
+    snapshot: Snapshot, selection: Selection, a: str, b: str, metrics: Sequence[Metric], target: float | None = None
+) -> PowerAnalysis:
+    """What comparing two runs can show, judged from the spread over the questions that both answered.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        a, b: ids of the runs.
+        metrics: by which they are compared.
+        target: the difference to be shown; by default the one that was measured.
+
+    Raises:
+        BadRequest: there is no such run in the dataset, or a run is compared with itself.
+    """
+    runs = known_runs(snapshot, selection, a=a, b=b)
+    pair = measure_pair(snapshot, selection, a, b, metrics)
+    rows = [_metric_power(pair, metric, target) for metric in metrics]
+    return PowerAnalysis(snapshot.version, selection_keys(selection), runs[a], runs[b], POWER, SIGNIFICANCE, rows)
+
+
+def _metric_power(pair: RunPair | None, metric: Metric, target: float | None) -> MetricPower:
+    if pair is None:
+        return MetricPower(metric.key, None, "no question of the selection was answered by both")
+    values = pair.measured.values(metric)
+    difference = number(values[pair.a] - values[pair.b])
+    if difference is None:
+        return MetricPower(metric.key, None, metric.undefined)
+    errors, counts = difference_errors(pair.measured.evidence, metric)
+    error, questions = number(errors[pair.a, pair.b]), int(counts[pair.a, pair.b])
+    if error is None or questions < 2:
+        return MetricPower(metric.key, difference, "the difference comes from a single question", questions=questions)
+    spread = error * math.sqrt(questions)
+    wanted = abs(difference) if target is None else target
+    return MetricPower(
+        metric=metric.key,
+        difference=difference,
+        missing=None,
+        error=error,
+        spread=spread,
+        questions=questions,
+        detectable=detectable_difference(spread, questions) if questions >= FEWEST else None,
+        target=wanted,
+        needed=questions_needed(spread, wanted),
+        curve=[(size, detectable_difference(spread, size)) for size in SIZES],
+    )
+
+
+def detectable_difference(spread: float, questions: int) -> float:
+    """The smallest true difference that a two-sided t-test at 5 % shows in 80 % of all cases.
+
+    Args:
+        spread: standard deviation of the difference over questions.
+        questions: at least 2.
+
+    Returns:
+        (t(0.975) + t(0.8)) spread / sqrt(questions), with quantiles of the t distribution of questions - 1 degrees of freedom.
+
+    Source:
+        Cohen 1988, ch. 2; Card et al. 2020 for comparisons of models.
+
+    >>> round(detectable_difference(0.12, 120), 4)
+    0.0309
+    """
+    freedom = questions - 1
+    quantiles = stdtrit(freedom, 1 - SIGNIFICANCE / 2) + stdtrit(freedom, POWER)
+    return float(quantiles * spread / np.sqrt(questions))
+
+
+def questions_needed(spread: float, difference: float) -> int | None:
+    """The fewest questions of which ``detectable_difference`` is at most a difference.
+
+    Args:
+        spread: standard deviation of the difference over questions.
+        difference: to be shown, at least 0.
+
+    Returns:
+        At least 6; None where the difference is 0, or so small that it needs more than ten million.
+
+    >>> questions_needed(0.12, 0.031), questions_needed(0.12, 0.0)
+    (120, None)
+    """
+    if difference <= 0 or detectable_difference(spread, MOST) > difference:
+        return None
+    low, high = FEWEST - 1, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        if detectable_difference(spread, middle) <= difference:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -1,0 +1,237 @@
+"""Human teams: who heard which question, where they buzzed, and whether they were right. No run takes part."""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+from data.store import Snapshot
+from queries.parameters import BadRequest
+from queries.selection import Selection, selection_keys
+
+BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "guess", "place", "places")
+NO_TEAMS = "no human team heard any of these questions"
+
+
+class Buzzing(msgspec.Struct):
+    """How one group of questions went.
+
+    Attributes:
+        rooms: pairs of a question and a room in which a human team heard it.
+        heard: the same for each team of a room.
+        correct, incorrect: buzzes of human teams.
+        conversion: share of ``rooms`` with a correct buzz, in [0, 1].
+        correct_at: mean share of the question that had been read at a correct buzz, in (0, 1]; None without one.
+        first_at: the smallest of these shares in each question, a mean over the questions with a correct buzz.
+    """
+
+    rooms: int
+    heard: int
+    correct: int
+    incorrect: int
+    conversion: float
+    correct_at: float | None
+    first_at: float | None
+
+
+class TeamRow(msgspec.Struct):
+    """One team.
+
+    Attributes:
+        team: its name, or pseudonym.
+        rooms: in which it played.
+        heard: questions that it heard, once for each room.
+        correct, incorrect: its buzzes.
+        correct_share: ``correct`` by ``heard``.
+        precision: ``correct`` by its buzzes; None where it never buzzed.
+        correct_at: mean share of the question that had been read at its correct buzzes, in (0, 1].
+        correct_at_quartiles: lower quartile, median and upper quartile of these shares; None without a correct buzz.
+        first: questions on which no other team's correct buzz came earlier, in any room.
+    """
+
+    team: str
+    rooms: int
+    heard: int
+    correct: int
+    incorrect: int
+    correct_share: float
+    precision: float | None
+    correct_at: float | None
+    correct_at_quartiles: list[float] | None
+    first: int
+
+
+class CategoryBuzzing(Buzzing, kw_only=True):
+    """The questions of one category; ``category`` is None for those without."""
+
+    category: str | None
+    questions: int
+
+
+class QuestionBuzzing(Buzzing, kw_only=True):
+    """One question; ``first_team`` is the team with its earliest correct buzz, the first by name where several share it."""
+
+    question_id: str
+    answer: str | None
+    category: str | None
+    first_team: str | None
+
+
+class TeamBuzz(msgspec.Struct):
+    """One buzz.
+
+    Attributes:
+        question_id, answer, category: of the question.
+        room: in which it was.
+        team: whose.
+        word: of the question, from 0; the number of words after its end.
+        at: share of the question that had been read, in (0, 1].
+        correct: whether the answer was right.
+        guess: what was answered, where that is known.
+        place: of a correct buzz among those of all rooms, from 1 for the earliest; buzzes at one word share a place.
+        places: number of these.
+    """
+
+    question_id: str
+    answer: str | None
+    category: str | None
+    room: str
+    team: str
+    word: int
+    at: float
+    correct: bool
+    guess: str | None
+    place: int | None
+    places: int
+
+
+class Teams(msgspec.Struct):
+    """Answer of ``/api/v1/teams``; ``missing`` says why it is empty."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    missing: str | None
+    teams: list[TeamRow]
+    categories: list[CategoryBuzzing]
+    questions: list[QuestionBuzzing]
+    buzzes: list[TeamBuzz]
+
+
+def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = None) -> Teams:
+    """What people did on the questions of a selection.
+
+    Args:
+        snapshot: of the store.
+        selection: which questions; its runs do not matter.
+        team: whose buzzes are listed, if any.
+
+    Returns:
+        teams by descending share of correct answers, categories by name, questions in the order of the dataset, buzzes by
+        question and word.
+
+    Raises:
+        BadRequest: no human team of the dataset has this name.
+    """
+    questions, exposures, buzzes = _read(snapshot, selection)
+    if team is not None and not _is_known(snapshot, selection.dataset, team):
+        raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} is called {team!r}.", "team")
+    head = (snapshot.version, selection_keys(selection))
+    if exposures.is_empty():
+        return Teams(*head, NO_TEAMS, [], [], [], [])
+    listed = buzzes.filter(pl.col("team") == (team or ""))
+    return Teams(
+        *head,
+        None,
+        [TeamRow(**row) for row in _teams(exposures, buzzes).to_dicts()],
+        [CategoryBuzzing(**row) for row in _categories(questions, exposures, buzzes).to_dicts()],
+        [QuestionBuzzing(**row) for row in _questions(questions, exposures, buzzes).to_dicts()],
+        [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
+    )
+
+
+def _is_known(snapshot: Snapshot, dataset: str, team: str) -> bool:
+    sql = "select count(*) > 0 from exposures where dataset = $dataset and team_kind = 'human' and team = $team"
+    ((known,),) = snapshot.rows(sql, {"dataset": dataset, "team": team})
+    return bool(known)
+
+
+def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The questions that human teams heard, in order; the teams that heard them; their buzzes."""
+    condition, parameters = selection.question_filter()
+    selected = f"select q.dataset, q.question_id from questions q where {condition}"
+    exposures = snapshot.frame(
+        f"""select distinct question_id, match_id as room, team from exposures semi join ({selected}) using (dataset, question_id)
+            where team_kind = 'human'""",
+        parameters,
+    )
+    questions = snapshot.frame(
+        f"""select q.question_id, q.answer, q.category,
+                (select max(c.word_end) from clues c where c.dataset = q.dataset and c.question_id = q.question_id) as words
+            from questions q where {condition} order by q.position""",
+        parameters,
+    ).join(exposures, on="question_id", how="semi", maintain_order="left")
+    buzzes = snapshot.frame(
+        f"""select question_id, match_id as room, team, word, correct, guess
+            from buzzes semi join ({selected}) using (dataset, question_id) where team_kind = 'human'""",
+        parameters,
+    )
+    position = questions.select("question_id", "words").with_row_index("position")
+    right = pl.when("correct").then("word")
+    places = buzzes.join(position, on="question_id").with_columns(
+        at=pl.min_horizontal(pl.col("word") + 1, "words") / pl.col("words"),
+        place=right.rank("min").over("question_id").cast(pl.Int64),
+        places=pl.col("correct").sum().over("question_id").cast(pl.Int64),
+    )
+    return questions, exposures, places.sort("position", "word", "room", "team")
+
+
+def _teams(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
+    heard = exposures.group_by("team").agg(rooms=pl.col("room").n_unique(), heard=pl.len())
+    buzzed = buzzes.group_by("team").agg(
+        correct=pl.col("correct").sum(),
+        incorrect=(~pl.col("correct")).sum(),
+        correct_at=pl.col("at").filter("correct").mean(),
+        correct_at_quartiles=pl.concat_list(*(pl.col("at").filter("correct").quantile(q, "linear") for q in (0.25, 0.5, 0.75))),
+        first=pl.col("question_id").filter(pl.col("place") == 1).n_unique(),
+    )
+    whole = pl.col("correct", "incorrect", "first").fill_null(0).cast(pl.Int64)
+    rows = heard.join(buzzed, on="team", how="left").with_columns(whole)
+    total = pl.col("correct") + pl.col("incorrect")
+    rows = rows.with_columns(
+        correct_share=pl.col("correct") / pl.col("heard"),
+        precision=pl.when(total > 0).then(pl.col("correct") / total),
+        correct_at_quartiles=pl.when(pl.col("correct") > 0).then("correct_at_quartiles"),
+    )
+    return rows.sort("correct_share", "team", descending=[True, False]).select(TeamRow.__struct_fields__)
+
+
+def _summary(exposures: pl.DataFrame, buzzes: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The fields of ``Buzzing`` by a column."""
+    rooms = exposures.group_by(key).agg(rooms=pl.struct("question_id", "room").n_unique(), heard=pl.len())
+    right = buzzes.filter("correct")
+    wrong = buzzes.group_by(key).agg(incorrect=(~pl.col("correct")).sum())
+    by_question = right.group_by({key, "question_id"}, maintain_order=True).agg(pl.col("at").min())
+    first = by_question.group_by(key).agg(first_at=pl.col("at").mean())
+    correct = right.group_by(key).agg(
+        correct=pl.len(), converted=pl.struct("question_id", "room").n_unique(), correct_at=pl.col("at").mean()
+    )
+    rows = rooms
+    for part in (correct, wrong, first):
+        rows = rows.join(part, on=key, how="left", nulls_equal=True)
+    return rows.with_columns(pl.col("correct", "incorrect", "converted").fill_null(0).cast(pl.Int64)).with_columns(
+        conversion=pl.col("converted") / pl.col("rooms")
+    )
+
+
+def _categories(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
+    category = questions.select("question_id", "category")
+    heard, buzzed = (frame.join(category, on="question_id", maintain_order="left") for frame in (exposures, buzzes))
+    number = category.group_by("category").agg(questions=pl.len())
+    rows = _summary(heard, buzzed, "category").join(number, on="category", nulls_equal=True)
+    return rows.sort("category", nulls_last=True).select(CategoryBuzzing.__struct_fields__)
+
+
+def _questions(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
+    first = buzzes.filter(pl.col("place") == 1).group_by("question_id").agg(first_team=pl.col("team").min())
+    rows = questions.join(_summary(exposures, buzzes, "question_id"), on="question_id", maintain_order="left")
+    return rows.join(first, on="question_id", how="left", maintain_order="left").select(QuestionBuzzing.__struct_fields__)

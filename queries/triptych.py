@@ -1,0 +1,160 @@
+"""Beside the reliability diagram: discrimination and overall score of each run, its smooth diagram, and tests of calibration."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from data.store import Snapshot
+from queries.engine.bootstrap import SEED
+from queries.engine.coverage import restrict
+from queries.engine.evidence import Evidence
+from queries.engine.gather import gather
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
+from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
+from queries.metrics.kernels.ece_variants import smooth_curve
+from queries.metrics.kernels.pairs import confidence_levels, corp_curve
+from queries.selection import Selection, number, selection_keys
+from queries.time_limit import check_time_limit
+
+SCORE_METRICS = tuple(CATALOGUE[key] for key in ("brier", "corp_mcb", "corp_dsc", "corp_unc", "auroc", "smooth_ece"))
+BINS = 20  # of confidence, in the histograms of right and wrong answers
+Point = tuple[float, float]
+
+
+class SmoothDiagram(msgspec.Struct):
+    """Accuracy by confidence, smoothed by a kernel of the width smECE, where there are items enough to tell."""
+
+    confidence: list[float]
+    accuracy: list[float]
+
+
+class RunTriptych(msgspec.Struct):
+    """One run.
+
+    ``brier`` = ``mcb`` - ``dsc`` + ``unc``. ``roc``: share of the wrong answers and of the right ones above each confidence;
+    ``hull``: its concave hull, what isotonic recalibration would make of it. ``murphy``: mean elementary score at each of
+    ``thresholds``. ``right`` and ``wrong``: share of the right, and of the wrong, answers in each twentieth of confidence.
+    ``p_...``: p-values of tests of calibration. ``calibration_slope`` and ``calibration_intercept``: of
+    logistic regressions of correctness on the log-odds of confidence, with 95 % intervals.
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    questions: int
+    items: int
+    brier: float | None
+    mcb: float | None
+    dsc: float | None
+    unc: float | None
+    auroc: float | None
+    smooth_ece: float | None
+    murphy: list[float | None]
+    roc: list[Point]
+    hull: list[Point]
+    smooth: SmoothDiagram
+    right: list[float]
+    wrong: list[float]
+    p_spiegelhalter: float | None
+    p_kuiper: float | None
+    p_ks: float | None
+    calibration_slope: float | None
+    calibration_slope_low: float | None
+    calibration_slope_high: float | None
+    calibration_intercept: float | None
+    calibration_intercept_low: float | None
+    calibration_intercept_high: float | None
+
+
+class Triptych(msgspec.Struct):
+    """Answer of ``/api/v1/triptych``; runs in order of import."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    thresholds: list[float]
+    runs: list[RunTriptych]
+
+
+def triptych(snapshot: Snapshot, selection: Selection) -> Triptych:
+    """Discrimination, overall score, smooth diagram and tests of calibration of every run of a selection.
+
+    Args:
+        snapshot: of the store.
+        selection: whose ``common`` is 1 by default.
+
+    Source:
+        Dimitriadis, Gneiting, Jordan & Vogel 2024 (the triptych).
+    """
+    evidence = gather(snapshot, restrict(snapshot, selection, by_default=True)[0], SCORE_METRICS)
+    values = {metric.key: evidence.values(metric) for metric in SCORE_METRICS} if evidence.runs else {}
+    return Triptych(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        thresholds=THRESHOLDS.tolist(),
+        runs=[_run(evidence, index, {key: row[index] for key, row in values.items()}) for index in range(len(evidence.runs))],
+    )
+
+
+def _run(evidence: Evidence, run: int, values: dict[str, float]) -> RunTriptych:
+    check_time_limit()
+    confidence, correct = evidence.items_of(run)
+    rows = slice(evidence.starts[run], evidence.ends[run])
+    clusters = np.repeat(evidence.clusters[rows], evidence.sums["items"][rows].astype(np.int64))
+    tests = calibration_tests(confidence, correct, clusters, evidence.drawn_from, SEED)
+    line = calibration_line(confidence, correct, clusters, evidence.drawn_from)
+    order = np.argsort(confidence, kind="stable")
+    confidence, correct = confidence[order], correct[order]
+    levels = confidence_levels(confidence, correct)
+    blocks = corp_curve(*levels)
+    smooth = smooth_curve(confidence, correct)
+    return RunTriptych(
+        **evidence.run_facts(run),
+        brier=number(values["brier"]),
+        mcb=number(values["corp_mcb"]),
+        dsc=number(values["corp_dsc"]),
+        unc=number(values["corp_unc"]),
+        auroc=number(values["auroc"]),
+        smooth_ece=number(values["smooth_ece"]),
+        murphy=[number(value) for value in murphy_curve(THRESHOLDS, confidence, correct)],
+        roc=_roc(levels[1], levels[2]),
+        hull=_roc(
+            np.array([float(items) for *_, items, _ in blocks]), np.array([right * items for _, _, right, items, _ in blocks])
+        ),
+        smooth=SmoothDiagram(smooth[0].tolist(), smooth[1].tolist()),
+        right=_histogram(confidence, correct),
+        wrong=_histogram(confidence, 1 - correct),
+        p_spiegelhalter=number(tests.spiegelhalter),
+        p_kuiper=number(tests.kuiper),
+        p_ks=number(tests.ks),
+        calibration_slope=number(line.slope),
+        calibration_slope_low=number(line.slope_low),
+        calibration_slope_high=number(line.slope_high),
+        calibration_intercept=number(line.intercept),
+        calibration_intercept_low=number(line.intercept_low),
+        calibration_intercept_high=number(line.intercept_high),
+    )
+
+
+def _roc(items: Floats, right: Floats) -> list[Point]:
+    """Shares of wrong and of right answers above each confidence, from (0, 0) to (1, 1); empty without either.
+
+    Args:
+        items, right: number of items and sum of correctness by confidence, ascending, shape (k,).
+    """
+    wrong = items - right
+    if not (right.sum() > 0 and wrong.sum() > 0):
+        return []
+    x, y = (np.append(0.0, np.cumsum(part[::-1])) / part.sum() for part in (wrong, right))
+    return list(zip(np.minimum(x, 1.0).tolist(), np.minimum(y, 1.0).tolist(), strict=True))
+
+
+def _histogram(confidence: Floats, weight: Floats) -> list[float]:
+    """Share of the weight in each twentieth of confidence, the last one closed; 0 throughout where there is no weight."""
+    place = np.minimum((confidence * BINS + 1e-9).astype(np.int64), BINS - 1)
+    counts = np.bincount(place, weight, BINS)
+    total = counts.sum()
+    shares: list[float] = (counts / total if total > 0 else counts).tolist()
+    return shares

@@ -1,0 +1,132 @@
+"""Which ECE is this? A run's calibration error as many projects compute it, and how far the ranking depends on the choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from data.store import Snapshot
+from queries.engine.coverage import restrict
+from queries.engine.evidence import Evidence
+from queries.engine.gather import gather
+from queries.engine.ranking import ranks
+from queries.engine.run_pairs import RunName
+from queries.metrics import CATALOGUE, VARIANTS, Metric
+from queries.metrics.kernels.ece_variants import BINNINGS
+from queries.metrics.kernels.pairs import confidence_levels, corp_curve
+from queries.parameters import BadRequest
+from queries.rank_agreement import RankCorrelation, rank_correlations
+from queries.selection import Selection, number, selection_keys
+from queries.time_limit import check_time_limit
+
+# Every calibration error of the page, those of the catalogue's other families last.
+WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ece_debiased", "corp_mcb", "ks")))
+
+
+class RunError(msgspec.Struct):
+    """A run's calibration error by one variant; None where ``missing`` says why.
+
+    ``rank``: among the runs, 1 for the smallest. ``left_out``: items that enter no bin that counts.
+    """
+
+    run: str
+    value: float | None
+    rank: float | None
+    left_out: int
+    missing: str | None
+
+
+class ErrorBin(msgspec.Struct):
+    """A bin of the chosen run; ``counted``: whether it enters the error."""
+
+    lower: float
+    upper: float
+    items: int
+    mean_confidence: float
+    accuracy: float
+    counted: bool
+
+
+class ErrorVariant(msgspec.Struct):
+    """One way to compute a calibration error, with the error of every run and the bins of the chosen one.
+
+    ``source`` is where its definition was read. It has no bins where it needs none, or where the run has too few items.
+    """
+
+    key: str
+    name: str
+    words: str
+    source: str
+    runs: list[RunError]
+    bins: list[ErrorBin]
+
+
+class WhichEce(msgspec.Struct):
+    """Answer of ``/api/v1/which-ece``; ``agreement``: Kendall's tau-b between each two variants' rankings of the runs."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    runs: list[RunName]
+    items: int
+    focus: str | None
+    variants: list[ErrorVariant]
+    agreement: list[RankCorrelation]
+
+
+def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "") -> WhichEce:
+    """Every variant of the calibration error, of every run of a selection. The binning of the address does not matter.
+
+    Args:
+        snapshot: of the store.
+        selection: whose ``common`` is 1 by default.
+        focus: the run whose bins are given; blank for the first one.
+
+    Raises:
+        BadRequest: there is no run ``focus`` in the selection.
+    """
+    standard = selection.replace(conventions=replace(selection.conventions, binning="width10"))
+    counted, _ = restrict(snapshot, standard, by_default=True)
+    evidence = gather(snapshot, counted, WHICH_METRICS)
+    runs = [RunName(run.run, run.model, run.elicitation) for run in evidence.runs]
+    names = [run.run for run in runs]
+    if focus and runs and focus not in names:
+        raise BadRequest("unknown_value", f"There is no run {focus!r} in this selection.", "focus", names)
+    chosen = names.index(focus) if focus and runs else 0
+    values = {metric.key: evidence.values(metric) for metric in WHICH_METRICS} if runs else {}
+    return WhichEce(
+        data_version=snapshot.version,
+        selection=selection_keys(selection),
+        runs=runs,
+        items=len(evidence.items_of(chosen)[0]) if runs else 0,
+        focus=names[chosen] if runs else None,
+        variants=[_variant(evidence, metric, values[metric.key], chosen) for metric in WHICH_METRICS] if runs else [],
+        agreement=rank_correlations(WHICH_METRICS, values) if runs else [],
+    )
+
+
+def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int) -> ErrorVariant:
+    check_time_limit()
+    order = ranks(metric.loss(values))
+    rows = []
+    for index, run in enumerate(evidence.runs):
+        value = number(values[index])
+        left_out = BINNINGS[metric.key].left_out(*_sorted_items(evidence, index)) if metric.key in BINNINGS else 0
+        rows.append(RunError(run.run, value, number(order[index]), left_out, metric.undefined if value is None else None))
+    return ErrorVariant(metric.key, metric.name, metric.words, metric.source, rows, _bins(evidence, metric, chosen))
+
+
+def _bins(evidence: Evidence, metric: Metric, run: int) -> list[ErrorBin]:
+    confidence, correct = _sorted_items(evidence, run)
+    if metric.key == "corp_mcb":  # blocks of the isotonic fit
+        blocks = corp_curve(*confidence_levels(confidence, correct))
+        return [ErrorBin(low, high, items, stated, right, True) for low, high, right, items, stated in blocks]
+    key = "ece_width10" if metric.key == "ece_debiased" else metric.key
+    return [ErrorBin(*part) for part in BINNINGS[key].bins(confidence, correct)] if key in BINNINGS else []
+
+
+def _sorted_items(evidence: Evidence, run: int) -> tuple[np.ndarray, np.ndarray]:
+    confidence, correct = evidence.items_of(run)
+    order = np.argsort(confidence, kind="stable")
+    return confidence[order], correct[order]

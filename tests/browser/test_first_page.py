@@ -1,0 +1,52 @@
+"""What somebody sees who has just started a server on an empty store."""
+
+import pytest
+
+from tests.helpers.page_actions import board_is, cursor, eventually, pairs, path, traces
+from tests.helpers.page_visits import Visit
+from tests.helpers.page_walk import shown
+
+
+@pytest.fixture
+def first_visit(browser, served):
+    visit = Visit(browser, served)
+    yield visit.page
+    visit.close()
+    assert not visit.complaints, visit.complaints
+
+
+def test_a_fresh_store_opens_with_a_sure_mistake(first_visit):
+    """Somebody who has just arrived sees a sure mistake before people knew, and walks through its question."""
+    page = first_visit
+    page.goto("/")
+    shown(page)
+    story = page.locator(".story")
+    assert "sure, and wrong, before anybody knew" in story.locator("h2").inner_text()
+    drawn = traces(page, "early-mistake")
+    assert {"BM25 · softmax", "People"} <= {trace["name"] for trace in drawn}
+    story.get_by_role("link", name="Walk through this question").click()
+    eventually(page, lambda: _has_a_cursor(page))
+    assert path(page).startswith("/questions/pyramid/")
+    clue = int(dict(pairs(page))["clue"])
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: _is_past(page, clue))
+    page.goto("/?dataset=pyramid")
+    board_is(page, [("dataset", "pyramid")])
+    assert page.locator(".story").count() == 0
+
+
+def _has_a_cursor(page):
+    assert cursor(page) is not None
+
+
+def _is_past(page, clue):
+    assert dict(pairs(page)).get("clue", "last") in (str(clue + 1), "last")
+
+
+def test_a_view_in_a_frame_has_no_navigation(page):
+    page.goto("/reliability?dataset=pyramid&embed=1")
+    shown(page)
+    assert page.locator("h1").inner_text() == "Reliability"
+    assert not page.locator(".top").is_visible() and not page.locator("#filter-bar").is_visible()
+    whole = page.get_by_role("link", name="Open in Clueline")
+    assert whole.get_attribute("href") == "/reliability?dataset=pyramid" and whole.get_attribute("target") == "_blank"

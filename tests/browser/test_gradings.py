@@ -1,0 +1,80 @@
+"""A reviewer's journey: two graders disagree, a grade is corrected by keyboard, and the leaderboard changes with the grading."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from data.store import open_store
+from data.store.tokens import Tokens
+from tests.helpers.bundle_factory import put, write
+from tests.helpers.page_actions import board, eventually
+from tests.helpers.page_visits import Visit
+from tests.helpers.serving import start_server
+
+RESPONSES = """question_id,clue,guess,confidence,correct,correct.second-reader
+q1,0,Rome,0.25,0,1
+q1,1,Paris,0.5,1,1
+q2,1,the Nile river,0.75,0,1
+"""
+
+
+@pytest.fixture
+def review(browser, tmp_path):
+    """The page of gradings on a server of its own, and a token."""
+    store = open_store(tmp_path / "store", threads=1)
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+    token = Tokens(store.register).create("ann")
+    store.close()
+    server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
+    visit = Visit(browser, server)
+    yield visit.page, token
+    complaints = visit.complaints
+    visit.close()
+    server.stop()
+    assert not complaints, complaints
+
+
+def accuracy(page, query=""):
+    page.goto(f"/?dataset=toy&metrics=accuracy{query}")
+
+    def shown():
+        (row,) = board(page)
+        return row["metrics"]["accuracy"]
+
+    page.locator("table.board tbody tr[data-run]").first.wait_for()
+    return eventually(page, shown)
+
+
+def test_a_reviewer_decides_by_keyboard_where_graders_differ(review):
+    page, token = review
+    assert accuracy(page) == "0.333" and accuracy(page, "&grading=second-reader") == "1.000"
+    page.goto("/runs?dataset=toy")
+    page.get_by_role("link", name="Gradings").click()
+    rows = page.locator("tr[data-graded]")
+    rows.first.wait_for()
+    assert [text.split("\n")[0] for text in rows.locator("th").all_inner_texts()] == ["Rome", "the Nile river"]
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    rows.first.focus()
+    page.keyboard.press("y")
+    message = page.locator("#grades-message")
+    eventually(page, lambda: _contains(message, "asks for a token"))
+    page.get_by_label("Token").fill(token)
+    page.get_by_label("Note").fill("the city was meant")
+    rows.first.focus()
+    page.keyboard.press("y")  # Rome is right, and the next row has the focus
+    page.keyboard.press("n")  # the Nile is wrong
+    page.locator("tr.decided").nth(1).wait_for()
+    page.keyboard.press("u")  # and is as before
+    eventually(page, lambda: _contains(message, "as before any correction"))
+    assert rows.nth(0).locator("[data-cell]").inner_text() == "✓ right"
+    history = [item.split(" by ann")[0] for item in rows.nth(1).locator(".history li").all_inner_texts()]
+    assert history == ["wrong", "undone"]
+    assert all(item.endswith("the city was meant") for item in rows.locator(".history li").all_inner_texts())
+    page.reload()
+    page.get_by_role("link", name="Leaderboard by the grading").click()
+    page.locator("table.board").wait_for()
+    assert accuracy(page, "&grading=reviewed") == "0.667" and accuracy(page) == "0.333"
+
+
+def _contains(place, text):
+    assert text in place.inner_text()

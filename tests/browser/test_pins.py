@@ -1,0 +1,56 @@
+"""Runs in the legend of a figure: they come forward on hover and focus, and a click pins them."""
+
+from tests.helpers.page_actions import api, eventually, pairs
+from tests.helpers.page_walk import shown
+
+WIDTHS = r"""() => Object.fromEntries((document.querySelector("[data-figure=clues] .js-plotly-plot")?.data ?? [])
+    .filter((trace) => typeof trace.meta === "string" && trace.mode === "lines+markers")
+    .map((trace) => [trace.meta, [trace.line.width, trace.line.color]]))"""
+
+
+def test_a_run_comes_forward_and_is_pinned(page):
+    page.goto("/questions?dataset=pyramid")
+    question = api(page, "questions", dataset="pyramid", limit=1)["questions"][0]["question_id"]
+    page.goto(f"/questions/pyramid/{question}")
+    shown(page)
+    entries = page.locator("figure.figure-clues [data-pin]")
+    runs = entries.evaluate_all("entries => entries.map((entry) => entry.dataset.pin)")
+    before = page.evaluate(WIDTHS)
+    assert set(runs) == set(before) and len(runs) > 2
+
+    def forward(run):
+        widths = {name: width for name, (width, _) in page.evaluate(WIDTHS).items()}
+        assert max(widths, key=widths.get) == run and widths[run] > before[run][0]
+
+    entries.nth(1).hover()
+    eventually(page, lambda: forward(runs[1]))
+    page.mouse.move(0, 0)
+    entries.nth(2).focus()
+    eventually(page, lambda: forward(runs[2]))
+    page.keyboard.press("Enter")
+
+    def pinned():
+        assert ("pin", runs[2]) in pairs(page)
+        assert page.locator(f'[data-pin="{runs[2]}"]').first.get_attribute("aria-pressed") == "true"
+        lines = page.evaluate(WIDTHS)
+        greys = {colour for run, (_, colour) in lines.items() if run != runs[2]}
+        assert len(greys) == 1 and lines[runs[2]][1] == before[runs[2]][1] not in greys
+
+    eventually(page, pinned)
+    page.locator(".top nav a", has_text="Reliability").click()
+    eventually(page, lambda: _is_at(page, "/reliability", ("pin", runs[2])))
+    page.go_back()
+    eventually(page, pinned)
+    shown(page)  # a click is lost where the page still moves below the mouse
+    page.locator(f'[data-pin="{runs[2]}"]').first.click()
+    eventually(page, lambda: _is_without_pins(page, before))
+
+
+def _is_at(page, path, pair):
+    assert path in page.url and pair in pairs(page)
+
+
+def _is_without_pins(page, before):
+    assert "pin" not in dict(pairs(page))
+    page.mouse.move(0, 0)
+    assert page.evaluate(WIDTHS) == before

@@ -1,0 +1,135 @@
+"""A session of people to its end: a player with a mouse, one on a phone by keyboard alone, and the run that comes of it."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from data.store import open_store
+from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.page_visits import PATIENCE, Visit
+from tests.helpers.run_tables import stored_rows
+from tests.helpers.serving import call_cli, start_server
+
+CLUES = {"This city": ("q1", 3), "This river": ("q2", 2)}  # how a question begins -> its id, and how many clues it has
+RIGHT = {"q1": "Paris", "q2": "Nile"}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """A server with a dataset of two questions, and the link of a session."""
+    store = open_store(tmp_path / "store", threads=1)
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+    store.close()
+    server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
+    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    done = call_cli("invite", "toy", "--until", until, "--base", server.address, store=server.store)
+    assert done.returncode == 0, done.stderr
+    yield server, done.stdout.strip()
+    server.stop()
+
+
+def wait_for_step(page, question, clue):
+    """Wait until a clue is shown, both counted from 1."""
+    page.get_by_role("heading", name=f"Question {question} of 2").wait_for()
+    page.locator("#play-progress", has_text=re.compile(f"^Clue {clue}$")).wait_for()
+
+
+def play(page, answers, send, reload_at=None):
+    """Answer every clue, and say what was answered: by question and clue, the guess and the confidence in percent."""
+    given = {}
+    for question in (1, 2):
+        wait_for_step(page, question, 1)
+        name, clues = next(value for start, value in CLUES.items() if page.locator("#play-clues").inner_text().startswith(start))
+        for clue in range(clues):
+            wait_for_step(page, question, clue + 1)
+            if reload_at == (question, clue):
+                page.reload()
+                wait_for_step(page, question, clue + 1)
+            given[name, clue] = answers(name, clue)
+            send(page, *given[name, clue])
+        last = page.locator("#play-last")
+        last.get_by_text(f"The answer was: {RIGHT[name]}").wait_for()
+        assert last.locator("li").count() == clues
+    page.get_by_role("heading", name="Done. Thank you!").wait_for()
+    assert page.locator("#play-form").is_hidden()
+    return given
+
+
+def send_by_mouse(page, guess, confidence):
+    page.get_by_label("Your answer").fill(guess)
+    page.get_by_label("How sure").fill(str(confidence))
+    page.get_by_label("I would buzz here").check()
+    page.get_by_role("button", name="Next").click()
+
+
+def send_by_keyboard(page, guess, confidence):
+    """The answer has the focus when a clue is shown."""
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(guess)
+    page.keyboard.press("Tab")
+    page.keyboard.type(str(confidence))
+    page.keyboard.press("Enter")
+
+
+def start_by_keyboard(page):
+    page.locator("#play-start:focus").wait_for()
+    page.keyboard.press("Enter")
+
+
+def test_two_players_make_a_run(browser, toy):
+    server, link = toy
+    visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
+    desk, phone = (visit.page for visit in visits)
+    for page in (desk, phone):
+        page.goto(link)
+        page.get_by_text("No name and no address is kept").wait_for()
+    desk.get_by_role("button", name="I agree").click()
+    start_by_keyboard(phone)
+    given = [
+        play(desk, lambda name, clue: (RIGHT[name], 90 + clue), send_by_mouse, reload_at=(1, 1)),
+        play(phone, lambda name, clue: (RIGHT[name] if clue else "Rome", 40 + clue), send_by_keyboard),
+    ]
+    for page in (desk, phone):
+        violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    done = call_cli("collect", link, store=server.store)
+    assert done.returncode == 0, done.stderr
+    store = open_store(server.store, threads=1)
+    sql = """select question_id, clue, guess, round(100 * confidence), correct from responses
+        join runs using (run) where model = 'People, 2 players' and respondents"""
+    expected = [
+        (name, clue, guess, confidence, float(guess == RIGHT[name]))
+        for answers in given
+        for (name, clue), (guess, confidence) in answers.items()
+    ]
+    assert sorted(stored_rows(store, sql)) == sorted(expected)
+    store.close()
+    board = json.loads(desk.request.get("/api/v1/leaderboard?dataset=toy&metrics=accuracy&intervals=0").text())
+    people = next(row for row in board["rows"] if row["model"] == "People, 2 players")
+    # The mean over questions and clues of the share of players who were right.
+    right = sum(correct for *_, correct in expected) / len(expected)
+    assert people["metrics"]["accuracy"]["value"] == pytest.approx(right, rel=1e-12)
+    for visit in visits:
+        visit.close()
+        assert not visit.complaints
+
+
+def test_a_player_erases_the_own_answers(browser, toy):
+    server, link = toy
+    page = browser.new_context(base_url=server.address).new_page()  # a visit would dismiss the question
+    page.set_default_timeout(PATIENCE)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(link)
+    page.get_by_role("button", name="I agree").click()
+    wait_for_step(page, 1, 1)
+    send_by_mouse(page, "Paris", 50)
+    wait_for_step(page, 1, 2)
+    page.get_by_role("button", name="Erase my answers").click()
+    page.get_by_role("heading", name="Your answers are erased").wait_for()
+    done = call_cli("collect", link, store=server.store)
+    assert done.returncode == 1 and "nobody has finished a question" in done.stderr
+    page.context.close()

@@ -1,0 +1,28 @@
+"""How many questions a difference takes, on /compare in a browser: another metric gives another sentence."""
+
+from tests.helpers.page_actions import api, choose, eventually, written
+
+SECTION = """() => [...document.querySelectorAll("section")].filter((part) => part.querySelector(".figure-power"))
+    .map((part) => part.querySelector("p").innerText)"""
+DOT = """() => { const plot = document.querySelector(".figure-power .js-plotly-plot");
+    return plot && plot._fullData ? [plot._fullData[1].x[0], plot._fullData[1].y[0]] : null; }"""
+
+
+def test_a_metric_says_what_the_questions_could_have_shown(page):
+    page.goto("/")
+    runs = [row["run"] for row in api(page, "leaderboard", [("dataset", "lifeeval")], metrics="brier")["rows"]]
+    page.goto(f"/compare?dataset=lifeeval&a={runs[0]}&b={runs[-1]}")
+    page.wait_for_selector(".figure-power .js-plotly-plot")
+    for metric, name in (("brier", None), ("net_score", "Net score")):
+        if name:
+            choose(page, "metric", name)
+        keys = [("dataset", "lifeeval"), ("a", runs[0]), ("b", runs[-1])]
+        (row,) = api(page, "power", keys, metrics=metric)["metrics"]
+        eventually(page, lambda row=row: _shows(page, row))
+
+
+def _shows(page, row):
+    (sentence,) = page.evaluate(SECTION)
+    assert f"With {row['questions']:,} questions you could have seen a difference of {written(row['detectable'])}" in sentence
+    assert f"takes {row['needed']:,} questions" in sentence
+    assert page.evaluate(DOT) == [row["questions"], row["detectable"]]

@@ -1,0 +1,122 @@
+"""Imports by the workers of a Dask cluster: the same runs, with the same figures, as an import on one host."""
+
+import csv
+
+import duckdb
+import polars as pl
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from data.store.repair import damage_of
+from data.store.withdrawal import withdraw
+from tests.helpers.metric_digests import metric_values
+from tests.helpers.serving import run_cli
+from tests.helpers.small_store import write_relay, write_spans
+
+RUNS = "select run, dataset, model, elicitation, sha256, items, questions, missing_questions, failed from runs order by run"
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """The answers of seven runs to ``relay`` as one table, the bundle without them, and another bundle."""
+    folder = tmp_path_factory.mktemp("answers")
+    write_relay(folder / "relay")
+    rows = []
+    for path in sorted((folder / "relay" / "responses").iterdir()):
+        rows += list(csv.DictReader(path.open(encoding="utf-8")))
+        path.unlink()
+    write_spans(folder / "spans")
+    table = pl.DataFrame(rows).with_columns(
+        pl.col("clue").cast(pl.Int32), pl.col("confidence").cast(pl.Float64), pl.col("correct").cast(pl.Float64)
+    )
+    table.write_parquet(folder / "all.parquet")
+    return folder
+
+
+def new_store(answers, path):
+    store = open_store(path, threads=1)
+    import_paths(store, [answers / "relay", answers / "spans"], ImportOptions())
+    return store
+
+
+@pytest.fixture(scope="module")
+def imported(answers, tmp_path_factory):
+    """A store that got the answers from an import."""
+    store = new_store(answers, tmp_path_factory.mktemp("imported") / "store")
+    import_paths(store, [answers / "all.parquet"], ImportOptions(dataset="relay"))
+    return store
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """A cluster of two processes."""
+    from distributed import LocalCluster  # here, for other tests are collected faster without it
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        yield cluster.scheduler_address
+
+
+def by_run(answers, folder):
+    """Files of their own for each run, in folders that name it."""
+    duckdb.sql(f"copy (from '{answers / 'all.parquet'}') to '{folder}' (format parquet, partition_by (model, elicitation))")
+
+
+def in_slices(answers, folder):
+    """Files that hold rows of many runs."""
+    folder.mkdir()
+    for number, rows in enumerate(
+        pl.read_parquet(answers / "all.parquet").sample(fraction=1, shuffle=True, seed=1).iter_slices(60)
+    ):
+        rows.write_parquet(folder / f"{number}.parquet")
+
+
+@pytest.mark.parametrize("write", [by_run, in_slices])
+def test_a_batch_gives_the_runs_of_an_import(answers, imported, scheduler, tmp_path, write):
+    write(answers, tmp_path / "answers")
+    store = new_store(answers, tmp_path / "store")
+    arguments = ("batch", tmp_path / "answers", "--dataset", "relay", "--scheduler", scheduler)
+    done = run_cli(*arguments, store=store.url)
+    assert done.returncode == 0 and "7 runs imported" in done.stdout, done.stderr
+    assert store.snapshot().rows(RUNS) == imported.snapshot().rows(RUNS)
+    assert metric_values_by_run(store) == metric_values_by_run(imported)
+    assert damage_of(store) is None
+    again = run_cli(*arguments, store=store.url)
+    assert again.returncode == 0 and "0 runs imported" in again.stdout and again.stdout.count("already there") == 7
+
+
+def metric_values_by_run(store):
+    """Every metric of every run, as texts to the last digit, and every difficulty: whatever the order of import."""
+    runs = [run for (run,) in store.snapshot().rows("select run from runs where dataset = 'relay' order by position")]
+    values = metric_values(store)
+    return {
+        key: dict(zip(runs, value, strict=True)) if key.startswith("relay") and "difficulties" not in key else value
+        for key, value in values.items()
+    }
+
+
+def test_what_is_refused_does_not_hold_up_the_rest(answers, scheduler, tmp_path):
+    rows = pl.read_parquet(answers / "all.parquet")
+    bad = rows.with_columns(confidence=pl.when(pl.col("model") == "twin").then(7.0).otherwise("confidence"))
+    bad.write_parquet(tmp_path / "bad.parquet")
+    store = new_store(answers, tmp_path / "store")
+    done = run_cli("batch", tmp_path / "bad.parquet", "--dataset", "relay", "--scheduler", scheduler, store=store.url)
+    assert done.returncode == 1 and "1 of 7 groups of rows were refused" in done.stderr and "twin" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(store.snapshot().rows("select 1 from runs where dataset = 'relay'")) == 6
+    rows.write_parquet(tmp_path / "bad.parquet")
+    done = run_cli("batch", tmp_path / "bad.parquet", "--dataset", "relay", "--scheduler", scheduler, store=store.url)
+    assert done.returncode == 0 and "1 runs imported" in done.stdout
+
+
+def test_without_a_cluster_one_is_started_here(answers, tmp_path):
+    rows = pl.read_parquet(answers / "all.parquet").filter(pl.col("model") == "sure").drop("model")
+    rows.write_parquet(tmp_path / "sure.parquet")
+    store = new_store(answers, tmp_path / "store")
+    arguments = ("batch", tmp_path / "sure.parquet", "--model", "Sure", "--workers", "1")
+    assert run_cli(*arguments, "--dataset", "nothing", store=store.url).returncode == 1
+    done = run_cli(*arguments, "--dataset", "relay", store=store.url)
+    assert done.returncode == 0, done.stderr
+    (run,) = store.snapshot().rows("select run from runs where model = 'Sure'")[0]
+    assert withdraw(store, run, None)

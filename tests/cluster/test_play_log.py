@@ -1,0 +1,32 @@
+"""The log of sessions of people, on stores of every kind, used by two hosts at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from data.store import StoreError
+
+
+def test_hosts_share_the_log(store, other_host):
+    here, there = store.register.play_log(), other_host.register.play_log()
+    here.add_session("s", "{}")
+    assert there.session("s") == "{}" and there.session("t") is None
+    players = [f"p{index}" for index in range(12)]
+    with ThreadPoolExecutor(8) as pool:
+        places = list(pool.map(lambda index: (here, there)[index % 2].join("s", players[index], 10), range(12)))
+    assert sorted(place for place in places if place is not None) == [*range(10)] and places.count(None) == 2
+    inside = players[next(index for index, place in enumerate(places) if place == 0)]
+    there.add_answer("s", inside, 0, "first")
+    here.add_answer("s", inside, 0, "second")
+    here.add_answer("s", "nobody", 0, "third")
+    assert here.answers("s") == there.answers("s", inside) == [(0, 0, "first")]
+    assert there.erase("s", inside) and here.answers("s") == [] and here.place("s", inside) is None
+    assert here.join("s", "later", 10) == 10
+
+
+def test_a_session_is_not_replaced(store):
+    log = store.register.play_log()
+    log.add_session("s", "{}")
+    with pytest.raises(StoreError):
+        log.add_session("s", "[]")
+    assert log.session("s") == "{}"

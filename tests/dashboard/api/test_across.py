@@ -1,0 +1,141 @@
+"""All datasets at once: what the leaderboards of the datasets say, side by side."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.store import open_store
+from tests.helpers.bundle_factory import put, table, write
+from tests.helpers.drawn_pages import drawn, hrefs, words
+from tests.helpers.json_api import error, get
+from tests.helpers.json_api import table as read_table
+
+PLACES = ("east", "west", "north")
+QUESTIONS = 12
+MODELS = ("alpha", "beta", "gamma")
+
+
+def responses(place, model, shift=0.0):
+    """Alpha is sure and wrong in the east, hesitant and right in the west. Gamma was never asked in the north."""
+    rows = []
+    for index in range(QUESTIONS):
+        right = index % 4 == 0 if place == "east" else index % 4 != 0
+        confidence = {"alpha": 0.9 if place == "east" else 0.3, "beta": 0.7 if right else 0.4, "gamma": 0.5}[model] + shift
+        rows.append({"question_id": f"q{index}", "clue": 0, "confidence": round(confidence + index / 200, 4), "correct": right})
+    return table(rows)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """An app of three datasets. Beta was imported twice in the east."""
+    folder = tmp_path_factory.mktemp("many")
+    store = open_store(folder / "store")
+    for place in PLACES:
+        facts = {"dataset": place, "kind": "single", "title": place.title()}
+        questions = table([{"question_id": f"q{index}", "text": f"What is {index}?"} for index in range(QUESTIONS)])
+        put(store, write(folder / place, facts, questions=questions, clues=None))
+        for model in MODELS:
+            if (model, place) != ("gamma", "north"):
+                for shift in (-0.1, 0.0) if (model, place) == ("beta", "east") else (0.0,):
+                    path = folder / "run.csv"
+                    path.write_text(responses(place, model, shift))
+                    put(store, path, dataset=place, model=model, elicitation="stated")
+    app = create_app(Settings(store=str(folder / "store"), workers=1))
+    return app, app.test_client()
+
+
+def test_values_are_those_of_the_leaderboards(many):
+    _, client = many
+    answer = get(client, "/api/v1/across?metric=brier&rows=runs")
+    assert [column["dataset"] for column in answer["datasets"]] == list(PLACES)
+    cells = {cell["run"]: (place, cell) for row in answer["rows"] for place, cell in row["cells"].items()}
+    assert len(answer["rows"]) == len(cells) == 9
+    for place in PLACES:
+        for row in get(client, f"/api/v1/leaderboard?dataset={place}&metrics=brier&intervals=1")["rows"]:
+            where, cell = cells[row["run"]]
+            expected = row["metrics"]["brier"]
+            assert where == place and all(cell[key] == expected[key] for key in ("value", "low", "high", "rank", "questions"))
+
+
+def test_a_row_is_the_latest_run_of_a_model(many):
+    _, client = many
+    answer = get(client, "/api/v1/across?metric=brier")
+    beta = next(row for row in answer["rows"] if row["model"] == "beta")
+    runs = [row["run"] for row in get(client, "/api/v1/leaderboard?dataset=east")["rows"] if row["model"] == "beta"]
+    assert len(answer["rows"]) == len(MODELS) and len(runs) == 2
+    assert beta["cells"]["east"]["run"] == runs[-1]
+    east = [row["cells"]["east"]["rank"] for row in answer["rows"]]
+    assert sorted(east) == [1, 2, 3], "the run that does not count leaves no gap"
+
+
+def test_mean_ranks_are_over_the_datasets_of_a_model(many):
+    _, client = many
+    rows = get(client, "/api/v1/across?metric=brier")["rows"]
+    for row in rows:
+        ranks = [cell["rank"] for cell in row["cells"].values()]
+        places = [cell["place"] for cell in row["cells"].values()]
+        assert row["ranked_on"] == len(ranks) == (2 if row["model"] == "gamma" else 3)
+        assert row["mean_rank"] == pytest.approx(sum(ranks) / len(ranks))
+        assert row["mean_place"] == pytest.approx(sum(places) / len(places))
+    assert [row["mean_place"] for row in rows] == sorted(row["mean_place"] for row in rows)
+
+
+def test_a_changed_sign_is_said_in_words(many):
+    app, client = many
+    rows = {row["model"]: row for row in get(client, "/api/v1/across?metric=brier")["rows"]}
+    assert rows["alpha"]["cells"]["east"]["sign"] == "overconfident"
+    assert rows["alpha"]["cells"]["west"]["sign"] == "underconfident"
+    text = words(drawn(app, "across", "metric=brier"))
+    assert "Overconfident on East (0.677)" in text and text.count("The sign changes") == 1
+
+
+def test_metrics_follow_the_conventions(many):
+    _, client = many
+    answers = [get(client, f"/api/v1/across?metric=net_score&datasets=west&t={t}")["rows"] for t in (0.5, 0.25)]
+    for t, rows in zip((0.5, 0.25), answers, strict=True):
+        board = get(client, f"/api/v1/leaderboard?dataset=west&metrics=net_score&t={t}")["rows"]
+        values = {row["run"]: row["metrics"]["net_score"]["value"] for row in board}
+        assert {row["cells"]["west"]["run"]: row["cells"]["west"]["value"] for row in rows} == values
+    assert answers[0] != answers[1]
+
+
+def test_the_table_has_a_row_for_each_cell(many):
+    _, client = many
+    cells = sum(len(row["cells"]) for row in get(client, "/api/v1/across")["rows"])
+    rows = read_table(client, "/api/v1/across.csv")
+    assert len(rows) == cells == 8
+    assert {row["dataset"] for row in read_table(client, "/api/v1/across.csv?datasets=west&datasets=north")} == {"west", "north"}
+
+
+def test_the_page_links_each_value_to_its_run(many):
+    app, client = many
+    runs = {cell["run"] for row in get(client, "/api/v1/across")["rows"] for cell in row["cells"].values()}
+    assert {f"/runs/{run}" for run in runs} <= hrefs(drawn(app, "across"))
+
+
+@pytest.mark.parametrize("metric", ["overconfidence", "mean_confidence", "calscore", "hard_easy_slope"])
+def test_metrics_that_do_not_rank_or_are_missing(many, metric):
+    app, client = many
+    assert len(get(client, f"/api/v1/across?metric={metric}")["rows"]) == len(MODELS)
+    assert "All datasets" in words(drawn(app, "across", f"metric={metric}"))
+
+
+def test_unknown_names_are_refused(many):
+    _, client = many
+    assert error(client, "/api/v1/across?datasets=nowhere", 400)["allowed"] == list(PLACES)
+    assert error(client, "/api/v1/across?rows=teams", 400)["field"] == "rows"
+    assert client.get("/across?datasets=nowhere").status_code == 400
+
+
+def test_the_bundled_datasets_stand_side_by_side(app, client):
+    answer = get(client, "/api/v1/across?metric=brier")
+    assert [column["dataset"] for column in answer["datasets"]] == ["pyramid", "lifeeval", "tone"]
+    for dataset in ("pyramid", "lifeeval", "tone"):
+        assert "All datasets" in words(drawn(app, "across", f"dataset={dataset}"))
+    text = client.get("/api/v1/across.csv?metric=brier").text
+    assert len(list(csv.reader(io.StringIO(text)))) == 1 + sum(column["runs"] for column in answer["datasets"])
+    assert json.dumps(answer).count("overconfidence_low") == sum(column["runs"] for column in answer["datasets"])

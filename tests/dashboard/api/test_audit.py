@@ -1,0 +1,116 @@
+"""Who changed what and who was refused is told to holders of tokens, in the log as well, and no token is in it."""
+
+import json
+import logging
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.store import open_store
+from data.store import register as registers
+from data.store.audit import Audit, system_user
+from data.store.register import FolderRegister
+from data.store.tokens import Tokens
+
+AUDIT = "/api/v1/audit"
+
+
+@pytest.fixture
+def taking(copied):
+    app = create_app(Settings(store=str(copied), workers=1))
+    app.tokens = Tokens(app.extensions["clueline"].store.register)
+    app.secret = app.tokens.create("ann")
+    app.bearer = {"Authorization": f"Bearer {app.secret}"}
+    app.run_id = app.extensions["clueline"].facets("tone").runs[0][0]
+    return app
+
+
+def events(app, query=""):
+    answer = app.test_client().get(f"{AUDIT}{query}", headers=app.bearer)
+    assert answer.status_code == 200, answer.text
+    return answer.json["events"]
+
+
+def test_a_withdrawal_is_told_though_it_was_restored(taking):
+    client, run = taking.test_client(), taking.run_id
+    ben = {"Authorization": f"Bearer {taking.tokens.create('ben')}"}
+    assert client.delete(f"/api/v1/runs/{run}", headers=taking.bearer).status_code == 200
+    assert client.post(f"/api/v1/runs/{run}/restore", headers=ben).status_code == 200
+    assert client.post(f"/api/v1/runs/{run}/restore", headers=ben).status_code == 200  # changes nothing
+    taking.tokens.revoke("ben")
+    actions = [(event["action"], event["by"], event.get("run") or event.get("token")) for event in events(taking, "?limit=5")]
+    assert actions == [
+        ("revoked_token", system_user(), "ben"), ("restored", "ben", run), ("withdrew", "ann", run),
+        ("created_token", system_user(), "ben"), ("created_token", system_user(), "ann"),
+    ]  # fmt: skip
+
+
+def test_what_a_command_publishes_is_told(taking, cli, copied, tmp_path):
+    (tmp_path / "run.csv").write_text("question_id,confidence,correct\nwork-01,0.5,1\n", encoding="utf-8")
+    done = cli("import", tmp_path / "run.csv", "--dataset", "tone", "--model", "told", store=copied)
+    assert done.returncode == 0, done.stderr
+    (event,) = events(taking, "?limit=1")
+    assert (event["action"], event["by"]) == ("published", system_user())
+    assert taking.test_client().get(f"/api/v1/runs/{event['run']}").json["model"] == "told"
+
+
+def test_each_refused_attempt_is_told_without_its_token(taking, caplog, copied):
+    client = taking.test_client()
+    client.delete(f"/api/v1/runs/{taking.run_id}")
+    client.post(f"/api/v1/runs/{taking.secret}/restore", headers={"Authorization": "Bearer clueline_" + "x" * 43})
+    revoked = taking.tokens.create("gone")
+    taking.tokens.revoke("gone")
+    with caplog.at_level(logging.INFO, "clueline.audit"):
+        client.delete(f"/api/v1/runs/{taking.run_id}", headers={"Authorization": f"Bearer {revoked}", "X-Request-ID": "12345678"})
+    refused = [event for event in events(taking) if event["action"] == "refused"]
+    assert [(event["reason"], event["by"]) for event in refused] == [
+        ("revoked_token", "gone"), ("wrong_token", ""), ("no_token", ""),
+    ]  # fmt: skip
+    assert refused[0]["request_id"] == "12345678" and refused[0]["address"] == "127.0.0.1"
+    assert refused[2]["attempt"] == f"DELETE /api/v1/runs/{taking.run_id}"
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "clueline.audit"]
+    assert json.loads(line.removeprefix("audit "))["id"] == refused[0]["id"]
+    kept = b"".join(path.read_bytes() for path in copied.glob("*.jsonl"))
+    assert kept and taking.secret.encode() not in kept and revoked.encode() not in kept
+
+
+def test_it_is_for_holders_of_tokens_alone(taking):
+    assert taking.test_client().get(AUDIT).status_code == 401
+
+
+def test_it_comes_page_by_page(taking):
+    for number in range(3):
+        taking.tokens.create(f"token-{number}")
+    client, listed, cursor = taking.test_client(), [], ""
+    while cursor is not None:
+        page = client.get(f"{AUDIT}?limit=2{cursor and f'&cursor={cursor}'}", headers=taking.bearer).json
+        listed += page["events"]
+        assert len(page["events"]) <= 2
+        cursor = page["next"]
+    assert listed == events(taking) and len(listed) >= 4
+
+
+def test_refused_attempts_do_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(registers, "REFUSED_BYTES", 2000)
+    audit = Audit(FolderRegister(tmp_path))
+    audit.record("withdrew", "ann", run="1")
+    for number in range(100):
+        audit.record("refused", "", attempt=str(number))
+    last = audit.page(1000)
+    assert last[0].attempt == "99" and last[-1].action == "withdrew" and len(last) < 60
+    assert sum(path.stat().st_size for path in tmp_path.glob("refused*")) < 5000
+
+
+def test_a_line_that_was_cut_short_hides_no_other(tmp_path):
+    audit = Audit(FolderRegister(tmp_path))
+    audit.record("withdrew", "ann", run="1")
+    with (tmp_path / "audit.jsonl").open("ab") as file:
+        file.write(b'{"id": "1')  # a process was killed
+    audit.record("restored", "ann", run="1")
+    assert [event.action for event in audit.page(10)] == ["restored", "withdrew"]
+
+
+def test_a_store_that_takes_no_events_changes_all_the_same(tmp_path, caplog):
+    Audit(FolderRegister(tmp_path / "nothing")).record("withdrew", "ann", run="1")
+    assert "cannot be kept" in caplog.text and not open_store(tmp_path / "nothing").catalogues()

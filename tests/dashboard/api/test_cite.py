@@ -1,0 +1,174 @@
+"""What papers take from each view: the link, the table, the text, and a script that gets the same numbers."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import pytest
+
+from dashboard.page_registry import PAGES
+from data.store import open_store
+from data.store.withdrawal import withdraw
+from queries.metrics import METRICS
+from tests.helpers.bundle_factory import put
+from tests.helpers.json_api import error, get
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment
+
+HOST = "http://localhost"
+MEASURE_NOTHING = {"cite", "datasets", "docs", "metrics", "nowhere", "runs", "upload"}
+OF_SEVERAL_DATASETS = {"across"}  # whose versions no link pins
+VIEWS = {
+    "leaderboard": "/?dataset=pyramid&metrics=calscore,ece,accuracy&category=Arts&sort=-ece&theme=dark",
+    "reliability": "/reliability?dataset=tone&binning=mass15",
+    "difficulty": "/difficulty?dataset=lifeeval",
+    "buzz": "/buzz?dataset=pyramid&threshold=0.5",
+    "compare": "/compare?dataset=pyramid&metrics=brier,calscore,nbr",
+    "slices": "/slices?dataset=lifeeval&metric=brier",
+    "people": "/people?dataset=tone",
+    "questions": "/questions?dataset=pyramid&sort=-heard",
+    "question": "/questions/pyramid/art-01",
+    "gradings": "/gradings?dataset=pyramid",
+    "teams": "/teams?dataset=pyramid",
+    "which-ece": "/which-ece?dataset=tone",
+    "decide": "/decide?dataset=pyramid&t=0.75",
+}
+
+
+def cited(client, view, status=200):
+    return get(client, f"/api/v1/cite?view={quote(view, safe='')}", status)
+
+
+def table_at(client, address):
+    answer = client.get(address.removeprefix(HOST))
+    assert answer.status_code == 200, answer.text
+    return list(csv.reader(io.StringIO(answer.text)))
+
+
+def test_every_page_that_measures_can_be_cited(app):
+    assert {name for name, page in PAGES.items() if page.table is None} <= MEASURE_NOTHING | OF_SEVERAL_DATASETS
+    assert {name for name, page in PAGES.items() if page.table} >= {*VIEWS, "run"}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_view_has_all_that_a_paper_needs(client, view):
+    answer = cited(client, view)
+    header, *rows = table_at(client, answer["csv"])
+    assert header and len(answer["rows"]) == min(answer["total"], 60) and answer["total"] <= len(rows)
+    keys = dict(parse_qsl(urlsplit(answer["permalink"]).query))
+    assert keys["version"] == answer["version"] and "run" in keys and "theme" not in keys
+    assert client.get(answer["permalink"].removeprefix(HOST)).status_code == 200
+    assert answer["version"] in answer["methods"]
+    for text in (answer["latex"], answer["markdown"]):
+        assert all(text.count(cell) for row in answer["rows"][:2] for cell in row if re.fullmatch(r"0\.\d{3}", cell))
+    assert answer["rows"] == [] or answer["latex"].count(r"\\") == len(answer["rows"]) + 1
+
+
+def test_the_page_of_a_run_ranks_it_among_all(client):
+    run = get(client, "/api/v1/runs?dataset=tone")["runs"][0]["run"]
+    answer = cited(client, f"/runs/{run}")
+    assert "&run=" not in answer["permalink"] and answer["total"] == 6
+
+
+def test_numbers_are_those_of_the_address(client):
+    answer = cited(client, VIEWS["leaderboard"])
+    rows = get(client, "/api/v1/leaderboard?dataset=pyramid&metrics=calscore,ece,accuracy&category=Arts&intervals=1")["rows"]
+    assert answer["columns"][:3] == ["Model", "Confidence", "Questions"]
+    for row, printed in zip(rows, answer["rows"], strict=True):
+        cell = row["metrics"]["calscore"]
+        assert printed[3] == f"{cell['value']:.3f} [{cell['low']:.3f}, {cell['high']:.3f}]"
+
+
+def test_methods_name_what_the_figures_depend_on(client):
+    methods = cited(client, f"{VIEWS['leaderboard']}&binning=mass15&human=survival&failed=1")["methods"]
+    for part in (
+        "10 questions of Pyramid (category Arts)", "Clueline", "simulated", "15 bins of equal mass", "Aalen-Johansen",
+        "1,000 bootstrap replicates", "seed 2605", "8 runs",
+    ):  # fmt: skip
+        assert part in methods, part
+    assert "Net score" not in methods
+
+
+def test_methods_count_the_questions_left_out(fresh, tmp_path):
+    (tmp_path / "part.csv").write_text(
+        "question_id,clue,guess,confidence\n"
+        + "".join(
+            f"{row['question_id']},{row['clue']},Nobody,0.5\n"
+            for row in csv.DictReader(io.StringIO(fresh.client.get("/api/v1/datasets/pyramid/prompts.csv").text))
+            if not row["question_id"].startswith("art")
+        ),
+        encoding="utf-8",
+    )
+    put(open_store(fresh.store), tmp_path / "part.csv", dataset="pyramid", model="partial")
+    methods = cited(fresh.client, "/?dataset=pyramid")["methods"]
+    assert "9 runs were measured on the 50 questions" in methods and "10 questions were left out" in methods
+
+
+def test_metrics_that_are_undefined_are_not_printed(client):
+    answer = cited(client, VIEWS["compare"])
+    assert [row[0] for row in answer["rows"]] == ["Brier score", "CalScore"]
+    assert "Normalised Brier" not in answer["methods"]
+
+
+def test_references_are_those_of_the_metrics(client):
+    bibtex = cited(client, VIEWS["leaderboard"])["bibtex"]
+    assert re.findall(r"^@\w+{(\w+),", bibtex, re.MULTILINE) == [
+        "sung2025grace", "michael2026lifeeval", "sakai2026hmr",
+    ]  # fmt: skip
+    assert "dimitriadis2021stable" in cited(client, VIEWS["reliability"])["bibtex"]
+
+
+def test_special_characters_of_latex_are_escaped(client):
+    latex = cited(client, f"/?dataset=tone&metrics={METRICS[0].key},pct_rounded")["latex"]
+    assert r"95 \% intervals" in latex
+    assert not re.search(r"(?<!\\)[%#&](?!.*\\\\$)", latex.split(r"\caption", 1)[1].splitlines()[0])
+
+
+@pytest.mark.parametrize("view", ["/upload", "/nowhere", "//elsewhere.org/", "reliability", ""])
+def test_what_measures_nothing_cannot_be_cited(client, view):
+    address = f"/api/v1/cite?view={quote(view, safe='')}"
+    assert error(client, address, 400)["field"] == "view"
+
+
+def test_a_wrong_view_says_what_is_wrong(client):
+    answer = error(client, f"/api/v1/cite?view={quote('/?dataset=pyramid&category=Cookery', safe='')}", 400)
+    assert answer["field"] == "category" and "Arts" in answer["allowed"]
+
+
+def test_a_link_says_what_has_changed(fresh):
+    """Of a link that names its runs nothing changes when one is withdrawn; one without names says which."""
+    answer = cited(fresh.client, "/?dataset=tone&metrics=ece")
+    before = table_at(fresh.client, answer["csv"])
+    run = before[1][0]
+    withdraw(open_store(fresh.store), run, None)
+    assert table_at(fresh.client, answer["csv"]) == before
+    unnamed = error(fresh.client, f"/api/v1/leaderboard?dataset=tone&version={answer['version']}", 409)
+    assert (unnamed["code"], unnamed["field"]) == ("data_changed", "version")
+    assert "withdrawn" in unnamed["message"] and run in unnamed["message"]
+
+
+def test_the_script_gets_the_same_numbers(server, tmp_path):
+    view = "/?dataset=tone&metrics=ece,brier"
+    with urllib.request.urlopen(f"{server.address}/api/v1/cite?view={quote(view, safe='')}") as response:
+        answer = json.load(response)
+    assert answer["permalink"].startswith(server.address)
+    script = answer["script"].replace("print(table)", f"table.write_csv({str(tmp_path / 'table.csv')!r})")
+    assert len([line for line in script.splitlines() if line]) < 15
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    with urllib.request.urlopen(answer["csv"]) as response:
+        expected = list(csv.DictReader(io.StringIO(response.read().decode())))
+    with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(expected) == 6
+    for row, other in zip(rows, expected, strict=True):
+        assert (row["run"], float(row["ece"]), float(row["brier_low"])) == (
+            other["run"], float(other["ece"]), float(other["brier_low"]),
+        )  # fmt: skip

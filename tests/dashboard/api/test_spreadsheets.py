@@ -1,0 +1,51 @@
+"""Tables as CSV: no spreadsheet runs what somebody else wrote, and files that import again are as they were brought."""
+
+import csv
+import io
+
+import pytest
+
+from data.importing import ingest
+from data.importing.staging import ImportOptions
+from tests.helpers.bundle_factory import write
+
+MODEL, GUESS, CATEGORY = "@cf/meta/llama", "=HYPERLINK(1)", "+cmd|' /C calc'!A1"
+QUESTIONS = f'question_id,answer,category\nq1,-5,"{CATEGORY}"\nq2,-1e3,plain\n'
+
+
+@pytest.fixture
+def hostile(fresh, tmp_path):
+    """A client of a store with a dataset whose texts look like formulas, and the id of its run."""
+    facts = {"dataset": "toy", "kind": "single", "title": "Toy"}
+    answers = f"question_id,guess,confidence,correct\nq1,{GUESS},0.5,0\nq2,-1e3,1,1\n"
+    folder = write(tmp_path / "toy", facts, questions=QUESTIONS, clues=None, responses=answers)
+    options = ImportOptions(model=MODEL, elicitation="-logit")
+    (run,) = ingest.import_paths(fresh.service.store, [folder], options).runs
+    return fresh, run
+
+
+def rows(client, address):
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    return list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))
+
+
+def test_text_that_looks_like_a_formula_has_an_apostrophe(hostile):
+    client = hostile[0].client
+    for address in ("leaderboard.csv?dataset=toy", "runs.csv?dataset=toy"):
+        assert {(row["model"], row["elicitation"]) for row in rows(client, f"/api/v1/{address}")} == {(f"'{MODEL}", "'-logit")}
+    items = rows(client, "/api/v1/items.csv?dataset=toy")
+    assert {(row["guess"], row["answer"], row["category"]) for row in items} == {
+        (f"'{GUESS}", "-5", f"'{CATEGORY}"), ("-1e3", "-1e3", "plain"),
+    }  # fmt: skip
+    questions = rows(client, "/api/v1/questions.csv?dataset=toy&metrics=brier")
+    assert [(row["answer"], row["category"]) for row in questions] == [("-5", f"'{CATEGORY}"), ("-1e3", "plain")]
+
+
+def test_files_that_import_again_are_as_they_were(hostile, tmp_path):
+    fresh, run = hostile
+    answers = fresh.client.get(f"/api/v1/runs/{run}/responses.csv").get_data(as_text=True)
+    assert MODEL in answers and f"'{MODEL}" not in answers and f"'{GUESS}" not in answers
+    (tmp_path / "again.csv").write_text(answers)
+    report = ingest.import_paths(fresh.service.store, [tmp_path / "again.csv"], ImportOptions(dataset="toy"))
+    assert report.stored == [run]

@@ -1,0 +1,22 @@
+"""Variants of the calibration error as JSON and as CSV."""
+
+import csv
+import io
+
+
+def test_the_csv_has_the_errors_of_the_json(client):
+    answer = client.get("/api/v1/which-ece?dataset=pyramid").get_json()
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/v1/which-ece.csv?dataset=pyramid").text)))
+    expected = [
+        (variant["key"], cell["run"], cell["value"], cell["rank"]) for variant in answer["variants"] for cell in variant["runs"]
+    ]
+    assert [(row["variant"], row["run"], float(row["value"]), float(row["rank"])) for row in rows] == expected
+
+
+def test_the_leaderboard_has_variants_where_they_are_asked_for(client):
+    board = client.get("/api/v1/leaderboard?dataset=pyramid").get_json()
+    assert "rms_hle" not in board["rows"][0]["metrics"]
+    asked = client.get("/api/v1/leaderboard?dataset=pyramid&metrics=rms_hle,smooth_ece&intervals=1").get_json()
+    for row in asked["rows"]:
+        for cell in row["metrics"].values():
+            assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 1

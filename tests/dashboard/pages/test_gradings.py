@@ -1,0 +1,83 @@
+"""The page of gradings: how far they agree, which guesses it lists, and who may correct them."""
+
+import html
+import json
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.router import draw
+from dashboard.settings import Settings
+from data.store import open_store
+from data.store.gradings import Correction, correct_grades
+from tests.helpers.bundle_factory import put, write
+from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
+
+RESPONSES = """question_id,clue,guess,confidence,correct,correct.second
+q1,0,Rome,0.25,0,1
+q1,1,Paris,0.5,1,1
+q2,1,Nile,0.75,1,1
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("gradings")
+    opened = open_store(root / "store", threads=1)
+    (run,) = put(opened, write(root / "toy", responses=RESPONSES), model="alpha").runs
+    (root / "plain.csv").write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.25\nq1,1,Paris,0.75\n")
+    put(opened, root / "plain.csv", dataset="toy", model="plain")
+    correct_grades(opened, run, [Correction("q1", "Rome", 1.0, note="so be it")], "ann")
+    return opened
+
+
+@pytest.fixture(scope="module")
+def app(store):
+    return create_app(Settings(store=store.url, workers=1))
+
+
+def rows(content):
+    """What each row of the table of guesses is about."""
+    return [json.loads(part["props"]["data-graded"]) for part in walk(plain(content)) if "data-graded" in part.get("props", {})]
+
+
+def whole(app, path, query=""):
+    """The markup of a page with what stands above its content."""
+    with app.test_request_context("/"):
+        answer = json.loads(draw({"path": path, "query": query, "page": False}))
+    return html.unescape(" ".join(answer["fragments"].values()))
+
+
+def test_the_guesses_that_differ_are_listed_with_the_rule(app):
+    content = drawn(app, "gradings", "")
+    text = json.dumps(plain(content), ensure_ascii=False)
+    assert "1 run with several gradings, 1 run with one" in text
+    assert rows(content) == [{"question_id": "q1", "guess": "Rome"}]
+    for part in ("the answer line has nothing like it", "right by ann", "so be it", "1 correction, the last one by ann"):
+        assert part in text
+    assert {"guess": "Nile", "question_id": "q2"} in rows(drawn(app, "gradings", "show=all"))
+
+
+def test_a_run_with_one_grading_can_be_corrected_too(app, store):
+    ((run,),) = store.snapshot().rows("select run from runs where model = 'plain'")
+    assert [row["guess"] for row in rows(drawn(app, "gradings", f"of={run}&show=all"))] == ["Rome", "Paris"]
+    assert "0 guesses on which the gradings differ" in words(drawn(app, "gradings", f"of={run}"))
+
+
+def test_links_lead_somewhere(app, store):
+    client = app.test_client()
+    for link in hrefs(drawn(app, "gradings", "")):
+        assert client.get(link).status_code == 200, link
+    ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
+    assert f"/gradings?dataset=toy&of={run}" in whole(app, f"/runs/{run}")
+    assert client.get("/gradings?of=nobody").status_code == 400
+
+
+def test_pages_say_which_runs_lack_the_grading(app):
+    assert "1 run of 2 without the grading “reviewed”: measured by the first grading" in whole(app, "/", "grading=reviewed")
+    assert "without the grading" not in whole(app, "/")
+
+
+def test_where_no_uploads_are_taken_nothing_can_be_corrected(store):
+    content = drawn(create_app(Settings(store=store.url, workers=1, uploads="off")), "gradings", "")
+    assert not rows(content) and "CLUELINE_UPLOADS=off" in words(content) and "Rome" in words(content)

@@ -1,0 +1,143 @@
+"""Pages of a dataset with more runs than colours can tell apart."""
+
+import csv
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.components.run_names import COLOURS, run_colours
+from dashboard.figures.labels import end_labels, fitting
+from dashboard.highlighted_runs import MOST_HIGHLIGHTED
+from dashboard.page_drawing import divide
+from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from tests.helpers.drawn_pages import drawn
+
+RUNS = 12
+CSS = Path(__file__).parents[3] / "assets" / "clueline.css"
+PAGES_WITH_RUNS = ("leaderboard", "reliability", "difficulty", "buzz")
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """An app whose only dataset has twelve runs: the higher the number in a name, the better the run."""
+    folder = tmp_path_factory.mktemp("crowd")
+    bundle = folder / "bundle"
+    (bundle / "responses").mkdir(parents=True)
+    (bundle / "dataset.json").write_text(json.dumps({"dataset": "crowd", "kind": "incremental"}))
+
+    def write(name, header, rows):
+        with (bundle / name).open("w", newline="") as out:
+            csv.writer(out).writerows([header, *rows])
+
+    questions = [f"q{index}" for index in range(RUNS)]
+    write("questions.csv", ["question_id", "answer", "category"], [[name, "yes", "AB"[name > "q5"]] for name in questions])
+    write("clues.csv", ["question_id", "clue", "text"], [[name, clue, "Is it?"] for name in questions for clue in (0, 1)])
+    for run in range(RUNS):
+        rows = [
+            [name, clue, "yes" if place <= run else "no", 0.9 if place <= run else 0.1, f"model {run}"]
+            for place, name in enumerate(questions)
+            for clue in (0, 1)
+        ]
+        write(f"responses/{run:02}.csv", ["question_id", "clue", "guess", "confidence", "model"], rows)
+    import_paths(open_store(folder / "store"), [bundle], ImportOptions())
+    return create_app(Settings(store=str(folder / "store"), workers=1))
+
+
+def runs_of(app):
+    """Run id by the number in the name."""
+    facets = app.extensions["clueline"].facets("crowd")
+    return {int(model.split()[1]): run for run, model, _ in facets.runs}
+
+
+def line_colours(app, page, query=""):
+    """Run id to the colours of its lines on a page."""
+    colours = {}
+    for spec in divide(drawn(app, page, query)).figures.values():
+        for trace in spec["data"]:
+            if isinstance(trace.get("meta"), str) and "line" in trace:
+                colours.setdefault(trace["meta"], set()).add(trace["line"]["color"])
+    return {run: shades for run, shades in colours.items()}
+
+
+def test_the_best_eight_have_colours(crowd):
+    runs = runs_of(crowd)
+    shades = line_colours(crowd, "leaderboard", "sort=accuracy")
+    coloured = {run for run, shade in shades.items() if shade != {"var(--run-other)"}}
+    assert coloured == {runs[number] for number in range(RUNS - MOST_HIGHLIGHTED, RUNS)}
+    assert len(shades) == RUNS
+
+
+def test_a_run_has_one_colour_on_all_pages(crowd):
+    runs, seen = runs_of(crowd), {}
+    filters = ["", "category=A", f"run={runs[11]}", f"pin={runs[0]}", f"pin={runs[11]}&pin={runs[3]}", "sort=model"]
+    for page in PAGES_WITH_RUNS:
+        for query in filters:
+            if query.startswith("sort") and page != "leaderboard":
+                continue
+            for run, shades in line_colours(crowd, page, query).items():
+                seen.setdefault(run, set()).update(shades)
+    own = run_colours(crowd.extensions["clueline"].facets("crowd"), list(runs.values())).own
+    assert all(shades <= {own[run], "var(--run-other)"} for run, shades in seen.items())
+    assert own[runs[11]] in seen[runs[11]] and own[runs[0]] in seen[runs[0]]
+
+
+def test_pinned_runs_alone_have_colours(crowd):
+    runs = runs_of(crowd)
+    shades = line_colours(crowd, "buzz", f"pin={runs[0]}&pin={runs[1]}")
+    assert {run for run, shade in shades.items() if shade != {"var(--run-other)"}} == {runs[0], runs[1]}
+
+
+def test_a_pin_of_an_unknown_run_is_refused(crowd):
+    answer = crowd.test_client().get("/?pin=nobody")
+    assert answer.status_code == 400
+
+
+def test_coloured_lines_have_labels(crowd):
+    for page, names in (("leaderboard", {"ranks"}), ("buzz", {"wins", "curves"}), ("difficulty", {"revealed"})):
+        figures = divide(drawn(crowd, page)).figures
+        for name in names:
+            labels = [note["text"] for note in figures[name]["layout"]["annotations"] if note.get("name") == "end-label"]
+            panels = figures[name]["layout"].get("meta", {}).get("panels", 1)
+            assert len(labels) == MOST_HIGHLIGHTED * panels, name
+
+
+def test_a_withdrawn_run_leaves_the_colours_of_others(crowd):
+    facets = crowd.extensions["clueline"].facets("crowd")
+    first, *others = facets.imported
+    gone = type(facets)(**{name: getattr(facets, name) for name in facets.__struct_fields__} | {
+        "runs": facets.runs[1:], "withdrawn": (first,),
+    })  # fmt: skip
+    before, after = (run_colours(known, others).own for known in (facets, gone))
+    assert before == after
+
+
+def test_both_themes_have_a_colour_for_every_place():
+    css = CSS.read_text()
+    light, dark = css.split(':root[data-theme="dark"]')[:2]
+    for theme in (light, dark.split("\n}")[0]):
+        shades = dict(re.findall(r"--run-(\d+): (#[0-9a-f]{6});", theme))
+        assert sorted(map(int, shades)) == list(range(1, COLOURS + 1))
+        assert len(set(shades.values())) == COLOURS
+
+
+def test_labels_of_lines_that_meet_stand_apart():
+    ends = [(f"run {index}", 0.5, "red") for index in range(8)]
+    heights = [label["y"] for label in end_labels(ends, 0, 1, 300)]
+    gaps = [after - before for before, after in pairwise(heights)]
+    assert min(gaps) > 0.04 and min(heights) >= 0 and max(heights) <= 1
+    downwards = [label["y"] for label in end_labels([("first", 1, "red"), ("last", 9, "red")], 10, 0, 300)]
+    assert downwards == [1, 9]
+
+
+def test_shortened_names_stay_different():
+    names = [f"organisation/a-very-long-model-family-name-instruct-128k-{index:02}-final · verbalized" for index in range(50)]
+    for longest in (18, 24, 40):
+        labels = fitting(names, longest)
+        assert len(set(labels)) == 50 and max(map(len, labels)) <= longest

@@ -1,0 +1,88 @@
+"""The client module against a live server, and its document."""
+
+import json
+import shutil
+import urllib.request
+
+import polars as pl
+import pytest
+
+from dashboard.client import LEADERBOARD, QUESTIONS, Client, ClientError
+from tests.helpers.notebooks import run_notebook
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import free_port, start_server
+
+
+@pytest.fixture(scope="module")
+def open_server(seeded, tmp_path_factory):
+    """A server that takes uploads without a token, on a copy of the seeded store."""
+    folder = tmp_path_factory.mktemp("client")
+    shutil.copytree(seeded, folder / "store", ignore=shutil.ignore_patterns("cache"))
+    started = start_server(folder / "store", folder / "log", workers=1, uploads="open")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def client(open_server):
+    with Client(open_server.address) as client:
+        yield client
+
+
+def test_the_document_prints_what_it_says(open_server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+    pairs = run_notebook(text, "client.md", {"http://127.0.0.1:8050": open_server.address})
+    assert len(pairs) > 8
+    for printed, expected in pairs:
+        assert printed == expected
+    assert (tmp_path / "my-model.csv").read_text(encoding="utf-8").count("Frankenstein") == 339
+
+
+def test_a_frame_has_the_digits_of_the_server(open_server, client):
+    address = f"{open_server.address}/api/v1/leaderboard?dataset=tone&metrics=ece,calscore&intervals=1"
+    with urllib.request.urlopen(address) as answer:
+        rows = json.load(answer)["rows"]
+    frame = client.leaderboard(["ece", "calscore"], intervals=True, dataset="tone")
+    assert frame.height == 2 * len(rows) == 12
+    for row in frame.to_dicts():
+        (cell,) = (other["metrics"][row["metric"]] for other in rows if other["run"] == row["run"])
+        assert {name: row[name] for name in ("value", "low", "high", "rank", "missing")} == {
+            name: cell[name] for name in ("value", "low", "high", "rank", "missing")
+        }
+    assert frame.filter(pl.col("metric") == "calscore")["missing"].null_count() == 0  # nobody played tone
+
+
+def test_questions_come_page_by_page(client):
+    run = client.runs("pyramid").item(0, "run")
+    whole = client.questions(["brier"], sort=f"-brier:{run}", dataset="pyramid", run=run)
+    assert whole.height == 60 and whole["value"].is_sorted(descending=True)
+    assert client.questions(["brier"], sort=f"-brier:{run}", dataset="pyramid", run=run, limit=25).equals(whole)
+
+
+def test_nothing_selected_is_a_frame_without_rows(client):
+    assert client.questions(dataset="pyramid", q="no question says this").schema == QUESTIONS
+    nothing = client.leaderboard(["ece"], dataset="pyramid", q="no question says this")
+    assert nothing.schema == LEADERBOARD and nothing.is_empty()
+
+
+def test_a_file_that_was_downloaded_is_the_same_run(client, tmp_path):
+    facts = client.runs("pyramid").row(0, named=True)
+    path = client.download(facts["run"], tmp_path / "run.jsonl", "jsonl")
+    upload = client.upload(path, "pyramid", facts["model"], facts["elicitation"])
+    assert not upload.new and upload.runs["run"].to_list() == [facts["run"]]
+
+
+def test_a_token_that_is_not_valid_is_refused(open_server):
+    with Client(open_server.address, token="wrong") as client, pytest.raises(ClientError) as refusal:
+        client.upload(pl.DataFrame({"question_id": ["art-01"]}), "pyramid", "m")
+    assert (refusal.value.code, refusal.value.status) == ("wrong_token", 401)
+
+
+def test_no_answer_and_a_foreign_answer_are_errors(open_server):
+    with Client(f"http://127.0.0.1:{free_port()}") as client, pytest.raises(ClientError) as silence:
+        client.datasets()
+    assert (silence.value.code, silence.value.status) == ("unreachable", 0)
+    with Client(f"{open_server.address}/assets") as client, pytest.raises(ClientError, match="404") as foreign:
+        client.datasets()
+    assert foreign.value.code == "not_clueline"

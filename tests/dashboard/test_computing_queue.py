@@ -1,0 +1,152 @@
+"""Computations wait in a queue that is bounded, for all clients and for each; what needs no computing is answered meanwhile."""
+
+import math
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+from dashboard.computing_queue import (
+    AT_ONCE,
+    AT_ONCE_FOR_CLIENT,
+    PLACES,
+    PLACES_FOR_CLIENT,
+    Client,
+    ClientLimitReached,
+    ComputingQueue,
+    QueueFull,
+)
+from dashboard.query_cache import QueryCache
+from dashboard.server import THREADS
+from queries.time_limit import Abandoned, TimeLimitExceeded
+from tests.helpers.serving import start_server
+from tests.helpers.waiting import wait_until
+
+ANN, BEN = Client("192.0.2.1"), Client("192.0.2.2")
+
+
+def never():
+    return False
+
+
+def test_some_threads_are_always_free():
+    assert PLACES < THREADS and PLACES_FOR_CLIENT < PLACES and AT_ONCE_FOR_CLIENT < AT_ONCE
+
+
+def test_a_full_queue_refuses_at_once():
+    queue = ComputingQueue()
+    with ExitStack() as stack:
+        for number in range(PLACES):
+            stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
+        with pytest.raises(QueueFull), queue.place(ANN, "key"):
+            pass
+    with queue.place(ANN, "key"):
+        pass
+
+
+def test_a_client_has_some_places_and_others_the_rest():
+    queue = ComputingQueue()
+    with ExitStack() as stack:
+        for number in range(PLACES_FOR_CLIENT):
+            stack.enter_context(queue.place(ANN, str(number)))
+        with pytest.raises(ClientLimitReached), queue.place(ANN, "one more"):
+            pass
+        with queue.place(ANN, "0"), queue.place(BEN, "one more"):  # the same again is no further computation
+            pass
+    with queue.place(ANN, "one more"):
+        pass
+
+
+def test_one_client_never_takes_every_turn():
+    queue = ComputingQueue()
+    with ExitStack() as stack:
+        for _ in range(AT_ONCE_FOR_CLIENT):
+            stack.enter_context(queue.turn(ANN, math.inf, never))
+        with pytest.raises(TimeLimitExceeded), queue.turn(ANN, time.monotonic(), never):
+            pass
+        with queue.turn(BEN, time.monotonic() + 60, never):
+            pass
+
+
+def test_a_turn_comes_when_another_ends():
+    queue, release = ComputingQueue(at_once=1), threading.Event()
+
+    def compute(client):
+        with queue.turn(client, time.monotonic() + 300, never):
+            release.wait(300)
+            return client
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(compute, client) for client in (ANN, BEN)]
+        release.set()
+        assert [future.result(300) for future in both] == [ANN, BEN]
+
+
+def test_a_client_that_left_waits_for_nothing(tmp_path):
+    cache, computing, release = QueryCache("filesystem", tmp_path, 2**20), threading.Event(), threading.Event()
+    gone = Client("192.0.2.3", lambda: True)
+
+    def compute():
+        computing.set()
+        release.wait(300)
+        return b"value"
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(cache.get, "key", compute, bytes, 300, ANN)
+        computing.wait(300)
+        with pytest.raises(Abandoned):
+            cache.get("key", compute, bytes, 300, gone)
+        release.set()
+        assert first.result(300) == b"value"
+
+
+def test_a_refused_request_is_told_when_to_try_again(fresh):
+    queue = fresh.service.cache.queue
+    known = fresh.client.get("/api/v1/leaderboard?dataset=tone")
+    with ExitStack() as stack:
+        for number in range(PLACES_FOR_CLIENT):
+            stack.enter_context(queue.place(Client("127.0.0.1"), str(number)))
+        refused = fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3")
+        assert (refused.status_code, refused.json["error"]["code"]) == (429, "too_many_at_once")
+        elsewhere = {"REMOTE_ADDR": "192.0.2.9"}
+        assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.3", environ_overrides=elsewhere).status_code == 200
+        for number in range(PLACES - PLACES_FOR_CLIENT):
+            stack.enter_context(queue.place(Client(f"192.0.2.{number}"), "key"))
+        for path in ("leaderboard", "questions.csv"):
+            full = fresh.client.get(f"/api/v1/{path}?dataset=tone&t=0.4", environ_overrides=elsewhere)
+            assert (full.status_code, full.json["error"]["code"]) == (503, "busy")
+            assert 1 <= int(full.headers["Retry-After"]) <= 60
+        assert fresh.client.get("/api/v1/leaderboard?dataset=tone").json == known.json  # nothing to compute
+    assert fresh.client.get("/api/v1/leaderboard?dataset=tone&t=0.4").status_code == 200
+
+
+@pytest.mark.soak
+def test_probes_answer_within_a_second(copied, tmp_path):
+    """While forty clients ask for what takes long, and after they have hung up."""
+    served = start_server(copied, tmp_path / "log", workers=1)
+    address = urlsplit(served.address)
+
+    def seconds(path):
+        began = time.monotonic()
+        with urlopen(f"{served.address}{path}", timeout=120) as answer:
+            assert answer.status == 200
+        return time.monotonic() - began
+
+    try:
+        clients = [socket.create_connection((address.hostname, address.port)) for _ in range(40)]
+        for number, client in enumerate(clients):
+            path = f"/api/v1/leaderboard?dataset=lifeeval&intervals=1&binning=mass15&t=0.{number + 100}"
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        slowest = max(seconds(path) for _ in range(20) for path in ("/healthz", "/readyz"))
+        for client in clients:
+            client.close()
+        slowest = max(slowest, *(seconds(path) for _ in range(20) for path in ("/healthz", "/readyz")))
+        wait_until(lambda: seconds("/api/v1/datasets") < 5)
+    finally:
+        served.stop()
+    assert slowest < 1

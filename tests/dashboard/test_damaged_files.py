@@ -1,0 +1,152 @@
+"""Whatever happens to a file of the store: an answer is that of the whole store, or a 503 that says so."""
+
+import json
+import random
+import shutil
+from types import SimpleNamespace
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.page_registry import PAGES
+from dashboard.router import draw
+from dashboard.service import Service
+from dashboard.settings import Settings
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from data.store.repair import damage_of
+from tests.helpers.small_store import write_csv, write_relay, write_spans
+
+ADDRESSES = (
+    "/api/v1/datasets", "/api/v1/runs.csv?dataset=relay", "/api/v1/leaderboard?dataset=relay",
+    "/api/v1/leaderboard.csv?dataset=spans", "/api/v1/reliability?dataset=relay", "/api/v1/items.csv?dataset=relay",
+    "/api/v1/questions/relay/r05", "/api/v1/questions.csv?dataset=relay", "/api/v1/difficulty?dataset=relay",
+    "/api/v1/people?dataset=relay", "/api/v1/buzz?dataset=relay", "/api/v1/runs/{run}/responses.csv",
+    "/api/v1/runs/{run}/responses.jsonl",
+)  # fmt: skip
+DRAWN = ("leaderboard", "reliability", "questions")
+PLACES = random.Random("damage")
+
+
+def flipped(content):
+    """One bit is another."""
+    place = PLACES.randrange(len(content))
+    return content[:place] + bytes([content[place] ^ 1 << PLACES.randrange(8)]) + content[place + 1 :]
+
+
+DAMAGE = {
+    "flipped": flipped,
+    "cut": lambda content: content[: len(content) // 2],
+    "zeroed": lambda content: bytes(len(content)),
+}
+FILES = {
+    "pointer": "CURRENT", "catalogue": "gen-*.duckdb", "responses": "objects/responses/*/*/*.parquet",
+    "statistics": "objects/statistics/*/*/*.parquet", "notes": "objects/SWEPT",
+}  # fmt: skip
+
+
+def restarted(app, folder, cache_mb=0):
+    """A client of the app, which knows nothing of the store that it serves from now on. It keeps no results, or so many."""
+    Service(app, Settings(store=str(folder), workers=1, cache_mb=cache_mb))
+    return app.test_client()
+
+
+def answers(client, run):
+    """Status and text at every address. That a version has another name makes no difference."""
+    results = {}
+    for address in ADDRESSES:
+        answer = client.get(address.format(run=run))
+        text = answer.get_data(as_text=True)
+        if answer.is_json and answer.status_code == 200:
+            text = json.dumps({key: value for key, value in answer.json.items() if key != "data_version"})
+        results[address] = answer.status_code, text
+    for page in DRAWN:
+        request = {"path": PAGES[page].path, "query": "dataset=relay", "page": True}
+        with client.application.test_request_context(request["path"]):
+            text = draw(request)
+        version = json.loads(text)["page"]["version"]
+        results[page] = 200, json.loads(text.replace(version, "") if version else text)  # the foot of a page names it, too
+    return results
+
+
+def is_refusal(answer):
+    """Says that the store cannot be read, without where it is or a traceback."""
+    status, text = answer
+    text = text if isinstance(text, str) else json.dumps(text)
+    assert "Traceback" not in text and "/tmp" not in text and ".py" not in text, text
+    return status == 503 or (status == 200 and "The store cannot be read" in text)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A small store of several versions, and what it answers."""
+    root = tmp_path_factory.mktemp("whole")
+    write_relay(root / "relay")
+    write_spans(root / "spans")
+    store = open_store(root / "store", threads=1)
+    import_paths(store, [root / "relay", root / "spans"], ImportOptions())
+    for model in ("late", "last"):
+        write_csv(root / f"{model}.csv", ["question_id", "clue", "guess", "confidence", "correct"], [["r00", 0, "x", 0.5, 1]])
+        import_paths(store, [root / f"{model}.csv"], ImportOptions(dataset="relay", model=model))
+    run = store.snapshot().rows("select run from runs where model = 'twin'")[0][0]
+    store.close()
+    app = create_app(Settings(store=str(root / "store"), workers=1, cache_mb=0))
+    return SimpleNamespace(app=app, run=run, folder=root / "store", answers=answers(app.test_client(), run))
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    return shutil.copytree(whole.folder, tmp_path / "store", ignore=shutil.ignore_patterns("cache"))
+
+
+def in_force(folder, kind):
+    """The files of a kind that the version in force consists of."""
+    store = open_store(folder, threads=1)
+    if kind == "catalogue":
+        return [store.catalogue()]
+    return sorted(folder.glob(FILES[kind]))
+
+
+# Notes hold nothing that an answer needs.
+CASES = [(kind, damage) for kind in FILES for damage in DAMAGE if kind != "notes" or damage == "cut"]
+
+
+@pytest.mark.parametrize(("kind", "damage"), CASES)
+def test_a_damaged_file_never_changes_a_figure(whole, copy, kind, damage):
+    """Neither in a server that runs nor in one that is started then."""
+    path = PLACES.choice(in_force(copy, kind))
+    client = restarted(whole.app, copy)
+    assert client.get("/readyz").status_code == 200
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    damaged = damage_of(open_store(copy, threads=1)) is not None
+    assert damaged or kind in ("pointer", "notes")
+    for restart in (False, True):
+        client = restarted(whole.app, copy) if restart else client
+        for address, answer in answers(client, whole.run).items():
+            assert answer == whole.answers[address] or is_refusal(answer), (path, address, answer)
+    ready = client.get("/readyz")
+    assert (ready.status_code == 503) == damaged, (path, ready.text)
+    if damaged:
+        assert "/tmp" not in ready.text and "python -m dashboard repair" in ready.json["error"]["message"]
+
+
+def test_a_damaged_result_is_computed_again(whole, copy):
+    assert answers(restarted(whole.app, copy, cache_mb=8), whole.run) == whole.answers
+    results = [path for path in (copy / "cache").rglob("*") if path.is_file() and path.stat().st_size]
+    assert len(results) > len(ADDRESSES)
+    for index, path in enumerate(sorted(results)):
+        path.write_bytes([*DAMAGE.values()][index % len(DAMAGE)](path.read_bytes()))
+    assert answers(restarted(whole.app, copy, cache_mb=8), whole.run) == whole.answers
+
+
+def test_a_file_that_is_put_back_is_served_again(whole, copy):
+    client = restarted(whole.app, copy)
+    for kind in ("catalogue", "statistics"):
+        path = in_force(copy, kind)[0]
+        content = path.read_bytes()
+        path.write_bytes(bytes(len(content)))
+        refused = [client.get(address.format(run=whole.run)).status_code for address in ADDRESSES]
+        assert 503 in refused and set(refused) <= {200, 503}
+        path.write_bytes(content)
+    assert answers(client, whole.run) == whole.answers

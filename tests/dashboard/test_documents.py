@@ -1,0 +1,109 @@
+"""The documentation at /docs: every document, with links that lead somewhere, and nothing but text."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from dashboard import documents
+from tests.helpers.paths import ROOT
+
+NAMES = [document.name for document in documents.documents()]
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def all(self, key):
+        return [attributes[key] for _, attributes in self.found if key in attributes]
+
+
+@pytest.fixture(scope="module")
+def pages(client):
+    """Name -> elements of the page of each document."""
+    result = {}
+    for name in NAMES:
+        answer = client.get(f"/docs/{name}")
+        assert answer.status_code == 200 and answer.mimetype == "text/html", name
+        result[name] = Elements(answer.text)
+    return result
+
+
+def test_every_document_of_the_folder_has_a_page():
+    expected = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert expected | {"README", "CHANGELOG", "CONTRIBUTING"} == set(NAMES)
+
+
+def test_links_lead_to_pages_and_headings(client, pages):
+    """Those within the documentation; the others lead to other servers or to pages of this one."""
+    for name, page in pages.items():
+        for href in page.all("href"):
+            parts = urlsplit(href)
+            if parts.scheme or parts.netloc:
+                assert parts.scheme in ("http", "https"), (name, href)
+                continue
+            target = parts.path.removeprefix("/docs/") if parts.path else name
+            if target in pages:
+                assert not parts.fragment or parts.fragment in pages[target].all("id"), (name, href)
+            else:
+                assert client.get(parts.path or "/").status_code == 200, (name, href)
+        for source in page.all("src"):
+            assert client.get(source).status_code == 200, (name, source)
+
+
+def test_tables_and_code_are_drawn(client):
+    text = client.get("/docs/docs/api").text
+    assert "<table>" in text and "<!--" not in text.partition("<article>")[2] and "&lt;!--" not in text
+    assert "<pre><code" in client.get("/docs/docs/client").text
+
+
+def test_html_of_a_document_is_text(client, monkeypatch, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(
+        "# A <b>title</b>\n\n<script>alert(1)</script>\n\n[run](javascript:alert(1)) [file](LICENSE) [up](../../etc/passwd)\n\n"
+        "<img src=x onerror=alert(1)>\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    for cached in (documents.documents, documents.as_html):
+        cached.cache_clear()
+    try:
+        article = client.get("/docs/README").text.partition("<article>")[2].partition("</article>")[0]
+    finally:
+        monkeypatch.undo()
+        for cached in (documents.documents, documents.as_html):
+            cached.cache_clear()
+    assert {tag for tag, _ in Elements(article).found} == {"h1", "p", "span"}
+    assert "&lt;script&gt;" in article and Elements(article).all("href") == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/docs/nothing", "/docs/pyproject", "/docs/../pyproject.toml", "/docs/docs/images/../../pyproject.toml", "/docs/README.md"],
+)
+def test_nothing_else_is_given_out(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 404 and "requires-python" not in answer.text
+
+
+def test_pages_lead_to_the_documentation(client):
+    assert client.get("/docs").status_code == client.get("/docs/").status_code == 200
+
+
+def test_the_citation_file_is_valid():
+    """What the format requires: https://github.com/citation-file-format/citation-file-format."""
+    facts = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(facts) and facts["cff-version"] == "1.2.0"
+    assert facts["type"] == "software" and facts["authors"]
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert facts["version"] == version[1]

@@ -1,0 +1,335 @@
+"""Who may read what: without a token nothing, and of a dataset that is private to others not even its name, on every address."""
+
+import io
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from urllib.parse import quote
+
+import pytest
+
+from dashboard import router
+from dashboard.access import COOKIE
+from dashboard.app import create_app
+from dashboard.page_registry import PAGES
+from dashboard.settings import Settings
+from dashboard.uploads import import_process
+from data.store import open_store
+from data.store.tokens import Tokens
+from tests.helpers.bundle_factory import RESPONSES, put, write
+
+SECRET = "hush-hush"  # id, and part of the title, the models, the questions and the answers
+OPEN_ADDRESSES = {"/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies", "/play"}
+OF_SESSIONS = {"/api/v1/play", "/api/v1/play/answers", "/api/v1/play/erase"}  # opened by the secret in the link of a session
+CALLBACK = "/_dash-update-component"
+FACTS = {"dataset": SECRET, "title": f"{SECRET} title", "kind": "incremental"}
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A server for holders of tokens. One dataset is public, one is private to ann."""
+    folder = tmp_path_factory.mktemp("lab")
+    store = open_store(folder / "store")
+    put(store, write(folder / "public", FACTS | {"dataset": "toy", "title": "Toy"}, responses=RESPONSES), model="open-model")
+    named = RESPONSES.replace("Paris", f"{SECRET} Paris")
+    put(store, write(folder / "secret", FACTS, responses=named), model=f"{SECRET}-model")
+    tokens = Tokens(store.register)
+    secrets = {name: tokens.create(name, right) for name, right in (("ann", "read"), ("bob", "upload"), ("eve", "admin"))}
+    tokens.make_private(SECRET, ["ann"])
+    app = create_app(Settings(store=store.url, workers=1, read="token", prometheus="on"))
+    service = app.extensions["clueline"]
+    service.import_file = lambda job: import_process.run_job(job, service.store)
+    runs = {row[0]: row[1] for row in store.snapshot().rows("select dataset, run from runs")}
+    return SimpleNamespace(
+        app=app, client=app.test_client(), store=store, service=service, tokens=tokens, runs=runs, folder=folder,
+        **{name: bearer(token) for name, token in secrets.items()}, cookie=f"{COOKIE}={secrets['ann']}",
+    )  # fmt: skip
+
+
+def logged_in(lab, name):
+    """A browser with the cookie of a token."""
+    client = lab.app.test_client()
+    client.set_cookie(COOKIE, getattr(lab, name)["Authorization"].split()[1])
+    return client
+
+
+def draw(client, path, query="", **more):
+    """The drawing of a page, as text."""
+    body = {
+        "output": "answer.data", "outputs": {"id": "answer", "property": "data"}, "changedPropIds": ["request.data"],
+        "inputs": [{"id": "request", "property": "data", "value": {"path": path, "query": query, "page": True}}],
+    }  # fmt: skip
+    with client.application.test_request_context(CALLBACK, method="POST", json=body, **more):
+        return json.dumps(json.loads(router.draw(body["inputs"][0]["value"])), ensure_ascii=False)
+
+
+def addresses(lab, dataset):
+    """Method and address of every route of the server, about a dataset."""
+    items = {
+        "dataset": dataset,
+        "run_id": lab.runs[dataset],
+        "question_id": "q1",
+        "path": "runs",
+        "rest": "v9",
+        "fingerprint": "x",
+    }
+    for rule in lab.app.url_map.iter_rules():
+        known = {name: items.get(name, "dash/dash.js") for name in rule.arguments if name not in (rule.defaults or {})}
+        for method in sorted(rule.methods - {"HEAD", "OPTIONS"}):
+            adapter = lab.app.url_map.bind("localhost")
+            path = adapter.build(rule.endpoint, known | dict(rule.defaults or {}), method=method)
+            queries = [""] if rule.arguments - {"path", "rest"} else ["", f"?dataset={dataset}"]
+            for query in queries:
+                yield method, rule.rule, path + query
+
+
+def pages(lab, dataset):
+    """Path and query of every page, about a dataset."""
+    for page in PAGES.values():
+        path = {"question": f"/questions/{dataset}/q1", "run": f"/runs/{lab.runs[dataset]}"}.get(page.name, page.path)
+        if not path.startswith("/"):
+            continue  # what is shown where there is no page
+        yield path, "" if page.name in ("question", "run") else f"dataset={dataset}"
+        yield path, ""
+
+
+def test_without_a_token_no_address_gives_anything(lab):
+    checked = 0
+    for method, rule, path in addresses(lab, SECRET):
+        if rule in OPEN_ADDRESSES or rule.startswith(("/assets/", "/_dash-component-suites", CALLBACK)):
+            continue
+        answer = lab.client.open(path, method=method)
+        if answer.status_code == 303:
+            assert rule in ("/", "/<path:path>", "/docs", "/docs/<path:name>") and answer.headers["Location"].startswith(
+                "/login?next=%2F"
+            ), path
+        elif rule in OF_SESSIONS and method == "POST":
+            assert answer.status_code == 400 and not seen(answer.text), path
+        else:
+            assert answer.status_code == 401, (method, path, answer.status_code)
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+        checked += 1
+    assert checked > 60
+
+
+def test_without_a_token_no_page_is_drawn(lab):
+    for path, query in pages(lab, SECRET):
+        text = draw(lab.client, path, query)
+        assert "/login?next=" in text and not seen(text)
+        assert "open-model" not in text and "Toy" not in text
+
+
+def test_a_private_view_is_cited_by_its_readers_alone(lab):
+    for view in (f"/?dataset={SECRET}", f"/runs/{lab.runs[SECRET]}", f"/questions/{SECRET}/q1"):
+        address = f"/api/v1/cite?view={quote(view, safe='')}"
+        assert lab.client.get(address, headers=lab.ann).status_code == 200
+        refused = lab.client.get(address, headers=lab.bob)
+        assert refused.status_code in (400, 404) and not seen(refused.text)
+
+
+def seen(text):
+    """What an answer says of the private dataset, beyond the id where the request itself names it."""
+    return [part for part in (f"{SECRET} title", f"{SECRET}-model", f"{SECRET} Paris") if part in text]
+
+
+def test_a_dataset_of_others_does_not_exist_on_any_address(lab):
+    """Not where it is asked for by name, and nowhere else."""
+    by_name, elsewhere = 0, 0
+    for method, rule, path in [*addresses(lab, SECRET), *addresses(lab, "toy")]:
+        if method != "GET" or rule.startswith(("/assets/", "/_dash-component-suites")):
+            continue
+        answer = lab.client.get(path, headers=lab.bob)
+        text = answer.data.decode("utf-8", "replace")
+        assert not seen(text), path
+        if SECRET in path or lab.runs[SECRET] in path:
+            by_name += 1
+            if path.startswith("/api/"):
+                assert 400 <= answer.status_code < 405, path
+                text = json.dumps(answer.json["error"]["allowed"])  # the message repeats what was asked for
+        else:
+            elsewhere += 1
+        if rule != "/login":
+            assert SECRET not in text and lab.runs[SECRET] not in text, path
+    assert by_name > 50 and elsewhere > 50
+
+
+def test_a_dataset_of_others_does_not_exist_on_any_page(lab):
+    for path, query in [*pages(lab, "toy"), ("/runs", "dataset=toy&show=all"), ("/runs", "show=all")]:
+        text = draw(lab.client, path, query, headers=lab.bob)
+        assert SECRET not in text and lab.runs[SECRET] not in text, path
+    for path, query in pages(lab, SECRET):
+        text = draw(lab.client, path, query, headers=lab.bob)
+        assert not seen(text), path
+        if SECRET in query or "/questions/" in path:
+            assert "no dataset" in text, path
+
+
+def test_its_readers_see_all_of_it(lab):
+    for client, reader in ((lab.client, lab.ann), (lab.client, lab.eve), (logged_in(lab, "ann"), {"Cookie": lab.cookie})):
+        assert SECRET in client.get("/api/v1/datasets", headers=reader).text
+        assert f"{SECRET}-model" in client.get(f"/api/v1/leaderboard?dataset={SECRET}", headers=reader).text
+        assert f"{SECRET} Paris" in client.get(f"/api/v1/runs/{lab.runs[SECRET]}/responses.csv", headers=reader).text
+        assert f"{SECRET} title" in draw(lab.client, "/", f"dataset={SECRET}", headers=reader)
+
+
+def test_a_cached_answer_is_for_its_readers_alone(lab):
+    for address in ("/api/v1/runs", f"/api/v1/runs/{lab.runs[SECRET]}", "/api/v1/datasets", "/api/v1/leaderboard"):
+        for _ in range(2):
+            assert SECRET in lab.client.get(address, headers=lab.eve).text or address.endswith("leaderboard")
+            assert SECRET not in lab.client.get(address, headers=lab.bob).text
+        assert "private" in lab.client.get(address, headers=lab.eve).headers["Cache-Control"]
+
+
+def test_nobody_uploads_into_a_dataset_of_others(lab):
+    def upload(content, query, address="/api/v1/runs", status=422):
+        answer = lab.client.post(f"{address}?{query}", data=content, headers=lab.bob)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    refused = upload(RESPONSES.encode(), f"dataset={SECRET}&model=x", status=400)
+    assert re.search(r'"allowed":\["toy"\]', refused)
+    refused = upload(RESPONSES.encode(), f"dataset={SECRET}&model=x", "/api/v1/datasets")
+    assert not seen(refused) and "q1" not in refused
+    bundle = write(lab.folder / "other", FACTS | {"title": "Other"}, responses=RESPONSES)
+    (bundle / "dataset.json").write_text(json.dumps(FACTS | {"title": "Other"}))
+    packed = io.BytesIO()
+    import zipfile
+
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in sorted(bundle.rglob("*")):
+            archive.write(path, path.relative_to(bundle))
+    for query in ("dry_run=1&model=x", "model=x"):
+        refused = upload(packed.getvalue(), query, "/api/v1/datasets")
+        assert "cannot be used" in refused and not seen(refused)
+    assert len(lab.store.snapshot().states) == 2
+
+
+def test_nobody_withdraws_a_run_of_others(lab):
+    run = lab.runs[SECRET]
+    for method, path in (
+        ("DELETE", f"/api/v1/runs/{run}"),
+        ("POST", f"/api/v1/runs/{run}/restore"),
+        ("POST", f"/api/v1/runs/{run}/grades"),
+    ):
+        grades = {"grades": [{"question_id": "q1", "guess": "Rome", "correct": True}]} if path.endswith("grades") else None
+        assert lab.client.open(path, method=method, headers=lab.bob, json=grades).status_code == 404
+    assert lab.client.get(f"/api/v1/runs/{run}", headers=lab.ann).json["withdrawn_at"] is None
+
+
+def test_the_audit_says_nothing_of_it_to_others(lab):
+    assert SECRET not in lab.client.get("/api/v1/audit?limit=1000", headers=lab.bob).text
+    assert SECRET in lab.client.get("/api/v1/audit?limit=1000", headers=lab.eve).text
+
+
+def test_rights_are_kept_apart(lab):
+    address = "/api/v1/datasets/later/readers"
+    for reader in (lab.ann, lab.bob):
+        for method in ("GET", "PUT", "DELETE"):
+            answer = lab.client.open(address, method=method, headers=reader)
+            assert answer.status_code == 403 and answer.json["error"]["code"] == "missing_right"
+    answer = lab.client.delete(f"/api/v1/runs/{lab.runs['toy']}", headers=lab.ann)
+    assert answer.status_code == 403 and answer.json["error"]["code"] == "missing_right"
+    assert lab.client.put(f"{address}?reader=ann&reader=user:kim", headers=lab.eve).json == {
+        "dataset": "later", "private": True, "readers": ["ann", "user:kim"],
+    }  # fmt: skip
+    assert lab.client.put(f"{address}?reader=nobody", headers=lab.eve).status_code == 400
+    assert lab.client.delete(address, headers=lab.eve).json["private"] is False
+
+
+def test_a_token_ends(lab):
+    ended = lab.tokens.create("short", "read", datetime.now(UTC) + timedelta(days=1))
+    assert lab.client.get("/api/v1/runs", headers=bearer(ended)).status_code == 200
+    record = lab.tokens.record().find(ended)
+    assert record.ended_at("2999-01-01") == record.until and record.ended_at() is None
+    lab.tokens.revoke("short")
+    assert lab.client.get("/api/v1/runs", headers=bearer(ended)).json["error"]["code"] == "revoked_token"
+
+
+def test_a_browser_logs_in_and_out(lab):
+    client = lab.app.test_client()
+    led = client.get("/reliability?dataset=toy")
+    assert led.headers["Location"] == "/login?next=%2Freliability%3Fdataset%3Dtoy"
+    form = client.get(led.headers["Location"]).text
+    assert 'name="token"' in form and 'value="/reliability?dataset=toy"' in form
+    wrong = client.post("/login", data={"token": "clueline_x", "next": "/"})
+    assert wrong.status_code == 401 and "not known" in wrong.text and "Set-Cookie" not in wrong.headers
+    token = lab.ann["Authorization"].split()[1]
+    right = client.post("/login", data={"token": token, "next": "/reliability?dataset=toy"})
+    assert (right.status_code, right.headers["Location"]) == (303, "/reliability?dataset=toy")
+    cookie = right.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Secure" not in cookie
+    assert "Secure" in client.post("/login", data={"token": token}, base_url="https://localhost").headers["Set-Cookie"]
+    assert client.get("/").status_code == 200 and SECRET in client.get("/api/v1/datasets").text
+    assert "logged in as <strong>ann" in client.get("/login").text
+    client.post("/logout")
+    assert client.get("/").status_code == 303
+
+
+def test_no_other_site_uses_the_cookie(lab):
+    client, headers = logged_in(lab, "bob"), {"Origin": "http://evil.example"}
+    answer = client.delete(f"/api/v1/runs/{lab.runs['toy']}", headers=headers)
+    assert answer.status_code == 403 and answer.json["error"]["code"] == "cross_site"
+    assert client.post("/login", data={"token": "x"}, headers=headers).status_code == 403
+    assert client.delete("/api/v1/runs/none", headers={"Origin": "http://localhost"}).status_code == 404
+
+
+def test_a_signed_link_opens_one_view(lab, cli):
+    def sign(link):
+        done = cli("sign", link, "--until", "2999-01-01", store=lab.folder / "store", read="token")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    link = sign(f"/api/v1/leaderboard?dataset={SECRET}&metrics=brier")
+    assert f"{SECRET}-model" in lab.client.get(link).text
+    for other in (link.replace("brier", "accuracy"), link.replace("leaderboard", "reliability"), f"{link}&failed=1", f"{link}x"):
+        assert lab.client.get(other).status_code == 401, other
+    page = sign(f"http://lab.example/?dataset={SECRET}").removeprefix("http://lab.example")
+    assert lab.client.get(page).status_code == 200
+    drawn = draw(lab.client, "/", page.partition("?")[2])
+    assert f"{SECRET}-model" in drawn and "toy" not in drawn
+    assert "/login?next=" in draw(lab.client, "/runs", page.partition("?")[2])
+    assert sign(f"/runs/{lab.runs[SECRET]}?theme=dark").startswith(f"/runs/{lab.runs[SECRET]}?theme=dark&signed=")
+    assert cli("sign", "/?dataset=nowhere", "--until", "2999-01-01", store=lab.folder / "store").returncode == 1
+    assert cli("sign", "/", "--until", "1999-01-01", store=lab.folder / "store").returncode == 2
+    assert cli("sign", "--revoke-all", store=lab.folder / "store").returncode == 0
+    assert lab.client.get(link).status_code == 401
+
+
+def test_an_open_server_has_private_datasets_too(lab):
+    app = create_app(Settings(store=lab.store.url, workers=1))
+    client = app.test_client()
+    assert [row["dataset"] for row in client.get("/api/v1/datasets").json["datasets"]] == ["toy"]
+    assert SECRET not in draw(client, "/datasets") and "Log in" in draw(client, "/datasets")
+    assert SECRET in client.get("/api/v1/datasets", headers=lab.ann).text
+    assert client.get("/api/v1/datasets", headers=bearer("clueline_x")).status_code == 401
+
+
+def test_behind_a_proxy_its_users_read(lab):
+    lab.tokens.make_private(SECRET, ["ann", "user:kim"])
+    settings = Settings(store=lab.store.url, workers=1, read="proxy", user_header="X-Remote-User", trusted_proxies=("127.0.0.1",))
+    client = create_app(settings).test_client()
+    assert client.get("/").status_code == 401 and client.get("/api/v1/runs").status_code == 401
+    assert SECRET in client.get("/api/v1/runs", headers={"X-Remote-User": "kim"}).text
+    assert SECRET not in client.get("/api/v1/runs", headers={"X-Remote-User": "ann"}).text  # a user is no token
+    assert client.get("/api/v1/runs", headers=lab.bob).status_code == 200
+
+
+def test_without_its_list_of_readers_nothing_is_read(lab, tmp_path):
+    """The tokens are damaged or gone: what is private is not known, so that nobody reads anything."""
+    import shutil
+
+    folder = shutil.copytree(lab.folder / "store", tmp_path / "store")
+    client = create_app(Settings(store=str(folder), workers=1)).test_client()
+    content = (folder / "tokens.json").read_bytes()
+    for damaged in (b"", b"[]"[:1], content.replace(b"ann", b"bob"), content[:-5], None):
+        if damaged is None:
+            (folder / "tokens.json").unlink()
+        else:
+            (folder / "tokens.json").write_bytes(damaged)
+        assert client.get("/api/v1/datasets").status_code == 503
+        assert "toy" not in draw(client, "/")

@@ -1,0 +1,71 @@
+"""The README: its block works when it is pasted, and its findings are those of the bundled datasets."""
+
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+from tests.helpers.json_api import get, table
+from tests.helpers.paths import ROOT
+from tests.helpers.serving import environment
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+LARGEST = 200_000  # bytes of a picture
+
+
+def test_the_block_works_when_it_is_pasted(served):
+    block = TEXT.partition("## Your model in 60 seconds")[2].partition("```sh\n")[2].partition("```")[0]
+    script = block.replace(".venv/bin/python", sys.executable)
+    settings = environment(store=served.store) | {"SERVER": served.address}
+    for _ in range(2):  # pasted again, it finds the run that is there
+        done = subprocess.run(
+            ["sh", "-e", "-c", script], check=False, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+    assert "calscore" in done.stdout
+    link = done.stdout.split()[-1]
+    assert link.startswith(f"{served.address}/runs/")
+    with urllib.request.urlopen(link.replace("/runs/", "/api/v1/runs/")) as answer:
+        assert b'"model":"my-model"' in answer.read()
+
+
+def test_it_begins_with_a_picture_and_two_commands():
+    start = TEXT.partition("## Start")[0]
+    assert "docs/images/question.png" in start and len(start.split("\n\n")[1].split(". ")) <= 3
+    block = TEXT.partition("## Start")[2].partition("```sh\n")[2].partition("```")[0]
+    assert len(block.strip().splitlines()) == 2
+
+
+def test_pictures_are_there_and_small():
+    pictures = re.findall(r"!\[.+?\]\((docs/images/.+?)\)", TEXT)
+    assert len(pictures) == 6
+    assert {os.path.basename(path) for path in pictures} == {path.name for path in (ROOT / "docs" / "images").iterdir()}
+    assert all((ROOT / path).stat().st_size < LARGEST for path in pictures)
+
+
+def test_findings_are_those_of_the_bundled_datasets(client):
+    softmax, metrics = "dataset=pyramid&elicitation=softmax", "accuracy,net_score,calscore,brier"
+    rows = get(client, f"/api/v1/leaderboard?{softmax}&metrics={metrics}")["rows"]
+    board = {row["model"]: row["metrics"] for row in rows}
+    assert board["LSA 64"]["accuracy"]["rank"] == 1 and f"{board['LSA 64']['accuracy']['value']:.0%}" == "44%"
+    assert all(board["BM25"][metric]["rank"] == 1 for metric in ("net_score", "calscore", "brier"))
+
+    bins = {row["model"]: row for row in table(client, f"/api/v1/reliability.csv?{softmax}")
+            if float(row["lower"]) == 0.9 and row["items"] != "0"}  # fmt: skip
+    stated = {model: tuple(f"{float(row[name]):.0%}" for name in ("mean_confidence", "accuracy")) for model, row in bins.items()}
+    assert (stated["TF-IDF words"], stated["BM25"]) == (("97%", "58%"), ("98%", "95%"))
+
+    slopes = {row["model"]: float(row["slope"]) for row in table(client, "/api/v1/difficulty.csv?dataset=lifeeval")}
+    assert f"{slopes['Mean remaining life, always 80 %']:.2f}" == "1.03" and abs(slopes["Optimal forecaster"]) < 1e-9
+
+    buzz = {row["model"]: row for row in table(client, f"/api/v1/buzz.csv?{softmax}")}
+    assert [f"{float(buzz[model]['threshold']):.0%}" for model in ("BM25", "LSA 64")] == ["66%", "30%"]
+    assert max(buzz, key=lambda model: float(buzz[model]["win"])) == "BM25"
+
+    rows = get(client, "/api/v1/leaderboard?dataset=tone&metrics=ece,ent_ce")["rows"]
+    values = {
+        row["elicitation"]: [round(row["metrics"][key]["value"], 2) for key in ("ece", "ent_ce")]
+        for row in rows if row["model"] == "Naive Bayes"
+    }  # fmt: skip
+    assert values == {"softmax": [0.25, -0.27], "temperature-scaled": [0.07, 0.13]}

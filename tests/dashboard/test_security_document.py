@@ -1,0 +1,62 @@
+"""docs/security.md states the headers and limits that the server has."""
+
+import re
+
+from dashboard import computing_queue, gunicorn_worker, security, server, service
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from tests.helpers.paths import ROOT
+
+TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def rows(heading):
+    section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line] for line in lines[1:]]
+
+
+def test_the_headers_are_those_of_every_answer(client):
+    stated = {name.strip("`"): value.strip("`") for name, value in rows("Headers")}
+    policy = stated.pop("Content-Security-Policy")
+    assert stated == security.HEADERS
+    for address in ("/", "/api/v1/runs", "/nothing", "/healthz"):
+        headers = client.get(address).headers
+        assert {name: headers[name] for name in stated} == stated
+        for part in ("default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"):
+            assert part in headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+
+
+def test_listed_origins_may_frame_views_alone(seeded):
+    client = create_app(Settings(store=str(seeded), workers=1, embed=("https://wiki.example", "'self'"))).test_client()
+    views = ["/?embed=1", "/questions/pyramid/lit-08?embed=1&clue=2"]
+    for address in (*views, "/", "/?embed=0", "/upload?embed=1", "/runs?embed=1", "/api/v1/runs?embed=1", "/login?embed=1"):
+        headers = client.get(address).headers
+        ancestors = headers["Content-Security-Policy"].partition("frame-ancestors ")[2]
+        framed = address in views
+        assert ancestors == ("https://wiki.example 'self'" if framed else "'none'"), address
+        assert ("X-Frame-Options" in headers) != framed
+
+
+def test_the_limits_are_those_of_the_code():
+    stated = {name: float(value.replace(",", "")) for name, value, _ in rows("Limits")}
+    assert stated == {
+        "body of a request that is no upload, bytes": security.MAX_BODY,
+        "query string, characters": security.MAX_QUERY,
+        "time for the headers of a request, seconds": gunicorn_worker.HEADER_TIMEOUT,
+        "time for such a body, seconds": security.BODY_TIMEOUT,
+        "time in which a client must read some of its answer, seconds": gunicorn_worker.READ_TIMEOUT,
+        "uploads at once, of a worker": service.MAX_UPLOADS,
+        "threads of a worker": server.THREADS,
+        "threads that compute or wait for a result": computing_queue.PLACES,
+        "results computed at once, of a worker": computing_queue.AT_ONCE,
+        "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,
+        "distinct results that one client waits for": computing_queue.PLACES_FOR_CLIENT,
+    }
+
+
+def test_the_document_names_no_setting_that_there_is_not():
+    from dashboard.settings import FIELDS, variable
+
+    assert set(re.findall(r"CLUELINE_[A-Z_]+", TEXT)) <= {variable(name) for name in FIELDS}

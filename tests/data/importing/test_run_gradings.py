@@ -1,0 +1,113 @@
+"""The gradings that an import gives a run, of its file and of the rules; and corrections that outlive the run's files."""
+
+import pytest
+
+from data.importing import batch, run_gradings
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.store.audit import Audit
+from data.store.gradings import Correction, correct_grades
+from data.store.objects import all_objects
+from data.store.repair import inspect_version, mend
+from tests.helpers.bundle_factory import in_format, put, rows, table, write
+
+STATED = """question_id,clue,guess,confidence,correct,correct.second
+q1,0,Rome,0.25,1,0
+q1,1,Paris,0.5,1,1
+q2,1,Nile,1,1,1
+"""
+GRADINGS = "select name, position, source from gradings order by position"
+
+
+def graded(store, run, grading):
+    snapshot = store.snapshot().with_grading(grading)
+    return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
+
+
+def test_where_rules_and_file_differ_the_report_says_it(store, folder):
+    report = put(store, write(folder, responses=STATED), model="m")
+    (line,) = [line for line in report.lines if "rules" in line]
+    assert line == f"run {report.runs[0]}: Clueline's rules grade 1 of 3 answers otherwise than the file; both are kept"
+    assert rows(store, GRADINGS) == [("imported", 0, "import"), ("second", 1, "column"), ("graded", 2, "rules")]
+
+
+def test_equal_grades_take_no_room(store, folder):
+    put(store, write(folder, responses="question_id,clue,guess,confidence,correct\nq1,0,Rome,0.25,0\n"), model="m")
+    assert rows(store, GRADINGS) == [("imported", 0, "import"), ("graded", 1, "rules")]
+    assert {part.kind for part in all_objects(store.snapshot().connection)} == {"responses", "statistics"}
+
+
+@pytest.mark.parametrize(
+    "responses",
+    [
+        "question_id,clue,confidence,correct\nq1,0,0.25,1\n",  # nothing to grade
+        "question_id,clue,guess,confidence\nq1,0,Rome,0.25\n",  # graded by the rules alone
+    ],
+)
+def test_there_is_one_grading_where_nothing_else_can_be_said(store, folder, responses):
+    put(store, write(folder, responses=responses), model="m")
+    assert len(rows(store, GRADINGS)) == 1
+
+
+def test_very_many_guesses_are_left_to_the_file(store, folder, monkeypatch):
+    monkeypatch.setattr(run_gradings, "MOST_GRADED", 2)
+    report = put(store, write(folder, responses=STATED), model="m")
+    assert any("more than 2 different guesses" in line for line in report.lines)
+    assert [name for name, _, _ in rows(store, GRADINGS)] == ["imported", "second"]
+    assert run_gradings.grade_run(store, report.runs[0], None) == 1
+    assert graded(store, report.runs[0], "graded") == [0, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["Second", "graded", "", "a b", "x" * 41])
+def test_a_bad_name_of_a_grading_is_refused(store, folder, name):
+    text = STATED.replace("correct.second", f"correct.{name}")
+    with pytest.raises(Refused, match=r"a further grading is a column `correct\.NAME`"):
+        put(store, write(folder, responses=text), model="m")
+
+
+def test_a_bad_grade_is_reported_with_its_line(store, folder):
+    with pytest.raises(Refused) as refused:
+        put(store, write(folder, responses=STATED.replace("Rome,0.25,1,0", "Rome,0.25,1,7")), model="m")
+    (problem,) = refused.value.problems
+    assert (problem.line, problem.column, problem.value) == (2, "correct.second", "7")
+
+
+def test_samples_keep_their_grades(store, folder):
+    answers = [
+        {"question_id": q, "clue": clue, "sample": sample, "guess": "Rome", "confidence": 0.5, "correct": 0,
+         "correct.second": int((q, clue, sample) in {("q1", 1, "a"), ("q2", 0, "b")})}
+        for sample in ("b", "a") for q, clue in (("q2", 0), ("q1", 1), ("q1", 0))
+    ]  # fmt: skip
+    (run,) = put(store, write(folder, responses=table(answers)), model="m").runs
+    snapshot = store.snapshot().with_grading("second")
+    right = snapshot.rows(f"select question_id, clue, sample from {snapshot.responses([run])} where correct = 1 order by all")
+    assert right == [("q1", 1, "a"), ("q2", 0, "b")]
+    put(store, write(folder, questions="question_id,answer\nq1,Rome\nq2,Nile\n"), replace=True)
+    snapshot = store.snapshot()
+    for grading, answers in (("second", right), ("graded", [("q1", c, s) for c in (0, 1) for s in ("a", "b")])):
+        read = snapshot.with_grading(grading)
+        sql = f"select question_id, clue, sample from {read.responses([run])} where correct = 1 order by all"
+        assert read.rows(sql) == answers
+
+
+def test_runs_of_a_batch_have_the_same_gradings(store, folder, tmp_path):
+    put(store, write(folder, responses=None))
+    (run,) = put(store, write(tmp_path / "other", responses=STATED), model="m", dataset="other").runs
+    (tmp_path / "rows.parquet").write_bytes(in_format(STATED, "parquet"))
+    group = batch.Group(None, None, (str(tmp_path / "rows.parquet"),))
+    prepared = batch.prepare(store.url, group, ImportOptions(dataset="toy", model="m"))
+    (published,) = batch.publish(store, [prepared])
+    assert [(event.action, event.run) for event in Audit(store.register).page(1)] == [("published", published)]
+    for grading in ("", "graded", "second"):
+        assert graded(store, published, grading) == graded(store, run, grading)
+
+
+def test_corrections_outlive_a_lost_run(store, folder):
+    (run,) = put(store, write(folder, responses=STATED), model="m").runs
+    correct_grades(store, run, [Correction("q1", "Rome", 1.0)], "ann")
+    (part,) = [part for part in all_objects(store.snapshot().connection) if part.kind == "responses"]
+    store.objects.path(part.name).write_bytes(b"")
+    mend(store, inspect_version(store, store.pointer().name).damaged_objects)
+    assert not rows(store, "select * from runs") and not rows(store, "select * from gradings")
+    put(store, folder, model="m")
+    assert graded(store, run, "reviewed") == [1, 1, 1] and graded(store, run, "graded") == [0, 1, 1]

@@ -1,0 +1,179 @@
+"""Further gradings of runs, and the corrections of reviewers: what is kept, and what is read by each."""
+
+import shutil
+
+import duckdb
+import numpy as np
+import pytest
+
+from data.store import open_store
+from data.store.backup import back_up
+from data.store.errors import NeedsMigration
+from data.store.gradings import Correction, NoSuchGuess, correct_grades
+from data.store.migrations import m0008_gradings
+from data.store.objects import all_objects
+from data.store.repair import inspect_version, mend
+from data.store.withdrawal import NoSuchRun
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import put, rows, write
+
+# The file and the rules disagree about "Rome" and about "paris"; a second reader about "Nile", too.
+STATED = """question_id,clue,guess,confidence,correct,correct.second-reader
+q1,0,Rome,0.25,1,1
+q1,1,Paris,0.5,1,1
+q1,2,paris,1,0,
+q2,0,,0,0,0
+q2,1,Nile,0.75,1,0
+"""
+GRADES = {
+    "": [1, 1, 0, 0, 1],
+    "imported": [1, 1, 0, 0, 1],
+    "graded": [0, 1, 1, 0, 1],
+    "second-reader": [1, 1, 0, 0, 0],
+    "reviewed": [1, 1, 0, 0, 1],
+    "unheard-of": [1, 1, 0, 0, 1],
+}
+
+
+def stated(store, folder):
+    put(store, write(folder / "toy", responses=STATED), model="alpha")
+    put(store, write(folder / "other", responses=bundles.RESPONSES, facts=bundles.FACTS | {"dataset": "other"}), model="beta")
+
+
+@pytest.fixture
+def toy(prefilled):
+    return prefilled(stated)
+
+
+@pytest.fixture
+def run(toy):
+    return rows(toy, "select run from runs where model = 'alpha'")[0][0]
+
+
+def grades(store, run, grading):
+    snapshot = store.snapshot().with_grading(grading)
+    return [
+        correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])} order by question_id, clue")
+    ]
+
+
+def check_statistics(store, run, grading):
+    """The statistics of a grading are those of its grades, and everything else is as in the first grading."""
+    snapshot = store.snapshot().with_grading(grading)
+    sums = f"select sum(items), sum(correct), sum(confidence_correct) from {snapshot.statistics([run])}"
+    items = f"select count(*), sum(correct), sum(correct * confidence) from {snapshot.responses([run])} where not failed"
+    assert np.allclose(snapshot.rows(sums)[0], snapshot.rows(items)[0])
+
+
+@pytest.mark.parametrize("grading", GRADES)
+def test_a_grading_is_read_in_the_place_of_the_first(toy, run, grading):
+    assert grades(toy, run, grading) == GRADES[grading]
+    check_statistics(toy, run, grading)
+
+
+def test_the_gradings_of_a_run_are_named(toy, run):
+    names = rows(toy, f"select name, position, source from gradings where run = '{run}' order by position")
+    assert names == [("imported", 0, "import"), ("second-reader", 1, "column"), ("graded", 2, "rules")]
+    assert rows(toy, "select name from gradings where dataset = 'other'") == [("graded",)]
+
+
+def test_a_correction_makes_a_reviewed_grading(toy, run):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0, note="the question is wrong")], "ann")
+    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]  # the rules, and the correction
+    assert grades(toy, run, "") == GRADES[""] and grades(toy, run, "graded") == GRADES["graded"]
+    check_statistics(toy, run, "reviewed")
+    log = rows(toy, "select number, question_id, guess, correct, corrected_by, note from corrections")
+    assert log == [(1, "q1", "Rome", 1.0, "ann", "the question is wrong")]
+
+
+def test_the_last_correction_counts_and_all_are_kept(toy, run):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0), Correction("q1", "Rome", 0.5, clue=0)], "ann")
+    assert grades(toy, run, "reviewed")[0] == 0.5
+    correct_grades(toy, run, [Correction("q1", "Rome", None)], "bob")
+    assert grades(toy, run, "reviewed") == GRADES["graded"]
+    assert rows(toy, "select number, correct, corrected_by from corrections order by number") == [
+        (1, 1.0, "ann"), (2, 0.5, "ann"), (3, None, "bob"),
+    ]  # fmt: skip
+
+
+def test_a_correction_touches_no_other_run(toy, run, tmp_path):
+    put(toy, write(tmp_path / "more", responses=bundles.RESPONSES), model="gamma")
+    before = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}
+    correct_grades(toy, run, [Correction("q2", "Nile", 0.0)], None)
+    after = {(part.kind, part.run): part.name for part in all_objects(toy.snapshot().connection)}
+    assert {key for key in after if before.get(key) != after[key]} == {("grades.reviewed", run), ("statistics.reviewed", run)}
+    assert before.items() <= after.items()
+
+
+def test_runs_with_and_without_a_grading_keep_their_order(toy, run, tmp_path):
+    put(toy, write(tmp_path / "more", responses=bundles.RESPONSES), model="gamma")
+    put(toy, write(tmp_path / "more", responses=STATED), model="delta")
+    order = [name for (name,) in rows(toy, "select run from runs where dataset = 'toy' order by model")]
+    snapshot = toy.snapshot().with_grading("graded")
+    tables = snapshot.read_runs("responses", order, ["correct"])
+    assert [tables[name]["correct"].to_list() for name in order] == [
+        GRADES["graded"], GRADES["graded"], [0, 1, 1, 0, 1],
+    ]  # fmt: skip
+    assert snapshot.rows(f"select distinct on (run) run from {snapshot.responses(order)}") == [(name,) for name in order]
+
+
+def test_damaged_grades_leave_the_run_and_the_log(toy, run):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    for kind in ("grades.reviewed", "grades.second-reader"):
+        (part,) = [part for part in all_objects(toy.snapshot().connection) if part.kind == kind]
+        toy.objects.path(part.name).write_bytes(b"")
+    damaged = inspect_version(toy, toy.pointer().name).damaged_objects
+    assert mend(toy, damaged) == []
+    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 1]
+    assert rows(toy, f"select name from gradings where run = '{run}' order by position") == [
+        ("imported",), ("graded",), ("reviewed",),
+    ]  # fmt: skip
+    check_statistics(toy, run, "reviewed")
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [Correction("q1", "Oslo", 1.0), Correction("q9", "Rome", 1.0), Correction("q1", "Rome", 1.0, clue=1)],
+)
+def test_what_a_run_did_not_say_cannot_be_corrected(toy, run, correction):
+    version = toy.version()
+    with pytest.raises(NoSuchGuess, match="the run did not answer"):
+        correct_grades(toy, run, [Correction("q1", "Rome", 1.0), correction], None)
+    with pytest.raises(NoSuchRun):
+        correct_grades(toy, "0" * 16, [Correction("q1", "Rome", 1.0)], None)
+    assert toy.version() == version and not rows(toy, "select * from corrections")
+
+
+def test_corrections_survive_replaced_questions(toy, run, tmp_path):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    questions = bundles.QUESTIONS.replace("Nile", "Niger")
+    put(toy, write(tmp_path / "new", questions=questions, **bundles.PEOPLE), replace=True)
+    assert grades(toy, run, "graded") == [0, 1, 1, 0, 0]
+    assert grades(toy, run, "reviewed") == [1, 1, 1, 0, 0]
+    assert grades(toy, run, "second-reader") == GRADES["second-reader"]
+    for grading in ("graded", "reviewed", "second-reader"):
+        check_statistics(toy, run, grading)
+
+
+def test_a_backup_has_the_gradings(toy, run, tmp_path):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    back_up(toy, tmp_path / "backup")
+    copy = open_store(tmp_path / "backup", threads=1)
+    for grading in GRADES:
+        assert grades(copy, run, grading) == grades(toy, run, grading)
+    assert bundles.content(copy) == bundles.content(toy)
+
+
+def test_the_schema_before_has_no_place_for_corrections(toy, run, tmp_path):
+    correct_grades(toy, run, [Correction("q1", "Rome", 1.0)], "ann")
+    shutil.copyfile(toy.catalogue(), tmp_path / "catalogue.duckdb")
+    with duckdb.connect(tmp_path / "catalogue.duckdb") as connection:
+        with pytest.raises(NeedsMigration, match="corrections"):
+            m0008_gradings.revert(connection)
+        connection.execute("delete from corrections")
+        connection.execute("delete from gradings where name not in ('imported', 'graded')")
+        m0008_gradings.revert(connection)
+        assert connection.execute("select distinct kind from objects order by 1").fetchall() == [("responses",), ("statistics",)]
+        m0008_gradings.migrate(connection, toy.objects)
+        named = connection.execute("select dataset, name, position from gradings order by 1").fetchall()
+        assert named == [("other", "graded", 0), ("toy", "imported", 0)]

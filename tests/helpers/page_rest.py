@@ -1,0 +1,50 @@
+"""When a page is at rest: it has drawn all that it asked for."""
+
+import time
+
+AT_REST = r"""() => {
+    if (!document.querySelector("#content > *")) return false;
+    if (window.owed) return false;
+    const figures = [...document.querySelectorAll("#content figure.figure")];
+    const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
+    if (!plots.every((plot) => plot && plot._fullData)) return false;
+    const labels = [...document.querySelectorAll(".filter > .label")]; // a control comes after its label, by a script of its own
+    if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
+    const grid = document.getElementById("grid");
+    if (grid && !grid.querySelector(".ag-row a")) return false;
+    const answers = document.getElementById("answers");
+    if (answers && !answers.children.length) return false;
+    return [...document.querySelectorAll("[data-html]")].every((one) => !one.dataset.html || one.childNodes.length);
+}"""
+# Counts the answers that the server owes to Dash; set before a page's own scripts run.
+COUNT = r"""
+    window.owed = 0;
+    const fetched = window.fetch;
+    window.fetch = function (...asked) {
+        if (!/_dash-|_rows/.test(String(asked[0]))) return fetched.apply(this, asked);
+        window.owed += 1;
+        const done = () => window.setTimeout(() => { window.owed -= 1; }, 30);
+        return fetched.apply(this, asked).then((answer) => { done(); return answer; }, (error) => { done(); throw error; });
+    };
+"""
+
+
+def eventually(page, check, seconds=120):
+    """What ``check`` returns once it stops failing; the page goes on meanwhile."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > until:
+                raise
+            page.wait_for_timeout(40)
+
+
+def wait_for_rest(page):
+    """Wait until the page has drawn all that it asked for: what is typed or clicked while it still changes can be lost."""
+
+    def rests():
+        assert page.evaluate(AT_REST), f"{page.url} does not come to rest"
+
+    eventually(page, rests)

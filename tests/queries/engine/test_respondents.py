@@ -1,0 +1,145 @@
+"""Runs of respondents: each replicate is the metric of the questions and people that were drawn."""
+
+import random
+
+import numpy as np
+import pytest
+
+from data.store import open_store
+from queries.engine.bootstrap import resampling_weights
+from queries.engine.gather import gather
+from queries.engine.intervals import metric_intervals
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.recalibration import recalibration
+from queries.selection import Selection
+from tests.helpers import reference_metrics as reference
+from tests.helpers.bundle_factory import put, table, write
+
+QUESTIONS = [f"q{index}" for index in range(14)]
+PEOPLE = ["Ann", "Bo", "Cy", "Di", "Ed"]
+SELECTION = Selection("poll", common=False)
+REPLICATES = (0, 1, 500, 999)
+
+
+@pytest.fixture(scope="module")
+def polled(tmp_path_factory):
+    """A store with a run of five people, of whom each left out some questions, beside one of a model."""
+    chance, folder = random.Random(3), tmp_path_factory.mktemp("poll")
+    rows = [
+        {"question_id": name, "sample": person, "guess": "a", "confidence": chance.choice((0.05, 0.3, 0.62, 0.9, 1)),
+         "correct": chance.choice((0, 1))}
+        for name in QUESTIONS for person in PEOPLE if chance.random() < 0.7
+    ]  # fmt: skip
+    difficulty = [{"question_id": name, "answer": "a", "difficulty": round(chance.random(), 3)} for name in QUESTIONS]
+    store = open_store(folder / "store", threads=1)
+    put(
+        store,
+        write(folder / "poll", {"dataset": "poll", "kind": "single", "title": "Poll"}, questions=table(difficulty), clues=None),
+    )
+    (folder / "people.csv").write_text(table(rows))
+    put(store, folder / "people.csv", dataset="poll", model="People", respondents=True)
+    (folder / "model.csv").write_text(table([row | {"sample": ""} for row in {row["question_id"]: row for row in rows}.values()]))
+    put(store, folder / "model.csv", dataset="poll", model="Model")
+    yield store.snapshot(), rows, {row["question_id"]: row["difficulty"] for row in difficulty}
+    store.close()
+
+
+def drawn(rows, difficulty, replicate, beside):
+    """What a replicate draws: questions as often as drawn, with the answers of each person as often as that one was drawn.
+
+    With ``beside``, copies of an answer, not of a question, stand beside each other.
+    """
+    questions = resampling_weights(len(QUESTIONS))[replicate]
+    answered = [person for person in sorted(PEOPLE) if any(row["sample"] == person for row in rows)]
+    people = dict(zip(answered, resampling_weights(len(answered), stream=1)[replicate], strict=True))
+    result = []
+    for times, name in zip(questions, QUESTIONS, strict=True):
+        part = sorted((row for row in rows if row["question_id"] == name), key=lambda row: row["sample"])
+        copies = times if beside else 1
+        items = [(row["confidence"], row["correct"], None) for row in part for _ in range(people[row["sample"]] * copies)]
+        fold = int(reference.question_folds([name])[0])
+        result += [reference.Answered(items, difficulty[name], [], fold)] * int(times > 0 if beside else times) if items else []
+    return result
+
+
+@pytest.mark.parametrize("binning", ["width10", "width10r", "mass15"])
+def test_a_replicate_is_the_metric_of_what_is_drawn(polled, binning):
+    snapshot, rows, difficulty = polled
+    conventions = Conventions(binning=binning)
+    evidence = gather(snapshot, SELECTION.replace(conventions=conventions), METRICS)
+    tested = []
+    for metric in METRICS:
+        if metric.by_sample or "whole distribution" in metric.needs or (metric.cross_fitted and conventions.mass_bins):
+            continue
+        people = evidence.respondents[evidence.runs[0].run]
+        values = people.draw(metric, "both")
+        beside = metric.ordered or (metric.binned and conventions.mass_bins)
+        for replicate in REPLICATES:
+            expected = reference.METRICS[metric.key](drawn(rows, difficulty, replicate, beside), evidence.conventions)
+            assert values[replicate] == pytest.approx(expected, abs=1e-9, nan_ok=True), (metric.key, replicate)
+        tested.append(metric.key)
+    assert {"brier", "ece", "auroc", "hard_easy_slope", "overconfidence"} <= set(tested)
+
+
+def test_metrics_of_questions_are_means_over_the_people_drawn(polled):
+    snapshot, rows, _ = polled
+    metric = CATALOGUE["grace_mce"]
+    evidence = gather(snapshot, SELECTION, [metric])
+    values = evidence.respondents[evidence.runs[0].run].draw(metric, "both")
+    people = sorted(PEOPLE)
+    for replicate in REPLICATES:
+        weights = resampling_weights(len(people), stream=1)[replicate]
+        means = []
+        for times, name in zip(resampling_weights(len(QUESTIONS))[replicate], QUESTIONS, strict=True):
+            part = [row for row in rows if row["question_id"] == name]
+            of_people = [
+                value
+                for row in part
+                for value in [
+                    reference.METRICS["grace_mce"](
+                        [reference.Answered([(row["confidence"], row["correct"], None)])], evidence.conventions
+                    )
+                ]
+                * weights[people.index(row["sample"])]
+            ]
+            means += [np.mean(of_people)] * int(times) if of_people else []
+        assert values[replicate] == pytest.approx(np.mean(means))
+
+
+def test_the_spread_is_that_of_questions_and_people(polled):
+    snapshot, _, _ = polled
+    evidence = gather(snapshot, SELECTION, METRICS)
+    people = evidence.respondents[evidence.runs[0].run]
+    for metric in (CATALOGUE["brier"], CATALOGUE["auroc"], CATALOGUE["grace_mce"], CATALOGUE["hard_easy_slope"]):
+        variance = {kind: np.nanvar(people.draw(metric, kind)) for kind in ("both", "questions", "people", "answers")}
+        wanted = max(variance["questions"], variance["people"], variance["questions"] + variance["people"] - variance["answers"])
+        assert np.nanvar(evidence.replicates(metric)[:, 0]) == pytest.approx(min(wanted, variance["both"]))
+
+
+def test_only_the_run_of_people_differs(polled):
+    snapshot, _, _ = polled
+    evidence = gather(snapshot, SELECTION, METRICS)
+    alone = gather(snapshot, SELECTION.replace(model=("Model",)), METRICS)
+    assert list(evidence.respondents) == [evidence.runs[0].run]
+    for metric in (CATALOGUE["brier"], CATALOGUE["auroc"], CATALOGUE["hard_easy_slope"]):
+        assert evidence.replicates(metric)[:, 1] == pytest.approx(alone.replicates(metric)[:, 0], nan_ok=True)
+        low, high, defined = metric_intervals(evidence, metric)
+        assert low[0] <= evidence.values(metric)[0] <= high[0]
+        assert (defined[0] > 0, defined[1]) == (True, 0)  # percentiles for people, the jackknife for 14 questions of a model
+
+
+def test_fewer_questions_keep_their_people(polled):
+    snapshot, rows, _ = polled
+    evidence = gather(snapshot, SELECTION, [CATALOGUE["brier"]])
+    part = evidence.select_rows(np.isin(evidence.questions, QUESTIONS[:7]))
+    cells = part.respondents[part.runs[0].run].cells
+    assert len(cells.places) == sum(row["question_id"] in QUESTIONS[:7] for row in rows)
+
+
+def test_views_with_people(polled):
+    snapshot, _, _ = polled
+    board = leaderboard(snapshot, SELECTION, [metric for metric in METRICS if metric.key in ("brier", "ece", "overconfidence")])
+    assert [row.model for row in board.rows] == ["People", "Model"]
+    again = recalibration(snapshot, SELECTION, "platt", [CATALOGUE["brier"]])
+    assert all(run.metrics["brier"].after is not None for run in again.runs)

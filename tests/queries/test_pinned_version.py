@@ -1,0 +1,117 @@
+"""What a pinned data version says after each kind of change."""
+
+import shutil
+
+import pytest
+
+from data.store import open_store
+from data.store.gradings import Correction, correct_grades
+from data.store.withdrawal import restore, withdraw
+from queries.parameters import BadRequest
+from queries.pinned_version import pinned_version, version_changes
+from queries.selection import Selection
+from tests.helpers.bundle_factory import PEOPLE, RESPONSES, put, write
+
+ALL = Selection("toy")
+NEW = "question_id,clue,guess,confidence\nq1,0,Rome,0.5\nq1,1,Paris,0.5\nq1,2,Paris,0.5\nq2,0,Nile,0.5\nq2,1,Nile,0.5\n"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """Folder of a store with one run on a dataset whose difficulty comes from people."""
+    folder = tmp_path_factory.mktemp("pinned")
+    put(open_store(folder / "store", threads=1), write(folder / "toy", responses=RESPONSES, **PEOPLE), model="alpha")
+    return folder
+
+
+@pytest.fixture
+def store(original, tmp_path):
+    shutil.copytree(original / "store", tmp_path / "store")
+    return open_store(tmp_path / "store", threads=1)
+
+
+def version_of(store):
+    return pinned_version(store.snapshot(), ALL).version
+
+
+def named(store):
+    """A selection that names the runs that are published now, as a permanent link does."""
+    return ALL.replace(run=tuple(run for (run,) in store.snapshot().rows("select run from runs where withdrawn_at is null")))
+
+
+def changes(store, selection, version):
+    return version_changes(store.snapshot(), selection, version)
+
+
+def publish(store, tmp_path):
+    (tmp_path / "new.csv").write_text(NEW, encoding="utf-8")
+    return put(store, tmp_path / "new.csv", dataset="toy", model="beta").runs[0]
+
+
+def test_nothing_has_changed(store):
+    version = version_of(store)
+    for selection in (ALL, named(store), ALL.replace(category=("Places",), failed=True)):
+        result = changes(store, selection, version)
+        assert result.same and result.current == version
+        assert not (result.content or result.added or result.withdrawn or result.restored or result.corrected or result.unnamed)
+
+
+def test_the_same_import_gives_the_same_content(store, original, tmp_path):
+    other = open_store(tmp_path / "other", threads=1)
+    put(other, original / "toy", model="alpha")
+    assert version_of(other).split("-")[1:] == version_of(store).split("-")[1:]
+
+
+def test_a_new_run_changes_links_that_name_none(store, tmp_path):
+    version, before = version_of(store), named(store)
+    run = publish(store, tmp_path)
+    result = changes(store, ALL, version)
+    assert not result.same and not result.content
+    assert [(added.run, added.model) for added in result.added] == [(run, "beta")]
+    result = changes(store, before, version)
+    assert result.same and result.unnamed == 1 and result.added == []
+
+
+def test_a_withdrawn_run_stays_in_links_that_name_it(store, tmp_path):
+    publish(store, tmp_path)
+    version, before = version_of(store), named(store)
+    withdraw(store, before.run[0], None)
+    result = changes(store, ALL, version)
+    assert not result.same and [gone.run for gone in result.withdrawn] == [before.run[0]]
+    assert changes(store, before, version).same
+    later = version_of(store)
+    assert later != version
+    restore(store, before.run[0])
+    assert changes(store, ALL, later).restored and not changes(store, ALL, later).same
+
+
+def test_other_people_change_every_link(store, tmp_path):
+    version, before = version_of(store), named(store)
+    buzzes = PEOPLE["buzzes"].replace("q1,m1,Birch,7,true", "q1,m1,Birch,3,true")
+    put(store, write(tmp_path / "toy", exposures=PEOPLE["exposures"], buzzes=buzzes), replace=True)
+    for selection in (ALL, before):
+        result = changes(store, selection, version)
+        assert result.content and not result.same
+
+
+def test_difficulty_that_comes_from_runs_is_content(tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+    version, before = version_of(store), named(store)
+    publish(store, tmp_path)
+    assert changes(store, before, version).content
+
+
+def test_corrected_grades_change_links_that_read_them(store):
+    version, (run,) = version_of(store), named(store).run
+    correct_grades(store, run, [Correction("q1", "Rome", 1.0)], by="ann")
+    assert changes(store, named(store), version).same
+    result = changes(store, named(store).replace(grading="reviewed"), version)
+    assert result.corrected == [run] and not result.same
+
+
+@pytest.mark.parametrize("version", ["", "12-0badc0de", "20261399T000000000000-0123456789ab-01234567", "x" * 400])
+def test_what_is_no_version_is_refused(store, version):
+    with pytest.raises(BadRequest) as refusal:
+        changes(store, ALL, version)
+    assert refusal.value.field == "version"

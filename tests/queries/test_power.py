@@ -1,0 +1,76 @@
+"""Power holds what it says: simulated comparisons reject as often as stated."""
+
+import math
+
+import numpy as np
+import pytest
+
+from queries.compare import compare
+from queries.engine.inference import t_test
+from queries.metrics import CATALOGUE, METRICS
+from queries.power import FEWEST, POWER, detectable_difference, power, questions_needed
+from queries.selection import Selection
+
+BOARDS = 6000
+NOISE = 4 * math.sqrt(POWER * (1 - POWER) / BOARDS)
+
+
+def differences_of_brier(random, boards, questions):
+    """Differences of two runs question by question, not normal: one run is surer than the other, and wrong in a third."""
+    right = random.random((boards, questions)) < 2 / 3
+    sure, hesitant = random.beta(8, 2, right.shape), random.beta(3, 2, right.shape)
+    return (sure - right) ** 2 - (hesitant - right) ** 2
+
+
+def normal_differences(random, boards, questions):
+    return random.normal(0, 0.2, (boards, questions))
+
+
+def rejected(sample, shift):
+    """Share of boards on which a true difference is shown."""
+    sample = sample + shift
+    estimates, errors = sample.mean(axis=1), sample.std(axis=1, ddof=1) / math.sqrt(sample.shape[1])
+    return float((t_test(estimates, errors, np.full(len(sample), sample.shape[1])) < 0.05).mean())
+
+
+@pytest.mark.parametrize("draw", [normal_differences, differences_of_brier])
+@pytest.mark.parametrize("questions", [10, 30, 120])
+def test_the_stated_power_holds(draw, questions):
+    population = draw(np.random.default_rng(5), 1, 400_000)
+    shift = detectable_difference(population.std(), questions) - population.mean()
+    share = rejected(draw(np.random.default_rng(questions), BOARDS, questions), shift)
+    assert abs(share - POWER) <= 0.03 + NOISE
+
+
+def test_so_many_questions_show_a_difference_and_fewer_do_not():
+    random = np.random.default_rng(7)
+    needed = questions_needed(0.2, 0.05)
+    assert abs(rejected(normal_differences(random, BOARDS, needed), 0.05) - POWER) <= 0.01 + NOISE
+    assert rejected(normal_differences(random, BOARDS, needed // 2), 0.05) < 0.6
+
+
+@pytest.mark.parametrize("difference", [0.9, 0.05, 0.003])
+def test_needed_is_the_inverse_of_detectable(difference):
+    needed = questions_needed(0.3, difference)
+    assert detectable_difference(0.3, needed) <= difference
+    assert needed == FEWEST or detectable_difference(0.3, needed - 1) > difference
+
+
+def test_the_spread_is_that_of_the_questions(snapshot, offered):
+    a, b = [run for run, _, _ in offered["relay"].runs][:2]
+    (row,) = power(snapshot, Selection("relay"), a, b, [CATALOGUE["calscore"]]).metrics
+    result = compare(snapshot, Selection("relay"), a, b, [CATALOGUE["calscore"]])
+    paired = [
+        pair.a["calscore"] - pair.b["calscore"]
+        for pair in result.pairs
+        if pair.a["calscore"] is not None and pair.b["calscore"] is not None
+    ]
+    assert row.questions == len(paired) and row.difference == result.metrics["calscore"].difference
+    assert row.spread == pytest.approx(np.std(paired, ddof=1), rel=1e-6)
+
+
+def test_every_metric_has_power_or_a_reason(snapshot, offered):
+    a, b = [run for run, _, _ in offered["relay"].runs][:2]
+    for row in power(snapshot, Selection("relay"), a, b, METRICS, 0.02).metrics:
+        assert (row.error is None) == (row.missing is not None), row.metric
+        assert row.error is None or row.target == 0.02

@@ -1,0 +1,103 @@
+"""Human teams, against a slow definition over the rows of the store."""
+
+from collections import defaultdict
+from statistics import mean, quantiles
+
+import pytest
+
+from queries.parameters import BadRequest
+from queries.selection import Selection
+from queries.teams import human_teams
+
+
+@pytest.fixture(scope="module")
+def played(snapshot):
+    """Question id to its words, rooms, teams that heard it and human buzzes (team, room, share read, correct, word)."""
+    played = {}
+    for name, words in snapshot.rows(
+        "select question_id, max(word_end) from clues where dataset = 'relay' group by all order by question_id"
+    ):
+        of_people = "where dataset = 'relay' and team_kind = 'human' and question_id = $q"
+        heard = set(snapshot.rows(f"select match_id, team from exposures {of_people}", {"q": name}))
+        rows = snapshot.rows(f"select team, match_id, word, correct from buzzes {of_people}", {"q": name})
+        buzzes = [(team, room, min(word + 1, words) / words, correct, word) for team, room, word, correct in rows]
+        if heard:
+            played[name] = (heard, buzzes)
+    return played
+
+
+def test_teams_equal_a_count_by_hand(snapshot, played):
+    result = human_teams(snapshot, Selection("relay"))
+    names = {team for heard, _ in played.values() for _, team in heard}
+    assert {row.team for row in result.teams} == names and len(names) > 2
+    for row in result.teams:
+        own = [buzz for _, buzzes in played.values() for buzz in buzzes if buzz[0] == row.team]
+        right = [at for _, _, at, correct, _ in own if correct]
+        assert row.heard == sum(1 for heard, _ in played.values() for _, team in heard if team == row.team)
+        assert (row.correct, row.incorrect) == (len(right), len(own) - len(right))
+        assert row.correct_share == pytest.approx(len(right) / row.heard)
+        assert row.precision == (pytest.approx(len(right) / len(own)) if own else None)
+        assert row.correct_at == (pytest.approx(mean(right)) if right else None)
+        if len(right) > 1:
+            assert row.correct_at_quartiles == pytest.approx(quantiles(right, method="inclusive"))
+        earliest = (
+            name
+            for name, (_, buzzes) in played.items()
+            if any(b[0] == row.team and b[3] and b[4] == min(x[4] for x in buzzes if x[3]) for b in buzzes)
+        )
+        assert row.first == len(list(earliest))
+    assert [row.correct_share for row in result.teams] == sorted((row.correct_share for row in result.teams), reverse=True)
+
+
+def _equals(part, names, played):
+    """Whether a summary is that of some questions."""
+    heard = [(name, room) for name in names for room, _ in played[name][0]]
+    right = [(name, *buzz) for name in names for buzz in played[name][1] if buzz[3]]
+    wrong = [buzz for name in names for buzz in played[name][1] if not buzz[3]]
+    first = defaultdict(list)
+    for name, _, _, at, *_ in right:
+        first[name].append(at)
+    assert (part.heard, part.rooms) == (len(heard), len(set(heard)))
+    assert (part.correct, part.incorrect) == (len(right), len(wrong))
+    assert part.conversion == pytest.approx(len({(name, room) for name, _, room, *_ in right}) / len(set(heard)))
+    assert part.correct_at == (pytest.approx(mean(at for _, _, _, at, *_ in right)) if right else None)
+    assert part.first_at == (pytest.approx(mean(map(min, first.values()))) if right else None)
+
+
+def test_questions_and_categories_equal_a_count_by_hand(snapshot, played):
+    result = human_teams(snapshot, Selection("relay"))
+    assert [row.question_id for row in result.questions] == list(played)
+    by_category = defaultdict(list)
+    for row in result.questions:
+        _equals(row, [row.question_id], played)
+        by_category[row.category].append(row.question_id)
+    assert {row.category: row.questions for row in result.categories} == {key: len(names) for key, names in by_category.items()}
+    assert len(by_category) > 2
+    for part in result.categories:
+        _equals(part, by_category[part.category], played)
+
+
+def test_buzzes_of_a_team_have_their_place(snapshot, played):
+    result = human_teams(snapshot, Selection("relay"), "Ash")
+    assert len(result.buzzes) == sum(buzz[0] == "Ash" for _, buzzes in played.values() for buzz in buzzes) > 3
+    for buzz in result.buzzes:
+        right = [word for *_, correct, word in played[buzz.question_id][1] if correct]
+        assert buzz.places == len(right)
+        assert buzz.place == (1 + sum(word < buzz.word for word in right) if buzz.correct else None)
+
+
+def test_a_filter_leaves_its_questions(snapshot):
+    result = human_teams(snapshot, Selection("relay", category=("History",)))
+    assert {row.category for row in result.questions} == {"History"} == {row.category for row in result.categories}
+
+
+def test_no_team_has_heard_a_lifespan(snapshot):
+    result = human_teams(snapshot, Selection("spans"))
+    assert (result.teams, result.missing) == ([], "no human team heard any of these questions")
+
+
+def test_an_unknown_team_is_refused(snapshot):
+    with pytest.raises(BadRequest, match="Nobody"):
+        human_teams(snapshot, Selection("relay"), "Nobody")
+    with pytest.raises(BadRequest, match="Robot"):  # a model that played
+        human_teams(snapshot, Selection("relay"), "Robot")

@@ -1,0 +1,152 @@
+"""What stands beside the reliability diagrams: curves, hulls, parts of the score and tests of calibration."""
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+from queries.engine.gather import gather
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
+from queries.metrics.kernels.ece_variants import smooth_curve
+from queries.selection import Selection
+from queries.triptych import SCORE_METRICS, triptych
+
+PYRAMID = Selection("pyramid")
+
+
+@pytest.fixture(scope="module")
+def result(bundled):
+    return triptych(bundled, PYRAMID)
+
+
+@pytest.fixture(scope="module")
+def items(bundled):
+    evidence = gather(bundled, PYRAMID, SCORE_METRICS)
+    return [evidence.items_of(index) for index in range(len(evidence.runs))]
+
+
+def test_the_parts_are_those_of_the_leaderboard(bundled, result):
+    board = leaderboard(bundled, PYRAMID, SCORE_METRICS)
+    for row, run in zip(board.rows, result.runs, strict=True):
+        values = [row.metrics[metric.key].value for metric in SCORE_METRICS]
+        assert values == [run.brier, run.mcb, run.dsc, run.unc, run.auroc, run.smooth_ece]
+        assert run.brier == pytest.approx(run.mcb - run.dsc + run.unc, abs=1e-12)
+
+
+def test_roc_curves_count_what_is_above_each_confidence(result, items):
+    for run, (confidence, correct) in zip(result.runs, items, strict=True):
+        expected = [(0.0, 0.0)]
+        for least in np.unique(confidence)[::-1]:
+            expected.append((np.mean(confidence[correct == 0] >= least), np.mean(confidence[correct == 1] >= least)))
+        assert np.array(run.roc) == pytest.approx(np.array(expected), abs=1e-12)
+        area = np.trapezoid(*np.array(run.roc).T[::-1])
+        assert area == pytest.approx(run.auroc, abs=1e-12)
+
+
+def test_hulls_are_those_of_scipy(result):
+    for run in result.runs:
+        points = np.array([*run.roc, (1.0, 0.0)])
+        corners = {tuple(point) for point in points[ConvexHull(points).vertices].round(9).tolist()} - {(1.0, 0.0)}
+        hull = {tuple(point) for point in np.array(run.hull).round(9).tolist()}
+        assert corners <= hull
+        x, y = np.array(run.hull).T
+        slopes = np.diff(y) / np.where(np.diff(x) > 0, np.diff(x), 1e-12)
+        assert (np.diff(slopes) <= 1e-9 * np.abs(slopes[:-1])).all()
+
+
+def test_the_area_below_the_murphy_curve_is_the_brier_score(result):
+    for run in result.runs:
+        assert np.mean(run.murphy) == pytest.approx(run.brier, abs=0.01)  # on a grid; exactly in test_decisions
+
+
+def test_histograms_are_shares(result, items):
+    for run, (confidence, correct) in zip(result.runs, items, strict=True):
+        assert sum(run.right) == pytest.approx(1) and sum(run.wrong) == pytest.approx(1)
+        sure = confidence >= 0.5
+        assert sum(run.right[10:]) == pytest.approx(correct[sure].sum() / correct.sum())
+
+
+def test_the_smooth_diagram_is_near_what_was_drawn():
+    chance = np.random.default_rng(2)
+    confidence = np.sort(chance.random(20_000))
+    correct = (chance.random(20_000) < confidence**2).astype(float)
+    stated, accuracy, density = smooth_curve(confidence, correct)
+    inside = (stated > 0.2) & (stated < 0.8)
+    assert inside.sum() > 50 and np.abs(accuracy - stated**2)[inside].max() < 0.05
+    assert density[inside] == pytest.approx(1, abs=0.1)
+
+
+# -- tests of calibration ----------------------------------------------------------------------------------------------
+
+
+def test_spiegelhalter_is_near_the_textbook():
+    chance = np.random.default_rng(3)
+    confidence = chance.random(2000)
+    correct = (chance.random(2000) < np.clip(confidence + 0.02, 0, 1)).astype(float)
+    ours = calibration_tests(confidence, correct, np.arange(2000), 2000, 1).spiegelhalter
+    slope = 1 - 2 * confidence
+    z = ((correct - confidence) * slope).sum() / np.sqrt((slope**2 * confidence * (1 - confidence)).sum())
+    assert ours == pytest.approx(2 * norm.sf(abs(z)), abs=0.02)
+
+
+def test_cumulated_residuals_are_compared_with_their_multiples():
+    confidence = np.array([0.2, 0.2, 0.6, 0.9, 0.9])
+    correct, question = np.array([0.0, 1.0, 0.0, 0.0, 1.0]), np.array([0, 1, 0, 1, 2])
+    tests = calibration_tests(confidence, correct, question, 3, 7)
+    draws = np.random.default_rng(7).normal(size=(3, 1000))
+    ranges, largest = [], []
+    for weights in [np.ones(3), *draws.T]:
+        residual = (correct - confidence) * weights[question]
+        walk = [0.0, *(residual[confidence <= edge].sum() for edge in (0.2, 0.6, 0.9))]
+        ranges.append(max(walk) - min(walk))
+        largest.append(max(abs(step) for step in walk))
+    for p_value, (observed, *drawn) in ((tests.kuiper, ranges), (tests.ks, largest)):
+        assert p_value == (1 + sum(value >= observed - 1e-12 for value in drawn)) / 1001
+
+
+def test_an_uncalibrated_run_is_seen(result):
+    worst = max(result.runs, key=lambda run: run.mcb)
+    assert worst.p_kuiper < 0.01 and worst.p_ks < 0.01
+    alone = calibration_tests(np.array([0.5, 0.6]), np.array([1.0, 0.0]), np.zeros(2, int), 1, 1)
+    assert np.isnan(alone).all()
+
+
+def test_the_line_is_that_of_scikit_learn():
+    chance = np.random.default_rng(6)
+    confidence = chance.random(3000).clip(0.001, 0.999)
+    correct = (chance.random(3000) < expit(0.7 * logit(confidence) - 0.4)).astype(float)
+    line = calibration_line(confidence, correct, np.arange(3000), 3000)
+    fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(confidence)[:, None], correct)
+    assert line.slope == pytest.approx(fit.coef_[0, 0], abs=1e-5)
+    # With a slope of 1, as many are right as are expected.
+    assert expit(logit(confidence) + line.intercept).sum() == pytest.approx(correct.sum(), abs=1e-6)
+    assert line.slope_low < 0.7 < line.slope_high and line.intercept_high < 0
+    # Of independent items the sandwich is near the inverse of the curvature.
+    p = fit.predict_proba(logit(confidence)[:, None])[:, 1]
+    x = np.column_stack([logit(confidence), np.ones(3000)])
+    error = np.sqrt(np.linalg.inv(x.T @ (x * (p * (1 - p))[:, None]))[0, 0])
+    assert (line.slope_high - line.slope_low) / 3.92 == pytest.approx(error, rel=0.1)
+
+
+def test_copies_of_a_question_tell_nothing_new():
+    chance = np.random.default_rng(8)
+    confidence = chance.random(80)
+    correct = (chance.random(80) < confidence).astype(float)
+    once = calibration_line(confidence, correct, np.arange(80), 80)
+    thrice = calibration_line(np.tile(confidence, 3), np.tile(correct, 3), np.tile(np.arange(80), 3), 80)
+    assert thrice == pytest.approx(once, abs=1e-7)
+
+
+def test_there_is_no_slope_where_confidence_separates():
+    separated = calibration_line(np.array([0.2, 0.3, 0.8]), np.array([0.0, 0.0, 1.0]), np.arange(3), 3)
+    assert np.isnan(separated.slope) and np.isfinite(separated.intercept)
+    assert np.isnan(calibration_line(np.array([0.2, 0.8]), np.ones(2), np.arange(2), 2)).all()
+
+
+def test_an_empty_selection_has_no_runs(bundled):
+    assert triptych(bundled, PYRAMID.replace(q="zzzz")).runs == []
+    assert CATALOGUE["smooth_ece"] in SCORE_METRICS

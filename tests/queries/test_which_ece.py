@@ -1,0 +1,72 @@
+"""The page Which ECE: values of the catalogue, ranks, bins, and what is left out."""
+
+import pytest
+
+from dashboard.components.which_ece import review_words
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.parameters import BadRequest
+from queries.selection import Conventions, Selection
+from queries.which_ece import WHICH_METRICS, which_ece
+
+PYRAMID = Selection("pyramid")
+
+
+@pytest.fixture(scope="module")
+def result(bundled):
+    return which_ece(bundled, PYRAMID)
+
+
+def test_values_and_ranks_are_those_of_the_leaderboard(bundled, result):
+    board = leaderboard(bundled, PYRAMID, WHICH_METRICS)
+    for variant in result.variants:
+        for row, cell in zip(board.rows, variant.runs, strict=True):
+            expected = row.metrics[variant.key]
+            assert (row.run, expected.value, expected.rank) == (cell.run, cell.value, cell.rank), variant.key
+
+
+def test_ten_equal_widths_are_those_of_the_ece(bundled, result):
+    board = leaderboard(bundled, PYRAMID, [CATALOGUE["ece"]])
+    (variant,) = (variant for variant in result.variants if variant.key == "ece_width10")
+    assert [cell.value for cell in variant.runs] == pytest.approx([row.metrics["ece"].value for row in board.rows], abs=1e-12)
+
+
+def test_bins_are_those_of_the_chosen_run(bundled, result):
+    other = result.runs[2].run
+    chosen = which_ece(bundled, PYRAMID, other)
+    assert (result.focus, chosen.focus) == (result.runs[0].run, other)
+    for variant in chosen.variants:
+        cell = next(cell for cell in variant.runs if cell.run == other)
+        counted = sum(part.items for part in variant.bins if part.counted)
+        if variant.bins:
+            assert counted + cell.left_out == chosen.items
+    script = next(variant for variant in chosen.variants if variant.key == "rms_hle")
+    assert [part.counted for part in script.bins] == [True, True, False]
+    assert script.runs[0].left_out == script.bins[-1].items > 100
+
+
+def test_the_binning_of_the_address_does_not_matter(bundled, result):
+    other = which_ece(bundled, PYRAMID.replace(conventions=Conventions("mass15")))
+    assert other.variants == result.variants
+
+
+def test_a_run_that_is_not_there_is_named(bundled):
+    with pytest.raises(BadRequest) as caught:
+        which_ece(bundled, PYRAMID, "nobody")
+    assert caught.value.field == "focus"
+
+
+def test_few_items_say_why_the_script_has_no_value(bundled):
+    small = which_ece(bundled, PYRAMID.replace(questions=("lit-01",)))
+    (script,) = (variant for variant in small.variants if variant.key == "rms_hle")
+    assert {cell.value for cell in script.runs} == {None} and "fewer than 100 items" in script.runs[0].missing
+    assert script.bins == [] and which_ece(bundled, PYRAMID.replace(q="zzzz")).variants == []
+
+
+def test_the_text_names_the_range_and_what_is_left_out(result):
+    names = {run.run: run.model for run in result.runs}
+    text = review_words(result, names, "Pyramid")
+    values = {variant.key: variant.runs[0].value for variant in result.variants if variant.key not in ("corp_mcb", "ks")}
+    assert f"{min(values.values()):.3f}" in text and f"{max(values.values()):.3f}" in text
+    (script,) = (variant for variant in result.variants if variant.key == "rms_hle")
+    assert f"RMS HLE {script.runs[0].left_out} of {result.items}" in text

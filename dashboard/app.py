@@ -11,9 +11,11 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, dash_requests, documents, login, logs, pages, play, prometheus, security
+from dashboard import api, documents, pages, play
+from dashboard.access import dash_requests, login, security
 from dashboard.api.responses import error_response
 from dashboard.page_registry import check_page
+from dashboard.process import logs, prometheus
 from dashboard.router import layout
 from dashboard.service import Service
 from dashboard.settings import Settings

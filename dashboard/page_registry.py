@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource
 from dashboard.components.links import address
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from data.store import StoreError
 from queries.facets import Facets
 from queries.parameters import BadRequest, Choice, Choices, P, Parameters, Text

@@ -17,11 +17,11 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from dashboard import logs
-from dashboard.orphans import end_with
+from dashboard.process import logs
+from dashboard.process.orphans import end_with
 from dashboard.settings import Settings, read_settings
 
-THREADS = 32  # of a worker; dashboard/computing_queue.py keeps some of them free of computing
+THREADS = 32  # of a worker; dashboard/cache/computing_queue.py keeps some of them free of computing
 MAX_FILES = 4096  # that a process may have open
 SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder that is no disk, and can be written in a container
 
@@ -54,13 +54,13 @@ class Server(BaseApplication):
         options: dict[str, Any] = {
             "bind": f"{self.settings.host}:{self.settings.port}",
             "workers": self.settings.workers,
-            "worker_class": "dashboard.gunicorn_worker.Worker",
+            "worker_class": "dashboard.process.gunicorn_worker.Worker",
             "threads": THREADS,
             "timeout": 120,
             "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
             "limit_request_fields": 64,
             "limit_request_field_size": 8190,
-            "forwarded_allow_ips": "",  # dashboard/trusted_proxies.py decides
+            "forwarded_allow_ips": "",  # dashboard/access/trusted_proxies.py decides
             "keepalive": 30,
             "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
             "loglevel": self.settings.log_level,

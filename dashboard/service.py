@@ -23,8 +23,8 @@ from flask import Flask, current_app, g, has_request_context, request
 
 import data
 import queries
-from dashboard.access import Access
-from dashboard.computing_queue import (
+from dashboard.access.rights import Access
+from dashboard.cache.computing_queue import (
     PLACES_FOR_CLIENT,
     RETRY_AFTER,
     Client,
@@ -32,7 +32,7 @@ from dashboard.computing_queue import (
     QueueFull,
     client_address,
 )
-from dashboard.query_cache import QueryCache
+from dashboard.cache.query_cache import QueryCache
 from dashboard.settings import Settings, variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store

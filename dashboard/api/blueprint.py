@@ -13,12 +13,12 @@ from typing import Any, Concatenate, cast
 
 from flask import Blueprint, Response, current_app, request
 
-from dashboard import signed_links
-from dashboard.access import Denied
+from dashboard.access import signed_links
+from dashboard.access.rights import Denied
 from dashboard.api.responses import error_response
+from dashboard.citation.version_words import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
-from dashboard.version_words import what_changed
 from data.store import StoreError
 from queries.parameters import BadRequest, P, Parameters
 from queries.pinned_version import version_changes

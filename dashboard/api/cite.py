@@ -8,7 +8,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import get
 from dashboard.api.responses import json_response
-from dashboard.citation import cite
+from dashboard.citation.cited_view import cite
 from dashboard.parameters import View
 from queries.parameters import Parameters
 

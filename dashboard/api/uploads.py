@@ -13,10 +13,10 @@ from typing import Annotated
 import msgspec
 from flask import Response, request
 
-from dashboard.access import Denied
+from dashboard.access.rights import Denied
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import error_response, json_response
-from dashboard.logs import request_id
+from dashboard.process.logs import request_id
 from dashboard.service import service
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from dashboard.uploads.request_body import check_type, clean_name, receive, too_large

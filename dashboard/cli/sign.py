@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import click
 from werkzeug.exceptions import HTTPException
 
-from dashboard import signed_links
+from dashboard.access import signed_links
 from dashboard.cli.output import Refusal, Until
 from dashboard.settings import Settings
 from data.store import open_store

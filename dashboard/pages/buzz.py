@@ -11,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order
+from dashboard.citation.table_source import RESAMPLED, TableSource
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
@@ -25,7 +26,6 @@ from dashboard.components.thresholds import KEY
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.table_source import RESAMPLED, TableSource
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz
 from queries.buzzing.rules import CURVES, RULES, SCALES
 from queries.datasets import Dataset

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
+from dashboard.citation.table_source import PAIRED, TableSource
 from dashboard.components.controls import menu, several
 from dashboard.components.coverage import pair_notice
 from dashboard.components.filters import filter_keys
@@ -27,7 +28,6 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
-from dashboard.table_source import PAIRED, TableSource
 from queries.compare import comparison
 from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard

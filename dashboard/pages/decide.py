@@ -8,6 +8,7 @@ from dataclasses import replace
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource, leaderboard_source
 from dashboard.components.controls import menu
 from dashboard.components.decision_curves import coverage_section, murphy_section, net_section, people_note
 from dashboard.components.decisions import cost_slider, decisions_table, state
@@ -19,7 +20,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import FirstCurve, SecondCurve
 from dashboard.service import service
-from dashboard.table_source import TableSource, leaderboard_source
 from queries.decide import Decisions, decide
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection

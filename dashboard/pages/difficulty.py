@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import RESAMPLED, TableSource
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
@@ -18,7 +19,6 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.table_source import RESAMPLED, TableSource
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
 from queries.difficulty import difficulty

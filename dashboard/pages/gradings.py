@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource
 from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
@@ -17,7 +18,6 @@ from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import GUESSES, known_run
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
 

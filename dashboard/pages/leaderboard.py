@@ -10,6 +10,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource, leaderboard_source
 from dashboard.components.attributes import data
 from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
 from dashboard.components.controls import several
@@ -27,7 +28,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import USUAL_METRICS
 from dashboard.service import service
-from dashboard.table_source import TableSource, leaderboard_source
 from queries.early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric

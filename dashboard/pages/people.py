@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource, leaderboard_source
 from dashboard.components.class_reliability import class_reliability
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
@@ -20,7 +21,6 @@ from dashboard.components.vote_metrics_table import vote_metrics_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.table_source import TableSource, leaderboard_source
 from queries.human_votes import People, people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics.catalogue import VOTES

@@ -10,6 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order, question_with_buzzpoints
+from dashboard.citation.table_source import TableSource
 from dashboard.components.answers_table import answers_section
 from dashboard.components.clue_text import clue_text
 from dashboard.components.links import page_link, question_path
@@ -23,7 +24,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.metrics import CATALOGUE, Metric

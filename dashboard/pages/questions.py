@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.api.responses import json_response
 from dashboard.cached_queries import question_list, question_order, selected_runs
+from dashboard.citation.table_source import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
@@ -21,7 +22,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from data.store import StoreError
 from queries.metrics import Metric
 from queries.parameters import BadRequest, MetricChoice

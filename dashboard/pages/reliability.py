@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import WILSON, TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
@@ -22,7 +23,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
-from dashboard.table_source import WILSON, TableSource
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard

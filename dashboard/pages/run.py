@@ -8,6 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_list
+from dashboard.citation.table_source import TableSource, leaderboard_source
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path, run_path
 from dashboard.components.messages import nothing_selected, withdrawn_banner
@@ -20,7 +21,6 @@ from dashboard.components.worst_questions import worst_questions
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import USUAL_METRICS, usual_metric
 from dashboard.service import service
-from dashboard.table_source import TableSource, leaderboard_source
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import reliability

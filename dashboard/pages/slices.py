@@ -9,6 +9,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import RESAMPLED, TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address
@@ -19,7 +20,6 @@ from dashboard.components.slices_table import slices_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run
 from dashboard.service import service
-from dashboard.table_source import RESAMPLED, TableSource
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric

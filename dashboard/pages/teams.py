@@ -8,6 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path
 from dashboard.components.messages import nothing_selected
@@ -15,7 +16,6 @@ from dashboard.components.numbers import count
 from dashboard.components.team_tables import buzzes_section, categories_section, questions_section, teams_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from queries.parameters import Text
 from queries.teams import Teams, human_teams
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.citation.table_source import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
@@ -17,7 +18,6 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import BinnedRun
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, WhichEce, which_ece
 

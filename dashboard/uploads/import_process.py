@@ -21,9 +21,9 @@ from threading import BoundedSemaphore, Lock
 
 import msgspec
 
-from dashboard import logs
 from dashboard.error_messages import error_message
-from dashboard.orphans import watch_parent
+from dashboard.process import logs
+from dashboard.process.orphans import watch_parent
 from dashboard.settings import read_settings
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
-from dashboard.query_cache import QueryCache
+from dashboard.cache.query_cache import QueryCache
 from dashboard.router import draw
 from dashboard.settings import Settings
 from data.store import Snapshot

@@ -17,8 +17,8 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
-from dashboard.disk_cache import DiskCache
-from dashboard.query_cache import QueryCache
+from dashboard.cache.disk_cache import DiskCache
+from dashboard.cache.query_cache import QueryCache
 from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.selection import Selection, read_selection
@@ -56,7 +56,7 @@ def test_eight_who_ask_at_once_share_one_computation(fresh):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from dashboard.query_cache import QueryCache
+from dashboard.cache.query_cache import QueryCache
 folder = Path(sys.argv[1])
 def compute():
     with (folder / "computed").open("a") as out: out.write("x")
@@ -223,7 +223,7 @@ def test_a_full_or_lost_folder_is_never_an_error(tmp_path, caplog):
     for _ in range(2):
         assert cache.get("key", lambda: b"computed", bytes) == b"computed"
     assert cache.failures == 4  # the lock and the result, twice
-    assert len([record for record in caplog.records if record.name == "dashboard.query_cache"]) == 1
+    assert len([record for record in caplog.records if record.name == "dashboard.cache.query_cache"]) == 1
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 import re
 
-from dashboard import computing_queue, gunicorn_worker, security, server, service
+from dashboard import server, service
+from dashboard.access import security
 from dashboard.app import create_app
+from dashboard.cache import computing_queue
+from dashboard.process import gunicorn_worker
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.computing_queue import (
+from dashboard.cache.computing_queue import (
     AT_ONCE,
     AT_ONCE_FOR_CLIENT,
     PLACES,
@@ -21,7 +21,7 @@ from dashboard.computing_queue import (
     ComputingQueue,
     QueueFull,
 )
-from dashboard.query_cache import QueryCache
+from dashboard.cache.query_cache import QueryCache
 from dashboard.server import THREADS
 from queries.time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.serving import start_server

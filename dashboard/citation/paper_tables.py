@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dashboard.citation.table_source import TableSource
 from dashboard.components.numbers import DASH, short
-from dashboard.table_source import TableSource
 from queries.metrics import CATALOGUE
 
 MOST_ROWS = 60

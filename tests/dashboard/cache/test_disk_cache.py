@@ -12,8 +12,8 @@ from hashlib import sha256
 
 import pytest
 
-from dashboard import disk_cache
-from dashboard.disk_cache import DiskCache
+from dashboard.cache import disk_cache
+from dashboard.cache.disk_cache import DiskCache
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 from tests.helpers.waiting import wait_until
@@ -23,7 +23,7 @@ PROCESS = """
 import os, sys
 from hashlib import sha256
 from pathlib import Path
-from dashboard.disk_cache import DiskCache
+from dashboard.cache.disk_cache import DiskCache
 cache = DiskCache(Path(sys.argv[1]), 2**20)
 for number in range(200):
     cache.set(sha256(f"{sys.argv[2]} {number}".encode()).hexdigest(), os.urandom(10_000 + 100 * number))

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from dashboard import router
-from dashboard.access import COOKIE
+from dashboard.access.rights import COOKIE
 from dashboard.app import create_app
 from dashboard.page_registry import PAGES
 from dashboard.settings import Settings

@@ -16,11 +16,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import msgspec
 from flask import g, request
 
-from dashboard import signed_links
-from dashboard.dash_requests import CALLBACKS, CallbackRequest
-from dashboard.logs import request_id, without_secrets
+from dashboard.access import signed_links
+from dashboard.access.dash_requests import CALLBACKS, CallbackRequest
+from dashboard.access.trusted_proxies import from_trusted_proxy
+from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
-from dashboard.trusted_proxies import from_trusted_proxy
 from data.store import StoreError
 from data.store.audit import Audit
 from data.store.tokens import RESERVED, RIGHTS, USER, AccessRecord, Right, Token, TokenError, Tokens

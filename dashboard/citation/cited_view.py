@@ -12,12 +12,12 @@ import msgspec
 
 from dashboard.api.blueprint import VERSION, read_table
 from dashboard.cached_queries import selected_runs
+from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
+from dashboard.citation.table_source import TableSource
 from dashboard.components.links import address
 from dashboard.components.numbers import CURVE_NAMES, count
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
-from dashboard.paper_tables import as_latex, as_markdown, paper_table
 from dashboard.service import service
-from dashboard.table_source import TableSource
 from dashboard.version import VERSION as CLUELINE
 from queries.engine.coverage import coverage
 from queries.metrics import Conventions, Metric

@@ -9,12 +9,12 @@ from dash import Dash
 from flask import Flask, Response, redirect, request
 from flask.typing import ResponseReturnValue
 
-from dashboard import trusted_proxies
-from dashboard.access import Denied
+from dashboard.access import trusted_proxies
+from dashboard.access.dash_requests import CALLBACKS
+from dashboard.access.login import own_address
+from dashboard.access.rights import Denied
 from dashboard.api.blueprint import denied
 from dashboard.components.links import address
-from dashboard.dash_requests import CALLBACKS
-from dashboard.login import own_address
 from dashboard.service import service
 from dashboard.settings import Settings
 from dashboard.uploads.request_body import time_limit

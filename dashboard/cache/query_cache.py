@@ -22,10 +22,10 @@ from typing import IO, Protocol, TypeVar
 
 import msgspec
 
-from dashboard import prometheus
-from dashboard.cache_failure import CacheFailure
-from dashboard.computing_queue import LOOK_INTERVAL, Client, ComputingQueue
-from dashboard.disk_cache import DiskCache
+from dashboard.cache.computing_queue import LOOK_INTERVAL, Client, ComputingQueue
+from dashboard.cache.disk_cache import DiskCache
+from dashboard.cache.failure import CacheFailure
+from dashboard.process import prometheus
 from queries.time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
@@ -203,6 +203,6 @@ def _try_lock(handle: IO[str]) -> bool:
 
 
 def _redis_cache(url: str) -> Backend:
-    from dashboard.redis_cache import RedisCache  # slow to load, and few servers use it
+    from dashboard.cache.redis_cache import RedisCache  # slow to load, and few servers use it
 
     return RedisCache(url)

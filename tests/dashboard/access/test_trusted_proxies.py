@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from flask import Flask, request
 
-from dashboard import trusted_proxies
+from dashboard.access import trusted_proxies
 from dashboard.settings import BadSetting, read_settings
 from data.store import open_store
 from tests.helpers.nginx import PROGRAM, start_nginx

@@ -1,5 +1,7 @@
 // The page on which people answer questions. The server decides what is shown: this script sends answers and draws states.
-(() => {
+import {modelsOfQuestion, paragraph, percent, resultOfPlayer} from "./play_result.js";
+
+{
     const element = (name) => document.getElementById(`play-${name}`);
     const session = location.hash.slice(1);
     const key = `clueline-play-${session}`;
@@ -28,19 +30,29 @@
         } catch {
             throw new Error("The server cannot be reached. Nothing is lost: try again.");
         }
-        roundTrip = performance.now() - began;
+        if (address === "/api/v1/play/answers") roundTrip = performance.now() - began;
         const answer = await response.json().catch(() => null);
         if (!response.ok) throw new Error(answer?.error?.message ?? "Something went wrong. Try again.");
         return answer;
     }
 
-    function percent(value) { return `${Math.round(100 * value)} %`; }
-
-    function paragraph(text, className = "") {
-        const made = document.createElement("p");
-        made.textContent = text;
-        made.className = className;
-        return made;
+    // Draw what comes of an address, unless the player has gone on meanwhile. A failure leaves a button to try again.
+    async function fill(name, address, drawing) {
+        const asked = step;
+        show(name, true);
+        element(name).replaceChildren(paragraph("Comparing with models …", "note"));
+        try {
+            const parts = drawing(await post(address, {}));
+            if (step === asked) element(name).replaceChildren(...parts);
+            if (step === asked && !parts.length) show(name, false);
+        } catch (error) {
+            const again = document.createElement("button");
+            again.className = "quiet";
+            again.type = "button";
+            again.textContent = "Try again";
+            again.addEventListener("click", () => fill(name, address, drawing));
+            if (step === asked) element(name).replaceChildren(paragraph(`Models cannot be shown now. ${error.message}`, "note"), again);
+        }
     }
 
     function drawLast(last, calibration) {
@@ -65,13 +77,18 @@
         show("foot", state.joined);
         show("form", state.joined && !state.done);
         show("last", Boolean(state.last));
-        if (state.last) drawLast(state.last, state.calibration);
+        step = state.step;
+        for (const name of ["models", "result"]) show(name, false);
+        if (state.last) {
+            drawLast(state.last, state.calibration);
+            fill("models", "/api/v1/play/models", (answer) => modelsOfQuestion(answer, state.last));
+        }
         if (state.done) {
+            fill("result", "/api/v1/play/result", resultOfPlayer);
             element("title").textContent = "Done. Thank you!";
             element("title").tabIndex = -1;
             element("title").focus();
         } else if (state.joined) {
-            step = state.step;
             element("title").textContent = `Question ${state.question + 1} of ${state.questions}`;
             element("progress").textContent = `Clue ${state.clue + 1}`;
             element("clues").textContent = state.clues.join(" ");
@@ -118,4 +135,4 @@
     addEventListener("hashchange", () => location.reload());
     if (session) change("/api/v1/play", {});
     else report("This address is not complete: open the link that you were sent.");
-})();
+}

@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"(theme|play)\.js",  # the index asks for the first itself, early; the second is that of /play
+        assets_ignore=r"(theme|play|play_result)\.js",  # the index asks for the first itself, early; /play for the others
         index_string=INDEX,
         title="Clueline",
         update_title="",

@@ -16,7 +16,7 @@ PAGE = """<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <script src="/assets/theme.js"></script>
-<script src="/assets/play.js" defer></script>
+<script src="/assets/play.js" type="module"></script>
 <link rel="stylesheet" href="/assets/clueline.css">
 </head>
 <body>
@@ -33,6 +33,8 @@ An empty answer is a pass.</p>
 <p><button class="quiet primary" id="play-start" type="button">I agree: start</button></p>
 </section>
 <section class="panel" id="play-last" aria-live="polite" hidden></section>
+<section class="panel" id="play-models" aria-label="What models said" hidden></section>
+<section class="panel" id="play-result" aria-label="Your calibration" hidden></section>
 <form class="panel" id="play-form" autocomplete="off" hidden>
 <p class="note" id="play-progress"></p>
 <p id="play-clues" aria-live="polite"></p>

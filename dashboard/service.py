@@ -108,6 +108,11 @@ class Service:
         """Let this request read a version in which a dataset has this revision, if it is still kept; else the current one."""
         g.snapshot = self._readable(self.store.snapshot_at(revision) or self.store.snapshot())
 
+    def read_only(self, dataset: str) -> None:
+        """Let this request, which a secret of a session lets in, read this dataset alone, whatever else its reader may read."""
+        snapshot = self.store.snapshot()
+        g.snapshot = snapshot.without([name for name in snapshot.states if name != dataset])
+
     def read_current(self) -> None:
         """Let this request, which has changed the store or taken long, read the current version from now on."""
         g.pop("snapshot", None)

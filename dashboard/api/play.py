@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -12,11 +12,25 @@ from flask import Response, request
 
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.responses import json_response
+from dashboard.cached_queries import question_with_buzzpoints
 from dashboard.service import service
-from data.people.sessions import LONGEST_GUESS, Answer, SessionError, add_answer, digest, join, read_session, read_state
+from data.people.sessions import (
+    LONGEST_GUESS,
+    Answer,
+    QuestionResult,
+    SessionError,
+    add_answer,
+    digest,
+    join,
+    read_results,
+    read_session,
+    read_state,
+)
 from data.store.play_log import PlayLog
+from queries.buzzing import Rules
 from queries.parameters import BadRequest, NoParameters
-from queries.selection import read_parameters
+from queries.player_result import PlayedClue, model_runs, player_result
+from queries.selection import Selection, read_parameters
 
 T = TypeVar("T")
 STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409}
@@ -50,6 +64,31 @@ class Erased(msgspec.Struct):
     erased: bool
 
 
+class ModelGuess(msgspec.Struct):
+    """What a model guessed at a clue; ``correct`` is in [0, 1]."""
+
+    clue: int
+    guess: str | None
+    confidence: float
+    correct: float
+
+
+class ModelAnswers(msgspec.Struct):
+    """What a model said to a question; ``buzz`` is the clue at which it would have answered, None for nowhere."""
+
+    model: str
+    elicitation: str
+    buzz: int | None
+    guesses: list[ModelGuess]
+
+
+class PlayedModels(msgspec.Struct):
+    """Answer of ``/api/v1/play/models``."""
+
+    question_id: str
+    models: list[ModelAnswers]
+
+
 @api.post("/api/v1/play")
 def post_play() -> Response:
     """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret of the link, `player` 32
@@ -81,6 +120,64 @@ def post_play_answers() -> Response:
     )
     with _problems():
         return json_response(add_answer(_log(), body.session, body.player, body.step, answer))
+
+
+@api.post("/api/v1/play/models")
+def post_play_models() -> Response:
+    """What models said to the question that a player has just finished: `{"session", "player"}`. `buzz` is the clue at which the
+    model itself would have answered or, where it does not say, the first one above the confidence that wins most on the dataset.
+    409 before the first question is over.
+    """
+    body = _read(_Player)
+    with _problems():
+        dataset, results = _finished(body)
+    models: list[ModelAnswers] = []
+    if service().revision(dataset):
+        runs = service().ask(model_runs, Selection(dataset))
+        with suppress(BadRequest):  # the dataset has no such question any more
+            models = _model_answers(Selection(dataset, run=tuple(runs)), results[-1].question_id) if runs else []
+    return json_response(PlayedModels(results[-1].question_id, models))
+
+
+@api.post("/api/v1/play/result")
+def post_play_result() -> Response:
+    """How well calibrated a player was in the questions that are over, beside the models on the same clues: `{"session",
+    "player"}`. 409 before the first question is over.
+    """
+    body = _read(_Player)
+    with _problems():
+        dataset, results = _finished(body)
+    answers = tuple(
+        PlayedClue(result.question_id, answer.clue, answer.confidence, answer.verdict == "accept")
+        for result in results
+        for answer in result.answers
+    )
+    return json_response(service().ask(player_result, Selection(dataset), answers))
+
+
+def _finished(body: _Player) -> tuple[str, list[QuestionResult]]:
+    """The dataset of a session, which this request may read from now on, and the questions that a player has finished."""
+    dataset = read_session(_log(), body.session).dataset
+    results = read_results(_log(), body.session, body.player)
+    if not results:
+        raise SessionError("no_step", "no question is over yet")
+    service().read_only(dataset)
+    return dataset, results
+
+
+def _model_answers(selection: Selection, question_id: str) -> list[ModelAnswers]:
+    asked = question_with_buzzpoints(selection, service().facets(selection.dataset), question_id, Rules())
+    answers = []
+    for run in asked.runs:
+        states_buzz = any(answer.buzz is not None for answer in run.clues)
+        buzz = run.own_buzz() if states_buzz else run.buzzpoint.clue if run.buzzpoint else None
+        guesses = [
+            ModelGuess(answer.clue, answer.guess, answer.confidence, answer.correct)
+            for answer in run.one_per_clue()
+            if not answer.failed
+        ]
+        answers.append(ModelAnswers(run.model, run.elicitation, buzz, guesses))
+    return answers
 
 
 @api.post("/api/v1/play/erase")
@@ -117,4 +214,6 @@ def _problems() -> Iterator[None]:
 
 document("POST /api/v1/play", post_play, NoParameters)
 document("POST /api/v1/play/answers", post_play_answers, NoParameters)
+document("POST /api/v1/play/models", post_play_models, NoParameters)
+document("POST /api/v1/play/result", post_play_result, NoParameters)
 document("POST /api/v1/play/erase", post_play_erase, NoParameters)

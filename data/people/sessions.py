@@ -23,6 +23,7 @@ from data.store.play_log import PlayLog
 
 LONGEST_GUESS = 300  # characters
 MOST_QUESTIONS, MOST_PLAYERS = 200, 1000
+NOT_JOINED = "this player has not joined the session, or was erased"
 Verdict = Literal["accept", "prompt", "reject"]
 
 
@@ -252,11 +253,30 @@ def read_state(log: PlayLog, secret: str, player: str) -> PlayerState:
     return _read_state(log, read_session(log, secret), secret, player)
 
 
+def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
+    """The questions that a player has answered at every clue, in the player's order.
+
+    Raises:
+        SessionError: there is no such session, or the player has not joined it.
+        StoreError: the log cannot be reached.
+    """
+    session = read_session(log, secret)
+    place = log.place(digest(secret), digest(player))
+    if place is None:
+        raise SessionError("not_joined", NOT_JOINED)
+    return [_grade(question, given) for question, given in session.finished(place, _answers(log, secret, player))]
+
+
+def _answers(log: PlayLog, secret: str, player: str) -> list[Answer]:
+    """The answers of a player to all steps so far."""
+    return [msgspec.json.decode(row.answer, type=Answer) for row in log.answers(digest(secret), digest(player))]
+
+
 def _read_state(log: PlayLog, session: Session, secret: str, player: str) -> PlayerState:
     place = log.place(digest(secret), digest(player))
     if place is None:
         return PlayerState(False, session.consent, session.until)
-    answers = [msgspec.json.decode(row.answer, type=Answer) for row in log.answers(digest(secret), digest(player))]
+    answers = _answers(log, secret, player)
     results = [_grade(question, given) for question, given in session.finished(place, answers)]
     clue = len(answers) - sum(len(result.clues) for result in results)
     current = session.order(place)[len(results) :]
@@ -292,7 +312,7 @@ def add_answer(log: PlayLog, secret: str, player: str, step: int, answer: Answer
     session = read_session(log, secret)
     state = _read_state(log, session, secret, player)
     if not state.joined:
-        raise SessionError("not_joined", "this player has not joined the session, or was erased")
+        raise SessionError("not_joined", NOT_JOINED)
     if step > state.step or (state.done and step == state.step):
         raise SessionError("no_step", f"step {step} was not shown yet")
     if step < state.step:

@@ -53,7 +53,10 @@ def play(page, answers, send, reload_at=None):
         last = page.locator("#play-last")
         last.get_by_text(f"The answer was: {RIGHT[name]}").wait_for()
         assert last.locator("li").count() == clues
+        page.locator("#play-models summary").wait_for()
+        page.locator("#play-models li", has_text=re.compile("^alpha .*% sure, (right|wrong)$")).wait_for(state="attached")
     page.get_by_role("heading", name="Done. Thank you!").wait_for()
+    page.locator("#play-result tr.own").wait_for()
     assert page.locator("#play-form").is_hidden()
     return given
 
@@ -92,7 +95,11 @@ def test_two_players_make_a_run(browser, toy):
         play(desk, lambda name, clue: (RIGHT[name], 90 + clue), send_by_mouse, reload_at=(1, 1)),
         play(phone, lambda name, clue: (RIGHT[name] if clue else "Rome", 40 + clue), send_by_keyboard),
     ]
-    for page in (desk, phone):
+    for page, answers in zip((desk, phone), given, strict=True):
+        right = sum(guess == RIGHT[name] for (name, _), (guess, _) in answers.items())
+        sure = sum(confidence for _, confidence in answers.values()) / len(answers)
+        own = page.locator("#play-result tr.own").inner_text().split("\t")
+        assert own[:3] == ["You", f"{100 * right / len(answers):.0f} %", f"{sure:.0f} %"]
         violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")

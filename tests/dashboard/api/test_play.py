@@ -8,8 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.app import create_app
+from dashboard.service import service
 from dashboard.settings import Settings
 from data.people.sessions import digest
+from queries.buzzing import Rules, buzzpoints, threshold_explorer
+from queries.parameters import BadRequest
+from queries.selection import Selection, facets
 
 ANN = "a" * 32
 
@@ -79,6 +83,62 @@ def test_a_page_of_another_site_cannot_play(post):
 def test_an_unknown_session_is_not_found(link):
     answer = link[1].test_client().post("/api/v1/play", json={"session": "x" * 32, "player": ANN})
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_session")
+
+
+def finish_a_question(post, player, confidence):
+    """Answer every clue of the first question with a blank, and what the page then shows."""
+    state = post(player=player, agreed=True)
+    while not state["last"]:
+        body = {"player": player, "step": state["step"], "guess": "", "confidence": confidence, "buzz": False}
+        state = post("/answers", **body)
+    return state["last"]
+
+
+def test_models_are_shown_once_the_question_is_over(post):
+    player = "2" * 32
+    post(player=player, agreed=True)
+    assert post("/models", 409, player=player)["error"]["code"] == "no_step"
+    assert post("/result", 409, player=player)["error"]["code"] == "no_step"
+    last = finish_a_question(post, player, 10)
+    shown = post("/models", player=player)
+    assert shown["question_id"] == last["question_id"]
+    assert len(shown["models"]) > 1
+    for model in shown["models"]:
+        assert [guess["clue"] for guess in model["guesses"]] == list(range(len(last["clues"])))
+        assert model["buzz"] is None or 0 <= model["buzz"] < len(last["clues"])
+    assert any(model["buzz"] is not None for model in shown["models"])
+
+
+def test_the_models_buzz_where_the_question_page_says(link, post):
+    player = "3" * 32
+    question = finish_a_question(post, player, 10)["question_id"]
+    snapshot = link[1].extensions["clueline"].store.snapshot()
+    explorer = threshold_explorer(snapshot, Selection("pyramid"), Rules())
+    best = {run.run: run.outcome.threshold for run in explorer.runs}
+    points = buzzpoints(snapshot, Selection("pyramid", questions=(question,)), Rules(), best)
+    expected = {(run.model, run.elicitation): points[run.run].clue for run in explorer.runs}
+    shown = post("/models", player=player)["models"]
+    assert {(model["model"], model["elicitation"]): model["buzz"] for model in shown} == expected
+
+
+def test_a_player_sees_the_own_calibration_beside_the_models(post):
+    player = "4" * 32
+    clues = len(finish_a_question(post, player, 30)["clues"])
+    result = post("/result", player=player)
+    (own,) = (row for row in result["standings"] if row["run"] is None)
+    assert (result["questions"], result["answers"], own["metrics"]["accuracy"]) == (1, clues, 0)
+    assert own["metrics"]["brier"] == pytest.approx(0.09)
+    assert [part["answers"] for part in result["bins"]] == [0, clues, 0, 0, 0]
+    assert len(result["standings"]) + result["left_out"] > 2
+
+
+def test_the_secret_opens_no_other_dataset(link):
+    """What a session lets its players read is its own dataset, where reading needs a token."""
+    with link[1].test_request_context("/"):
+        service().read_only("pyramid")
+        assert list(service().snapshot().states) == ["pyramid"]
+        with pytest.raises(BadRequest, match="no dataset"):
+            facets(service().snapshot(), "lifespan")
 
 
 def test_an_erased_player_has_to_join_again(post):

@@ -1,0 +1,136 @@
+// What the page on which people answer questions shows of models, and of the player's own calibration.
+const SIZE = 220, EDGE = 30; // of the picture, and of its margin, in its own units
+const METRICS = {accuracy: "Right", mean_confidence: "Sure", brier: "Brier", calscore: "CalScore"};
+const MEANING = {
+    brier: "Sorted by the Brier score: the mean squared distance of how sure one is from being right (100 %) or wrong (0 %). "
+        + "Lower is better.",
+    calscore: "Sorted by CalScore: to be sure and right before people know the answer makes it lower, to be sure and wrong higher. "
+        + "Lower is better.",
+};
+
+function make(tag, text = "", className = "") {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (className) made.className = className;
+    return made;
+}
+
+export function paragraph(text, className = "") { return make("p", text, className); }
+
+export function percent(value) { return `${Math.round(100 * value)} %`; }
+
+function named(model) { return model.elicitation ? `${model.model} (${model.elicitation})` : model.model; }
+
+function right(guess) { return guess.correct > 0.5; }
+
+// The guess with which a model would have buzzed, if it would.
+function buzzed(model) { return model.buzz === null ? undefined : model.guesses.find((guess) => guess.clue === model.buzz); }
+
+function sentence(model) {
+    const guess = buzzed(model) ?? model.guesses.at(-1);
+    if (!guess) return `${named(model)}: no answer`;
+    const when = buzzed(model) ? `buzzes at clue ${guess.clue + 1}` : "does not buzz; at the end";
+    return `${named(model)} ${when}: ${guess.guess || "no answer"}, ${percent(guess.confidence)} sure, `
+        + (right(guess) ? "right" : "wrong");
+}
+
+// Where models would have buzzed in a question that is over.
+export function modelsOfQuestion({models}, last) {
+    if (!models.length) return [];
+    const hits = models.filter((model) => buzzed(model) && right(buzzed(model))).sort((one, other) => one.buzz - other.buzz);
+    const own = last.answers.findIndex((answer) => answer.buzz);
+    let summary = hits.length
+        ? `${hits.length} of ${models.length} models would have buzzed right, ${named(hits[0])} first, at clue ${hits[0].buzz + 1}.`
+        : models.length === 1 ? `${named(models[0])} would not have buzzed right.`
+            : `None of ${models.length} models would have buzzed right.`;
+    summary += own < 0 ? " You did not buzz."
+        : ` You buzzed at clue ${own + 1}, ${last.answers[own].verdict === "accept" ? "right" : "not right"}.`;
+    const details = document.createElement("details"), list = document.createElement("ul");
+    list.append(...models.map((model) => make("li", sentence(model))));
+    details.append(make("summary", "What each model said"), list);
+    return [make("h2", "The models"), paragraph(summary), details];
+}
+
+function shape(tag, attributes, text = "") {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.textContent = text;
+    return made;
+}
+
+// Accuracy over confidence: a dot for each bin, as large as it has answers. The table beside it says the same.
+function diagram(bins, answers) {
+    const at = (share) => EDGE + share * (SIZE - 2 * EDGE), up = (share) => SIZE - at(share);
+    const svg = shape("svg", {viewBox: `0 0 ${SIZE} ${SIZE}`, class: "play-diagram", "aria-hidden": "true"});
+    svg.append(
+        shape("rect", {x: EDGE, y: EDGE, width: SIZE - 2 * EDGE, height: SIZE - 2 * EDGE, class: "frame"}),
+        shape("line", {x1: at(0), y1: up(0), x2: at(1), y2: up(1), class: "diagonal"}),
+        shape("text", {x: SIZE / 2, y: SIZE - 8, "text-anchor": "middle"}, "how sure you were"),
+        shape("text", {x: -SIZE / 2, y: 16, transform: "rotate(-90)", "text-anchor": "middle"}, "how often right"),
+    );
+    for (const bin of bins) {
+        if (!bin.answers) continue;
+        const r = 3 + 12 * Math.sqrt(bin.answers / answers);
+        svg.append(shape("circle", {cx: at(bin.mean_confidence), cy: up(bin.accuracy), r}));
+    }
+    return svg;
+}
+
+function table(head, rows, label) {
+    const scroll = make("div", "", "scroll"), made = document.createElement("table");
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", label);
+    made.createTHead().insertRow().append(...head.map((text) => Object.assign(make("th", text), {scope: "col"})));
+    const body = made.createTBody();
+    for (const {cells: [first, ...others], own} of rows) {
+        const row = body.insertRow();
+        if (own) row.className = "own";
+        row.append(Object.assign(make("th", first), {scope: "row"}), ...others.map((text) => make("td", text, "number")));
+    }
+    scroll.append(made);
+    return scroll;
+}
+
+function shown(key, value) {
+    if (value === null) return "–";
+    return key === "accuracy" || key === "mean_confidence" ? percent(value) : value.toFixed(3);
+}
+
+function verdict(standing) {
+    const gap = standing.metrics.mean_confidence - standing.metrics.accuracy;
+    const text = `You were ${percent(standing.metrics.mean_confidence)} sure on average, and right at `
+        + `${percent(standing.metrics.accuracy)} of the clues`;
+    if (Math.round(100 * Math.abs(gap)) === 0) return `${text}.`;
+    return `${text}: ${gap > 0 ? "more" : "less"} sure than right, by ${Math.round(100 * Math.abs(gap))} points.`;
+}
+
+// The player's own calibration, and beside it that of models on the same clues.
+export function resultOfPlayer(result) {
+    const own = result.standings.find((standing) => standing.run === null);
+    const bins = result.bins.map((bin) => ({cells: [
+        `${percent(bin.lower)} to ${percent(bin.upper)}`, String(bin.answers),
+        bin.answers ? percent(bin.mean_confidence) : "–", bin.answers ? percent(bin.accuracy) : "–",
+    ]}));
+    const keys = Object.keys(METRICS).filter((key) => own.metrics[key] !== null);
+    const standings = result.standings.map((standing) => ({
+        cells: [standing.run === null ? "You" : named(standing), ...keys.map((key) => shown(key, standing.metrics[key]))],
+        own: standing.run === null,
+    }));
+    const parts = [
+        make("h2", "How sure you were, and how often right"), paragraph(verdict(own)), diagram(result.bins, result.answers),
+        table(["You said", "Answers", "Sure", "Right"], bins, "Your answers by how sure you were"),
+        paragraph("On the line, you are right as often as you are sure. Below it, you are too sure; above it, not sure enough. "
+            + `A larger dot has more answers. With ${result.answers} answers, much of this is chance.`, "note"),
+    ];
+    if (result.standings.length > 1) {
+        const place = result.standings.indexOf(own) + 1;
+        parts.push(
+            make("h2", "Beside the models"),
+            paragraph(`On the same clues, you are number ${place} of ${result.standings.length}.`),
+            table(["Who", ...keys.map((key) => METRICS[key])], standings, "You and the models on the same clues"),
+            paragraph(MEANING[result.order], "note"),
+        );
+    }
+    return parts;
+}

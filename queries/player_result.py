@@ -1,0 +1,180 @@
+"""How well calibrated a player of a session was, beside the models on the same clues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from data.statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
+from data.store import Snapshot
+from queries.engine import run_columns
+from queries.engine.evidence import Evidence, Run
+from queries.engine.gather import gather
+from queries.engine.reliability_diagrams import BIN_TOTALS
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.arrays import Floats
+from queries.selection import Selection, number
+
+METRICS = tuple(CATALOGUE[key] for key in ("accuracy", "mean_confidence", "brier", "calscore"))
+WIDE_BINS = 5  # of a player, who answers some dozens of clues
+
+
+class PlayedClue(msgspec.Struct, frozen=True):
+    """A player's answer to a clue; ``confidence`` is in [0, 1]."""
+
+    question_id: str
+    clue: int
+    confidence: float
+    correct: bool
+
+
+class WideBin(msgspec.Struct):
+    """Answers with a confidence in [lower, upper), and in the last bin 1 as well; the means are None where there are none."""
+
+    lower: float
+    upper: float
+    answers: int
+    mean_confidence: float | None
+    accuracy: float | None
+
+
+class Standing(msgspec.Struct):
+    """The player, whose ``run`` is None, or a run of a model, with its metrics on the player's clues; None where undefined."""
+
+    run: str | None
+    model: str
+    elicitation: str
+    metrics: dict[str, float | None]
+
+
+class PlayerResult(msgspec.Struct):
+    """Answer of ``/api/v1/play/result``.
+
+    Attributes:
+        questions, answers: of the player, in questions that are over.
+        bins: the player's reliability.
+        order: key of the metric by which ``standings`` are sorted, best first: CalScore, or the Brier score where no human team
+            heard these questions.
+        standings: the player, and the models that answered the same clues.
+        left_out: runs of models that did not answer all of them.
+    """
+
+    questions: int
+    answers: int
+    bins: list[WideBin]
+    order: str
+    standings: list[Standing]
+    left_out: int
+
+
+def model_runs(snapshot: Snapshot, selection: Selection) -> list[str]:
+    """Ids of the runs of a selection that are of models: not those of people, nor those that were withdrawn."""
+    condition, parameters = selection.run_filter()
+    return [run for (run,) in snapshot.rows(f"select run from runs r where {condition} and not respondents", parameters)]
+
+
+def player_result(snapshot: Snapshot, selection: Selection, answers: tuple[PlayedClue, ...]) -> PlayerResult:
+    """A player beside the models.
+
+    Args:
+        snapshot: of the store.
+        selection: of the dataset. Its conventions count.
+        answers: of the player, at least one, to every clue of some questions. Those to questions that the dataset has no more
+            are left out of CalScore, which is then undefined.
+    """
+    questions = tuple(dict.fromkeys(answer.question_id for answer in answers))
+    runs = model_runs(snapshot, selection)
+    complete = _answered_all(snapshot, runs, answers)
+    models = gather(snapshot, selection.on_runs(complete or ["-"]).replace(questions=questions), METRICS)
+    player = _evidence(snapshot, selection, answers, models)
+    standings = [
+        Standing(
+            run.run or None,
+            run.model,
+            run.elicitation,
+            {metric.key: number(metric_values[index]) for metric, metric_values in values.items()},
+        )
+        for evidence in (player, models)
+        for values in [{metric: evidence.values(metric) for metric in METRICS}]
+        for index, run in enumerate(evidence.runs)
+    ]
+    order = CATALOGUE["brier" if standings[0].metrics["calscore"] is None else "calscore"]
+    worth = [np.nan if (value := row.metrics[order.key]) is None else value for row in standings]
+    best_first = np.argsort(order.loss(np.array(worth)), kind="stable")
+    return PlayerResult(
+        questions=len(questions),
+        answers=len(answers),
+        bins=_wide_bins(player.values(BIN_TOTALS)[0]),
+        order=order.key,
+        standings=[standings[index] for index in best_first],
+        left_out=len(runs) - len(models.runs),
+    )
+
+
+def _answered_all(snapshot: Snapshot, runs: Sequence[str], answers: Sequence[PlayedClue]) -> list[str]:
+    """Those of some runs that answered every clue of the player."""
+    played = {"questions": [answer.question_id for answer in answers], "clues": [answer.clue for answer in answers]}
+    rows = snapshot.rows(
+        f"""with played as (select unnest($questions::varchar[]) as question_id, unnest($clues::integer[]) as clue)
+        select run from (select distinct run, question_id, clue from {snapshot.responses(runs)} where not failed)
+        join played using (question_id, clue) group by run having count(*) = (select count(*) from played)""",
+        played,
+    )
+    complete = {run for (run,) in rows}
+    return [run for run in runs if run in complete]
+
+
+def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[PlayedClue], models: Evidence) -> Evidence:
+    """The player's answers as those of a run, whose id is blank."""
+    place_of = {str(question): place for place, question in enumerate(models.selected_questions)}
+    for answer in answers:
+        place_of.setdefault(answer.question_id, len(place_of))
+    ordered = sorted(answers, key=lambda answer: (place_of[answer.question_id], answer.clue))
+    places = np.array([place_of[answer.question_id] for answer in ordered])
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    items = Items(
+        np.array([answer.confidence for answer in ordered]),
+        np.array([float(answer.correct) for answer in ordered]),
+        np.append(starts, len(ordered)),
+        _curves(snapshot, selection.dataset, ordered),
+    )
+    reads = {name for metric in METRICS for name in metric.reads(models.conventions)} | {"items"}
+    return Evidence(
+        runs=(Run("", "You", ""),),
+        starts=np.zeros(1, np.int64),
+        selected_questions=np.array(list(place_of)),
+        places=places[starts],
+        sums=sums(items, sorted(reads - {*BIN_COLUMNS, BINS_USED})),
+        binned=run_columns.bin_columns(bin_sums(items)),
+        item_arrays=None,
+        conventions=models.conventions,
+    )
+
+
+def _curves(snapshot: Snapshot, dataset: str, answers: Sequence[PlayedClue]) -> dict[str, Floats] | None:
+    """Each human curve at the clue of each answer, shape (answers,), NaN where the dataset has no such question."""
+    curves = run_columns.clues(snapshot, dataset)
+    if curves.curves is None:
+        return None
+    sql = "select question_id, position, clues from questions where dataset = $d and list_contains($q::varchar[], question_id)"
+    rows = snapshot.rows(sql, {"d": dataset, "q": list({answer.question_id for answer in answers})})
+    question = {question_id: (position, clues) for question_id, position, clues in rows}
+    known = np.array([answer.clue < question.get(answer.question_id, (0, 0))[1] for answer in answers])
+    at = np.array([
+        curves.first[question[answer.question_id][0]] + answer.clue if is_known else 0
+        for answer, is_known in zip(answers, known, strict=True)
+    ])  # fmt: skip
+    return {name: np.where(known, curve[at], np.nan) for name, curve in curves.curves.items()}
+
+
+def _wide_bins(totals: Floats) -> list[WideBin]:
+    """Bins of a fifth from the items, confidence and correctness of bins of a tenth, shape (10, 3)."""
+    wide = totals.reshape(WIDE_BINS, -1, totals.shape[-1]).sum(axis=1)
+    return [
+        WideBin(index / WIDE_BINS, (index + 1) / WIDE_BINS, int(items), *(
+            (float(confidence / items), float(correct / items)) if items else (None, None)
+        ))
+        for index, (items, confidence, correct) in enumerate(wide)
+    ]  # fmt: skip

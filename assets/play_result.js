@@ -48,7 +48,7 @@ export function modelsOfQuestion({models}, last) {
     const details = document.createElement("details"), list = document.createElement("ul");
     list.append(...models.map((model) => make("li", sentence(model))));
     details.append(make("summary", "What each model said"), list);
-    return [make("h2", "The models"), paragraph(summary), details];
+    return [make("h2", "The question before: what models said"), paragraph(summary), details];
 }
 
 function shape(tag, attributes, text = "") {

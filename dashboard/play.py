@@ -33,8 +33,6 @@ An empty answer is a pass.</p>
 <p><button class="quiet primary" id="play-start" type="button">I agree: start</button></p>
 </section>
 <section class="panel" id="play-last" aria-live="polite" hidden></section>
-<section class="panel" id="play-models" aria-label="What models said" hidden></section>
-<section class="panel" id="play-result" aria-label="Your calibration" hidden></section>
 <form class="panel" id="play-form" autocomplete="off" hidden>
 <p class="note" id="play-progress"></p>
 <p id="play-clues" aria-live="polite"></p>
@@ -45,6 +43,8 @@ An empty answer is a pass.</p>
 <p><label><input type="checkbox" id="play-buzz"> I would buzz here</label></p>
 <p><button class="quiet primary" type="submit" id="play-send">Next</button></p>
 </form>
+<section class="panel" id="play-models" aria-label="What models said" hidden></section>
+<section class="panel" id="play-result" aria-label="Your calibration" hidden></section>
 <p id="play-foot" class="note" hidden><button class="quiet" type="button" id="play-erase">Erase my answers</button></p>
 </main>
 </div>

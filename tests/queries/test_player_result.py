@@ -26,7 +26,7 @@ def as_run(rows, run, questions):
     )
 
 
-@pytest.mark.parametrize("questions", [("r05", "r01", "r02"), ("r03",), ("r10", "r11"), ("r01", "r11")], ids=str)
+@pytest.mark.parametrize("questions", [("r05", "r01", "r02"), ("r03",), ("r10", "r11"), ("r01", "r11")], ids="-".join)
 def test_a_player_who_answers_as_a_run_stands_where_it_does(snapshot, rows, plain, questions):
     result = player_result(snapshot, RELAY, as_run(rows, plain, questions)[::-1])
     by_run = {row.run: row for row in result.standings}

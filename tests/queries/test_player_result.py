@@ -79,7 +79,7 @@ def test_bins_are_fifths_with_certainty_in_the_last(snapshot):
     assert [part.lower for part in bins] == [0, 0.2, 0.4, 0.6, 0.8]
 
 
-def test_a_question_that_is_gone_leaves_the_player_without_calscore(snapshot):
+def test_a_question_that_is_gone_leaves_no_calscore(snapshot):
     result = player_result(snapshot, RELAY, (PlayedClue("r00", 0, 0.5, True), PlayedClue("gone", 0, 1.0, False)))
     (own,) = result.standings  # no model has answered it
     assert own.run is None and own.metrics["accuracy"] == 0.5 and own.metrics["brier"] == pytest.approx(0.625)

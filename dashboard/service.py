@@ -10,7 +10,7 @@ import socket
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,7 @@ from data.store.tokens import Tokens
 from data.store.version_check import VersionCheck
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
+from queries.human_collections import with_people
 from queries.metrics import Metric
 from queries.parameters import BadRequest, P
 from queries.selection import Request, Selection, facets, read_address
@@ -157,8 +158,9 @@ class Service:
             return client.left() and self.cache.callers(key) <= 1
 
         def compute() -> bytes:
-            with time_limit(seconds, snapshot.connection.interrupt, abandoned):
-                return msgspec.msgpack.encode(query(snapshot, *arguments))
+            measured = _with_people(snapshot, arguments)
+            with time_limit(seconds, measured.connection.interrupt, abandoned):
+                return msgspec.msgpack.encode(query(measured, *arguments))
 
         def decode(value: bytes) -> T:
             return cast("T", msgspec.msgpack.decode(value, type=result_type))
@@ -212,9 +214,10 @@ class Service:
             self._refusals(query),
             queue.place(client, f"{query.__qualname__} {id(arguments)}"),
             queue.turn(client, time.monotonic() + self.settings.query_seconds, client.left),
-            time_limit(self.settings.query_seconds, snapshot.connection.interrupt, client.left),
         ):
-            return query(snapshot, *arguments)
+            measured = _with_people(snapshot, arguments)
+            with time_limit(self.settings.query_seconds, measured.connection.interrupt, client.left):
+                return query(measured, *arguments)
 
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
         """The parts of ``query(snapshot, *arguments)``, each made when it is asked for, but the first one at once.
@@ -223,7 +226,7 @@ class Service:
             BadRequest: with status 503 where the first part takes too long. Where a later one does, the stream ends early.
         """
         # The request is over when later parts are made: what they need of it is kept.
-        snapshot, client_left = self.snapshot(), client_watcher()
+        snapshot, client_left = _with_people(self.snapshot(), arguments), client_watcher()
         parts = query(snapshot, *arguments)
         with self._limited(query, snapshot, client_left):
             first = list(itertools.islice(parts, 1))
@@ -270,6 +273,13 @@ class Service:
             BadRequest: for an unknown key or value, naming what is allowed.
         """
         return read_address(query, self.facets, parameters, dataset, ignore_unknown)
+
+
+def _with_people(snapshot: Snapshot, arguments: Sequence[object]) -> Snapshot:
+    """The snapshot with the people of the selection that a query is asked about, if it is."""
+    if not arguments or not isinstance(arguments[0], Selection):
+        return snapshot
+    return with_people(snapshot, arguments[0].dataset, arguments[0].people)
 
 
 def current_client() -> Client:

@@ -134,9 +134,10 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
             **{name: pl.Series(getattr(curves, name)[cells]) for name in CURVES}
         )
     )
+    connection.register("computed", computed)  # by name: a reader's connection takes no variable of Python for a table
     connection.execute(
         f"""insert into curves by name
         select $dataset as dataset, question_id, clue, teams::integer as teams, {", ".join(CURVES)} from computed""",
         {"dataset": dataset},
     )
-    del computed
+    connection.unregister("computed")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+IMPORTED = "imported"  # the people who were imported with a dataset, in place of a human collection
+
 
 class Facets(msgspec.Struct, frozen=True):
     """What a dataset offers to filter by."""
@@ -25,6 +27,8 @@ class Facets(msgspec.Struct, frozen=True):
     head_to_head: bool = False  # at most one team of a room can be right
     imported: tuple[str, ...] = ()  # all runs, also withdrawn ones, in order of import
     gradings: tuple[str, ...] = ()  # names of the gradings that some run has
+    people_imported: bool = False  # whether human teams came with the dataset
+    human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, also withdrawn ones
 
     @property
     def all_runs(self) -> tuple[str, ...]:

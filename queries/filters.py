@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeVar
 
 from data.polars_frames import SqlParameters
-from queries.facets import Facets
+from queries.facets import IMPORTED, Facets
 from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
 
 T = TypeVar("T")
@@ -291,6 +291,28 @@ class GradingChoice(SelectionKey[str]):
         """See ``SelectionKey``."""
         options = (("", "first of each run"), *((name, name) for name in facets.gradings))
         return MenuControl(self.label, options, value) if len(facets.gradings) > 1 else None
+
+
+@dataclass(frozen=True)
+class PeopleChoice(SelectionKey[str]):
+    """The people who were imported with a dataset, or one of its human collections; see ``queries.human_collections``."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        options = [IMPORTED, *(run for run, _ in facets.human_collections)]
+        return allowed(key, texts[0], options, facets, "Dataset {dataset!r} has no human collection {value!r}.")
+
+    def control(self, key: str, value: str, facets: Facets) -> Control | None:
+        """See ``SelectionKey``. A single collection has one, too: it says who the people are."""
+        if not facets.human_collections:
+            return None
+        offered = {run: name for run, name in facets.human_collections if run not in facets.withdrawn or run == value}
+        if facets.people_imported:
+            offered = {IMPORTED: "Imported with the dataset"} | offered
+        current = [run for run in offered if run == IMPORTED or run not in facets.withdrawn]
+        usual = current[0] if current else IMPORTED
+        options = (("" if run == usual else run, name) for run, name in ({usual: "None"} | offered).items())
+        return MenuControl(self.label, tuple(options), "" if value == usual else value)
 
 
 @dataclass(frozen=True)

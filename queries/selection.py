@@ -16,7 +16,7 @@ import msgspec
 
 from data.polars_frames import SqlParameters
 from data.store import Snapshot
-from queries.facets import Facets
+from queries.facets import IMPORTED, Facets
 from queries.filters import (
     ColumnFilter,
     Condition,
@@ -24,12 +24,14 @@ from queries.filters import (
     Filter,
     GradingChoice,
     Narrows,
+    PeopleChoice,
     RangeFilter,
     RunFilter,
     SearchFilter,
     Switch,
     ThresholdConvention,
 )
+from queries.human_collections import has_imported_people, human_collections, with_people
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameters import BadRequest, Flag, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
 
@@ -142,6 +144,14 @@ class Selection(Parameters, frozen=True):
             "by which grading answers are right or wrong, such as `graded` (by Clueline's rules) or `reviewed` (with the "
             "corrections of reviewers): a run without it keeps its first one, which is the default",
             "Grading",
+        ),
+    ] = ""
+    people: Annotated[
+        str,
+        PeopleChoice(
+            "whom runs are measured against: `imported`, or the id of a run that holds a human collection; by default the people "
+            "who were imported with the dataset, and where there are none, its newest collection",
+            "People",
         ),
     ] = ""
     common: Annotated[
@@ -257,7 +267,10 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters
     )
-    teams = snapshot.rows("select count(distinct team) from exposures where dataset = $d and team_kind = 'human'", parameters)
+    collections = human_collections(snapshot, name)
+    people_imported = has_imported_people(snapshot, name)
+    people = with_people(snapshot, name, "") if collections else snapshot
+    teams = people.rows("select count(distinct team) from exposures where dataset = $d and team_kind = 'human'", parameters)
     return Facets(
         dataset=name,
         title=title,
@@ -285,6 +298,8 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
                 "select name from gradings where dataset = $d group by 1 order by min(position), 1", parameters
             )
         ),
+        people_imported=people_imported,
+        human_collections=tuple((part.run, part.name) for part in collections),
     )
 
 
@@ -341,7 +356,7 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
-    if facets.head_to_head:
+    if facets.head_to_head and selection.people in ("", IMPORTED):
         selection = selection.replace(conventions=replace(selection.conventions, head_to_head=True))
     return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))
 

@@ -18,6 +18,7 @@ from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.store import open_store
+from queries.human_collections import with_people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest
@@ -124,7 +125,8 @@ def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Sco
     pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]
     selection = read_selection(pairs, lambda dataset: facets(snapshot, dataset))
     runs = incoming_runs(snapshot, report.runs, dry_run.stored)
-    return Score(leaderboard(snapshot, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
+    measured = with_people(snapshot, selection.dataset, selection.people)
+    return Score(leaderboard(measured, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
 
 
 def score_lines(score: Score) -> Iterator[str]:

@@ -184,6 +184,6 @@ def _table(request: PageRequest[LeaderboardPage]) -> TableSource:
 PAGE = register(
     Page(
         name="leaderboard", path="/", title="Leaderboard", place=10, draw=draw, table=_table, parameters=LeaderboardPage,
-        filters=(*filter_keys(), "human", "binning", "t", "failed", "grading"), common=True,
+        filters=(*filter_keys(), "people", "human", "binning", "t", "failed", "grading"), common=True,
     )
 )  # fmt: skip

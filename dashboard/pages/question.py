@@ -135,6 +135,6 @@ def _table(request: PageRequest[QuestionPage]) -> TableSource:
 PAGE = register(
     Page(
         name="question", path="/questions", title="Question", draw=draw, table=_table, parameters=QuestionPage, check=_exists,
-        filters=("run", "human", "failed", "grading"),
+        filters=("run", "people", "human", "failed", "grading"),
     )
 )  # fmt: skip

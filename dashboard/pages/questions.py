@@ -148,6 +148,9 @@ def _table(request: PageRequest[QuestionsPage]) -> TableSource:
 PAGE = register(
     Page(
         name="questions", path="/questions", title="Questions", place=50, draw=draw, table=_table, parameters=QuestionsPage,
-        filters=("q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"), "human", "failed", "grading"),
+        filters=(
+            "q", *(key for key in filter_keys("runs", "questions", every=True) if key != "q"),
+            "people", "human", "failed", "grading",
+        ),
     )
 )  # fmt: skip

@@ -84,6 +84,6 @@ def _table(request: PageRequest[TeamsPage]) -> TableSource:
 PAGE = register(
     Page(
         name="teams", path=PATH, title="Teams", place=72, draw=draw, table=_table, parameters=TeamsPage,
-        filters=(*filter_keys("questions"), "q"),
+        filters=(*filter_keys("questions"), "q", "people"),
     )
 )  # fmt: skip

@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from data.human_curves import derive
 from data.polars_frames import frame, literal, with_values
 from data.store.catalogue import tables_of_datasets
 from data.store.files import FolderFiles
@@ -19,6 +20,7 @@ from data.store.revisions import State
 from data.store.run_cache import RunCache, Sized
 
 T = TypeVar("T", bound=Sized)
+PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "curves")  # what differs between the people who heard the questions
 SHARE_OF_MEMORY = 0.25  # of the cache of values of runs, for what is read at a time
 
 
@@ -37,6 +39,7 @@ class Snapshot:
             grading is read by its first one.
         graded: by run, the name of the object with its grades. Empty for the first gradings.
         hidden: datasets that are stored, but left out.
+        people: the human collection that is read in place of the people who were imported: the id of its run; blank for those.
     """
 
     version: str
@@ -47,6 +50,7 @@ class Snapshot:
     grading: str = ""
     graded: Mapping[str, str] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
+    people: str = ""
 
     def with_grading(self, grading: str) -> Snapshot:
         """The same version, read by another grading; by the first one of each run, if blank."""
@@ -60,17 +64,51 @@ class Snapshot:
         hidden = self.hidden | (self.states.keys() & set(datasets))
         if hidden == self.hidden:
             return self
-        connection = self.connection.cursor()
-        ((database,),) = connection.execute("select current_database()").fetchall()
-        # Temporary views belong to this cursor alone, and come before tables of the same name.
-        connection.execute(
-            "".join(
-                f"""create temp view {table} as from "{database}".main.{table} where {rows_without(hidden)};"""
-                for table in tables_of_datasets(connection, database)
-            )
-        )
         states = {dataset: state for dataset, state in self.states.items() if dataset not in hidden}
-        return replace(self, connection=connection, states=states, hidden=hidden)
+        return replace(self, connection=self._cursor_without(hidden, ()), states=states, hidden=hidden)
+
+    def with_people(self, dataset: str, run: str) -> Snapshot:
+        """The same version, in which the people who heard the questions of a dataset are those of a human collection.
+
+        Each respondent of the run heard the questions that it answered, alone and to the end, and buzzed at the first clue where
+        it would have. Human curves follow from that. Of exposures, buzzes and curves, there are then none of other datasets, nor
+        of what was imported.
+
+        Args:
+            dataset: of the run.
+            run: whose respondents say at which clues they would buzz.
+        """
+        if run == self.people:
+            return self
+        responses = self.with_grading("").responses([run])
+        connection = self._cursor_without(self.hidden, PEOPLE_TABLES)
+        main = f'"{current_database(connection)}".main'
+        for table in PEOPLE_TABLES:
+            some = rows_without(self.hidden) if table == "datasets" else "false"
+            connection.execute(f"create temp table {table} as from {main}.{table} where {some}")
+        connection.execute(
+            f"""insert into exposures by name select distinct dataset, question_id, sample as match_id, sample as team,
+                'human' as team_kind from {responses} where not failed"""
+        )
+        connection.execute(
+            f"""insert into buzzes by name
+            select p.dataset, p.question_id, p.sample as match_id, p.sample as team, 'human' as team_kind,
+                c.word_end - 1 as word, p.clue, p.correct = 1 as correct, p.guess
+            from {responses} p join clues c using (dataset, question_id, clue) where p.buzz and not p.failed
+            qualify row_number() over (partition by p.question_id, p.sample order by p.clue) = 1"""
+        )
+        derive(connection, dataset)
+        return replace(self, connection=connection, people=run)
+
+    def _cursor_without(self, hidden: frozenset[str], left_out: Collection[str]) -> duckdb.DuckDBPyConnection:
+        """A cursor of its own, to which the tables, but for those left out, have no row of the hidden datasets."""
+        connection = self.connection.cursor()
+        database = current_database(connection)
+        # Temporary views belong to this cursor alone, and come before tables of the same name.
+        tables = [table for table in tables_of_datasets(connection, database) if table not in left_out] if hidden else []
+        for table in tables:
+            connection.execute(f'create temp view {table} as from "{database}".main.{table} where {rows_without(hidden)}')
+        return connection
 
     def has_revision(self, revision: str) -> bool:
         """Whether a dataset has this revision."""
@@ -163,7 +201,7 @@ class Snapshot:
 
     def _cache_key(self, dataset: str, name: str) -> tuple[str, str, str]:
         state = self.states.get(dataset)
-        return (dataset, state.base if state else "", name)
+        return (dataset, f"{state.base if state else ''} {self.people}", name)
 
     def _graded_run(self, run: str) -> str:
         """Under what the values of a run are kept."""
@@ -178,6 +216,12 @@ class Snapshot:
         if isinstance(parameters, dict):
             sql, parameters = with_values(sql, parameters)
         return self.connection.execute(sql, parameters or None).fetchall()
+
+
+def current_database(connection: duckdb.DuckDBPyConnection) -> str:
+    """The name of the catalogue that a cursor reads."""
+    ((name,),) = connection.execute("select current_database()").fetchall()
+    return str(name)
 
 
 def rows_without(datasets: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from data.human_curves import CURVES
 from data.polars_frames import SqlParameters
 from data.ragged_arrays import entries_of
-from data.statistics import BIN_COLUMNS, BINS, BINS_USED, Bins
+from data.statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
 from data.store import Snapshot
 from data.store.run_cache import Sized
 from queries.metrics.kernels.arrays import Floats, Ints
@@ -177,7 +177,31 @@ def statistic_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], nam
             tables.update(snapshot.read_runs("statistics", unread, sorted(names)))
         return {run: float_array(tables[run][name]) for run in missing}
 
-    return {name: snapshot.cached(dataset, f"statistics.{name}", runs, partial(read, name)) for name in sorted(names)}
+    def compute(name: str, missing: list[str]) -> dict[str, Floats]:
+        return {run: sums(items, [name])[name] for run, items in _items_with_curves(snapshot, dataset, missing)}
+
+    def source(name: str) -> Callable[[list[str]], dict[str, Floats]]:
+        # Those of human curves are stored for the people who were imported.
+        return partial(compute if snapshot.people and name in CURVE_SUMS else read, name)
+
+    return {name: snapshot.cached(dataset, f"statistics.{name}", runs, source(name)) for name in sorted(names)}
+
+
+def _items_with_curves(snapshot: Snapshot, dataset: str, runs: list[str]) -> Iterator[tuple[str, Items]]:
+    """The items of each run with the human curves at them."""
+    curves, first = clues(snapshot, dataset).curves, clues(snapshot, dataset).first
+    for run, part in zip(runs, run_items(snapshot, dataset, runs), strict=True):
+        row = np.repeat(np.arange(len(part.positions)), np.diff(part.first))
+        at = first[part.positions[row]] + part.clue
+        sequences = None if part.sample is None else sequence_starts(row, part.sample)
+        here = None if curves is None else {name: curve[at] for name, curve in curves.items()}
+        yield run, Items(part.confidence, part.correct, part.first, here, sequences)
+
+
+def sequence_starts(question: Ints, sample: Ints) -> Ints:
+    """Where each sample of each question begins among items in their order, and last the number of items."""
+    new = (np.diff(question, prepend=-1) != 0) | (np.diff(sample, prepend=-1) != 0)
+    return np.append(np.flatnonzero(new), len(question))
 
 
 def run_bins(snapshot: Snapshot, dataset: str, runs: Sequence[str]) -> list[Bins]:

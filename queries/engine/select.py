@@ -154,8 +154,7 @@ def computed_rows(
             curves = {name: curve[at] for name, curve in clues.curves.items()}
         sequences = None
         if part.sample is not None:
-            new = (np.diff(part.place, prepend=-1) != 0) | (np.diff(part.sample, prepend=-1) != 0)
-            sequences = np.append(np.flatnonzero(new), len(part.place))
+            sequences = run_columns.sequence_starts(part.place, part.sample)
         if by_sample and sequences is not None and part.sample is not None:
             starts, sequences = sequences[:-1], None
             samples.append(part.sample[starts])

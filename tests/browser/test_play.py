@@ -120,6 +120,11 @@ def test_two_players_make_a_run(browser, toy):
     # The mean over questions and clues of the share of players who were right.
     right = sum(correct for *_, correct in expected) / len(expected)
     assert people["metrics"]["accuracy"]["value"] == pytest.approx(right, rel=1e-12)
+    # Nobody was imported with the dataset, so that the players are its people: one buzzed at once and was right, one never.
+    heard = json.loads(desk.request.get("/api/v1/questions/toy/q1").text())["human"]
+    assert (heard["teams"], heard["team_share"], heard["buzz_share"]) == (2, [0.5] * 3, [1.0] * 3)
+    desk.goto("/buzz?dataset=toy")
+    desk.locator(".filters").get_by_text("People, 2 players").wait_for()
     for visit in visits:
         visit.close()
         assert not visit.complaints

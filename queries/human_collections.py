@@ -1,0 +1,56 @@
+"""Which people a dataset is measured against: those who were imported with it, or a human collection.
+
+A human collection is a run of respondents who say at which clues they would buzz, such as ``collect`` makes of a session. So
+collections have versions, are withdrawn, exported and backed up as any run. What was imported and each collection stand beside
+each other; nothing adds them up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from data.store import Snapshot
+from queries.facets import IMPORTED
+
+
+class HumanCollection(NamedTuple):
+    """A run whose respondents say at which clues they would buzz."""
+
+    run: str
+    name: str
+    withdrawn: bool
+
+
+def human_collections(snapshot: Snapshot, dataset: str) -> list[HumanCollection]:
+    """The human collections of a dataset, newest first."""
+    runs = snapshot.rows(
+        """select run, model, withdrawn_at is not null from runs where dataset = $d and respondents
+        order by position desc""",
+        {"d": dataset},
+    )
+    if not runs:
+        return []
+    responses = snapshot.with_grading("").responses([run for run, *_ in runs])
+    stated = {run for (run,) in snapshot.rows(f"select distinct run from {responses} where buzz is not null")}
+    return [HumanCollection(*row) for row in runs if row[0] in stated]
+
+
+def has_imported_people(snapshot: Snapshot, dataset: str) -> bool:
+    """Whether a human team that was imported with a dataset heard any of its questions."""
+    sql = "select 1 from exposures where dataset = $d and team_kind = 'human' limit 1"
+    return bool(snapshot.rows(sql, {"d": dataset}))
+
+
+def with_people(snapshot: Snapshot, dataset: str, people: str) -> Snapshot:
+    """The snapshot with the human data of the people of an address alone.
+
+    Args:
+        snapshot: of the store, with the imported people.
+        dataset: its id.
+        people: ``imported``, or the run of a human collection; blank for the imported ones where there is any, else for the
+            newest collection that is not withdrawn.
+    """
+    run = people
+    if not people and not has_imported_people(snapshot, dataset):
+        run = next((part.run for part in human_collections(snapshot, dataset) if not part.withdrawn), "")
+    return snapshot.with_people(dataset, run) if run not in ("", IMPORTED) else snapshot

@@ -1,0 +1,191 @@
+"""Human collections: as if their players had been imported as teams, by a slow definition, and never mixed with those."""
+
+import random
+
+import msgspec
+import pytest
+
+from data.people.collection import ELICITATION
+from data.store import open_store
+from queries.buzzing import Rules, buzz
+from queries.human_collections import human_collections, with_people
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.parameters import BadRequest
+from queries.question import question
+from queries.selection import Selection, facets, read_selection
+from queries.teams import human_teams
+from tests.helpers import reference_metrics as reference
+from tests.helpers.bundle_factory import FACTS, PEOPLE, RESPONSES, put, write
+
+LENGTHS = {"q1": 3, "q2": 2}
+ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
+RIGHT = {"q1": "Paris", "q2": "Nile"}
+PLAYERS = [f"P{index:03d}" for index in range(1, 7)]
+
+
+def played(seed):
+    """What each player says: (player, question) -> guess, confidence and whether to buzz at each clue."""
+    chance = random.Random(seed)
+    return {
+        (player, name): [
+            (RIGHT[name] if chance.random() < 0.6 else "Rome", chance.choice((0, 0.3, 0.8, 1)), chance.random() < 0.4)
+            for _ in range(count)
+        ]
+        for player in PLAYERS
+        for name, count in LENGTHS.items()
+        if name == "q1" or player != "P002"
+    }
+
+
+def first_buzz(answers, name):
+    """Clue and correctness of the first buzz; None without one."""
+    return next(((clue, guess == RIGHT[name]) for clue, (guess, _, buzzes) in enumerate(answers) if buzzes), None)
+
+
+def put_collection(store, folder, answers, model):
+    lines = [
+        f"{name},{clue},{player},{guess},{confidence},{str(buzzes).lower()}"
+        for (player, name), given in answers.items()
+        for clue, (guess, confidence, buzzes) in enumerate(given)
+    ]
+    path = folder / f"{model}.csv"
+    path.write_text("question_id,clue,sample,guess,confidence,buzz\n" + "\n".join(lines) + "\n")
+    return put(store, path, form="responses", dataset="toy", model=model, elicitation=ELICITATION, respondents=True).runs[0]
+
+
+@pytest.fixture(scope="module")
+def played_store(tmp_path_factory):
+    """A dataset with imported people, a model and two collections."""
+    folder = tmp_path_factory.mktemp("collections")
+    store = open_store(folder / "store", threads=1)
+    put(store, write(folder / "toy", responses=RESPONSES, **PEOPLE), model="alpha")
+    runs = [put_collection(store, folder, played(seed), f"People {seed}") for seed in (1, 2)]
+    yield store, runs
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    """The same dataset and model, with the players of the first collection imported as teams of their own rooms."""
+    folder = tmp_path_factory.mktemp("twin")
+    heard = ["question_id,match_id,team,team_kind,heard_words,ended_by"]
+    buzzes = ["question_id,match_id,team,word,correct,guess"]
+    for (player, name), answers in played(1).items():
+        heard.append(f"{name},{player},{player},human,,")
+        if buzzed := first_buzz(answers, name):
+            clue, right = buzzed
+            buzzes.append(f"{name},{player},{player},{ENDS[name][clue] - 1},{str(right).lower()},{answers[clue][0]}")
+    store = open_store(folder / "store", threads=1)
+    tables = {"exposures": "\n".join(heard) + "\n", "buzzes": "\n".join(buzzes) + "\n"}
+    put(store, write(folder / "toy", responses=RESPONSES, **tables), model="alpha")
+    yield store.snapshot()
+    store.close()
+
+
+def plain(result):
+    """A result without what names the version or the people."""
+    built = msgspec.to_builtins(result)
+    for key in ("data_version", "selection", "difficulty", "difficulty_source"):
+        built.pop(key, None)
+    return built
+
+
+@pytest.mark.parametrize("human", [None, "buzz_share", "release_share", "team_share", "survival"])
+def test_metrics_are_those_of_the_same_people_imported(played_store, twin, human):
+    store, (run, _) = played_store
+    alpha = Selection("toy", model=("alpha",), conventions=Conventions(human=human))
+    snapshot = with_people(store.snapshot(), "toy", run)
+    metrics = [metric for metric in METRICS if "difficulty" not in metric.reads(alpha.conventions)]
+    here, there = (leaderboard(source, alpha, metrics) for source in (snapshot, twin))
+    assert plain(here)["rows"][0]["metrics"] == plain(there)["rows"][0]["metrics"]
+    assert here.rows[0].metrics["calscore"].value is not None
+
+
+def test_buzzing_is_that_of_the_same_people_imported(played_store, twin):
+    store, (run, _) = played_store
+    alpha = Selection("toy", model=("alpha",))
+    snapshot = with_people(store.snapshot(), "toy", run)
+    for rules in (Rules(), Rules(curve="dataset", threshold=0.4)):
+        assert plain(buzz(snapshot, alpha, rules)) == plain(buzz(twin, alpha, rules))
+    for name in LENGTHS:
+        assert plain(question(snapshot, alpha, name)) == plain(question(twin, alpha, name))
+    assert plain(human_teams(snapshot, alpha)) == plain(human_teams(twin, alpha))
+
+
+def test_the_curves_are_those_of_a_slow_definition(played_store):
+    store, (run, _) = played_store
+    curves = {
+        (name, clue): (teams, buzzed, by_team)
+        for name, clue, teams, buzzed, by_team in with_people(store.snapshot(), "toy", run).rows(
+            "select question_id, clue, teams, buzz_share, team_share from curves"
+        )
+    }
+    answers = played(1)
+    for name, count in LENGTHS.items():
+        players = [player for player in PLAYERS if (player, name) in answers]
+        firsts = [first_buzz(answers[player, name], name) for player in players]
+        for clue in range(count):
+            so_far = [right for buzzed in firsts if buzzed for at, right in [buzzed] if at <= clue]
+            share = sum(so_far) / len(so_far) if so_far else 0
+            assert curves[name, clue] == (len(players), pytest.approx(share), pytest.approx(sum(so_far) / len(players)))
+
+
+def test_calscore_follows_by_the_reference_definition(played_store):
+    store, (run, _) = played_store
+    snapshot = with_people(store.snapshot(), "toy", run)
+    rows = reference.Rows.read(store.snapshot(), "toy")
+    curves = snapshot.frame("select * from curves").to_dicts()
+    rows.curves = {(curve["question_id"], curve["clue"]): curve for curve in curves}
+    ((alpha,),) = snapshot.rows("select run from runs where model = 'alpha'")
+    items = list(rows.answered(Selection("toy"), alpha).values())
+    board = leaderboard(snapshot, Selection("toy", model=("alpha",)), [CATALOGUE["calscore"]])
+    assert board.rows[0].metrics["calscore"].value == pytest.approx(reference.calscore(items, Conventions()), rel=1e-12)
+
+
+def test_people_are_never_mixed(played_store):
+    """Each choice gives the same whatever was asked before, and other people give other values."""
+    store, (first, second) = played_store
+
+    def calscore(people):
+        source = with_people(store.snapshot(), "toy", people)
+        assert {kind for (kind,) in source.rows("select distinct team from exposures")} <= {
+            *(PLAYERS if people in (first, second) else ("Ash", "Birch", "Robot"))
+        }
+        board = leaderboard(source, Selection("toy", model=("alpha",)), [CATALOGUE["calscore"]])
+        return board.rows[0].metrics["calscore"].value
+
+    values = {people: calscore(people) for people in ("imported", first, second)}
+    assert len({*values.values()}) == 3
+    for people in (second, "imported", first, "", second):
+        assert calscore(people) == values[people or "imported"]
+
+
+def test_the_default_is_the_imported_people_or_else_the_newest_collection(played_store, tmp_path):
+    store, runs = played_store
+    assert with_people(store.snapshot(), "toy", "").people == ""
+    assert [part.run for part in human_collections(store.snapshot(), "toy")] == runs[::-1]
+    bare = open_store(tmp_path / "store", threads=1)
+    put(bare, write(tmp_path / "toy", FACTS, responses=RESPONSES), model="alpha")
+    assert facets(bare.snapshot(), "toy").human_teams == 0
+    older, newer = (put_collection(bare, tmp_path, played(seed), f"People {seed}") for seed in (3, 4))
+    assert with_people(bare.snapshot(), "toy", "").people == newer
+    assert with_people(bare.snapshot(), "toy", "imported").people == ""
+    assert facets(bare.snapshot(), "toy").human_teams == len(PLAYERS)
+    bare.write(lambda connection: connection.execute(f"update runs set withdrawn_at = now()::timestamp where run = '{newer}'"))
+    assert with_people(bare.snapshot(), "toy", "").people == older
+    assert with_people(bare.snapshot(), "toy", newer).people == newer  # links to it stay true
+    bare.close()
+
+
+def test_an_address_names_whom(played_store):
+    store, (run, _) = played_store
+    offered = facets(store.snapshot(), "toy")
+    chosen = read_selection([("people", run)], lambda _: offered)
+    assert chosen.people == run and chosen.pairs() == [("dataset", "toy"), ("people", run)]
+    with pytest.raises(BadRequest) as caught:
+        read_selection([("people", offered.runs[0][0])], lambda _: offered)
+    assert caught.value.field == "people" and caught.value.allowed[0] == "imported"
+    control = Selection.kinds()["people"].control("people", run, offered)
+    assert [name for _, name in control.options] == ["Imported with the dataset", "People 2", "People 1"]
+    assert (control.options[0][0], control.chosen) == ("", run)

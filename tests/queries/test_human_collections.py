@@ -161,7 +161,7 @@ def test_people_are_never_mixed(played_store):
         assert calscore(people) == values[people or "imported"]
 
 
-def test_the_default_is_the_imported_people_or_else_the_newest_collection(played_store, tmp_path):
+def test_the_newest_collection_stands_in_for_nobody_imported(played_store, tmp_path):
     store, runs = played_store
     assert with_people(store.snapshot(), "toy", "").people == ""
     assert [part.run for part in human_collections(store.snapshot(), "toy")] == runs[::-1]

@@ -80,8 +80,9 @@ def test_a_page_of_another_site_cannot_play(post):
     assert post("", 403, {"Origin": "https://evil.example"}, player=ANN, agreed=True)["error"]["code"] == "cross_site"
 
 
-def test_an_unknown_session_is_not_found(link):
-    answer = link[1].test_client().post("/api/v1/play", json={"session": "x" * 32, "player": ANN})
+@pytest.mark.parametrize("path", ["", "/models", "/result", "/erase"])
+def test_an_unknown_session_is_not_found(link, path):
+    answer = link[1].test_client().post(f"/api/v1/play{path}", json={"session": "x" * 32, "player": ANN})
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_session")
 
 

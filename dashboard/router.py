@@ -23,10 +23,12 @@ from dashboard.components.messages import (
     grading_notice,
     ignored_keys,
     simulated_banner,
+    store_panel,
     version_notice,
     withdrawn_banner,
 )
 from dashboard.components.page_foot import page_foot
+from dashboard.error_messages import public_message
 from dashboard.page_drawing import as_json, divide
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
@@ -69,8 +71,10 @@ def draw(request: dict[str, Any]) -> str:
         version = service().snapshot().version
         page_request = read_page(page, pairs, dataset, item)
         content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, pairs)]
-    except (BadRequest, StoreError) as error:
+    except BadRequest as error:
         content = [error_panel(error, path, pairs)]
+    except StoreError as error:
+        content = [store_panel(public_message(error, service().store))]
     measured = (page_request.selection, page_request.facets) if page_request and page.table else None
     content.append(page_foot(path, pairs, version, measured))
     drawing = divide(content)

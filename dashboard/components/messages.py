@@ -12,7 +12,6 @@ from dashboard.citation.version_words import what_changed
 from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
 from dashboard.error_messages import error_message
-from data.store import StoreError
 from queries.facets import Facets
 from queries.gradings import GradingCoverage
 from queries.parameters import BadRequest
@@ -93,15 +92,18 @@ def ignored_keys(keys: Sequence[str]) -> html.P | None:
     )
 
 
-def error_panel(error: BadRequest | StoreError, path: str, pairs: list[tuple[str, str]]) -> html.Section:
+def store_panel(message: str) -> html.Section:
+    """Says why no page can be shown."""
+    return html.Section([html.H1("The store cannot be read"), html.P(message)], className="panel", role="alert")
+
+
+def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> html.Section:
     """What is wrong with an address, and links to addresses that are right, with an allowed value in place of the bad one.
 
     Args:
         error: what is wrong.
         path, pairs: of the page's address.
     """
-    if isinstance(error, StoreError):
-        return html.Section([html.H1("The store cannot be read"), html.P(error_message(error))], className="panel", role="alert")
     links = []
     if error.code == "unknown_value" and error.field and error.status == 400:
         for value in error.allowed[:MOST_LINKS]:

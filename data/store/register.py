@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from data.store.checksums import fingerprint
 from data.store.durable import make_folder, sync
 from data.store.errors import DamagedStore, StoreError
+from data.store.exclusive_lock import Claim, exclusive_lock
 from data.store.files import CATALOGUE, number_of
 from data.store.play_log import PlayLog, folder_log
 
@@ -210,20 +210,12 @@ class FolderRegister:
     def locked(self, patience: float = PATIENCE) -> Iterator[WriterLock]:
         """See ``Register``."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "LOCK").open("a") as handle:
-            until = time.monotonic() + patience
-            while True:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > until:
-                        raise StoreError("another import has held the store for 15 minutes; try again when it is done") from None
-                    time.sleep(0.01)
-            yield _FolderLock(self.folder)
+        busy = "another import has held the store for 15 minutes; try again when it is done"
+        with exclusive_lock(self.folder / "LOCK", patience, busy) as claim:
+            yield _FolderLock(self.folder, claim)
 
     def new_name(self, number: int) -> str:
-        """See ``Register``. The system frees the lock only when a writer is gone, so that the number is enough."""
+        """See ``Register``. A writer that has lost its lock is told so before it names a file, so that the number is enough."""
         return f"gen-{number:06d}.duckdb"
 
     def read_tokens(self) -> bytes | None:
@@ -249,8 +241,7 @@ class FolderRegister:
     def change_tokens(self, change: Callable[[bytes | None], tuple[bytes, T]]) -> T:
         """See ``Register``. Only the owner of the file may read it."""
         make_folder(self.folder)
-        with (self.folder / TOKENS_LOCK).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # held for moments only
+        with exclusive_lock(self.folder / TOKENS_LOCK, PATIENCE, "another process holds the tokens; try again"):
             content, result = change(self.read_tokens())
             draft = self.folder / f"{TOKENS}.tmp"
             draft.unlink(missing_ok=True)  # what a killed process left
@@ -260,8 +251,7 @@ class FolderRegister:
             draft.replace(self.folder / TOKENS)
             sync(self.folder)
             if not self._has_tokens():
-                lock.write(f"{TOKENS} was written; without it, tokens were lost\n")
-                lock.flush()
+                (self.folder / TOKENS_LOCK).write_text(f"{TOKENS} was written; without it, tokens were lost\n", encoding="ascii")
                 sync(self.folder / TOKENS_LOCK)
             return result
 
@@ -299,15 +289,17 @@ class FolderRegister:
 
 
 class _FolderLock:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, claim: Claim) -> None:
+        self.folder, self.claim = folder, claim
 
     def point(self, name: str, before: Pointer | None, version: str) -> None:
         draft = self.folder / "CURRENT.tmp"
         draft.write_text(f"{name or NO_CATALOGUE} {version.rpartition('-')[2]}\n", encoding="ascii")
         sync(draft)
+        self.check()
         draft.replace(self.folder / "CURRENT")
         sync(self.folder)
 
     def check(self) -> None:
-        pass
+        if not self.claim.holds():
+            raise LockLost

@@ -365,6 +365,7 @@ class Store:
                 if before.digest and digest(draft) != before.digest:
                     raise DamagedStore(f"the version in force, {before.name}, is not what was written")
             result, current = self._change_draft(draft, change, new=not before.name, checked=checked)
+            lock.check()  # without the lock, another writer may have given this name to its own file
             self.files.add(name, draft)
             if current:
                 self._upgraded.note_current(self.files.root / name)

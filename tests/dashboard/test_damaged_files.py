@@ -150,3 +150,11 @@ def test_a_file_that_is_put_back_is_served_again(whole, copy):
         assert 503 in refused and set(refused) <= {200, 503}
         path.write_bytes(content)
     assert answers(client, whole.run) == whole.answers
+
+
+def test_a_pointer_that_is_a_folder_is_told_of_without_its_place(whole, copy):
+    (copy / "CURRENT").unlink()
+    (copy / "CURRENT").mkdir()
+    client = restarted(whole.app, copy)
+    assert client.get("/readyz").status_code == 503
+    assert all(is_refusal(answer) for answer in answers(client, whole.run).values())

@@ -1,0 +1,158 @@
+"""A lock between processes that also holds where the file system's own locks do not exclude, as on some network mounts."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from data.store.errors import StoreError
+
+ABANDONED = 300.0  # seconds without a change after which the claim of another host counts as left by a dead process
+WAIT = 0.01  # seconds between attempts
+
+
+class Claim:
+    """The claim of a process that holds the lock.
+
+    Attributes:
+        path: of the file of the claim.
+        content: what it holds while this process has the lock.
+    """
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self.path, self.content = path, content
+
+    def holds(self) -> bool:
+        """Whether the claim is still this process's. Another host takes it after ``ABANDONED`` seconds."""
+        return _read(self.path) == self.content
+
+
+@contextmanager
+def exclusive_lock(path: Path, patience: float, busy: str) -> Iterator[Claim]:
+    """Hold a lock. A process that is killed frees it.
+
+    ``flock`` is asked first: it is fast, and the system frees it. Some network mounts grant it to several hosts at once. So
+    the holder also creates a file exclusively, which names its host and process. A file that a dead process left is removed:
+    at once, if the process was of this host; else after ``ABANDONED`` seconds.
+
+    Args:
+        path: of the lock's file, which stays. The claim is beside it, with ``.held`` behind its name.
+        patience: seconds to wait for another process.
+        busy: message of the error.
+
+    Raises:
+        StoreError: another process held the lock for that long.
+    """
+    until = time.monotonic() + patience
+    with path.open("a") as handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _wait(until, busy)
+        claim = Claim(path.with_name(f"{path.name}.held"), _this_process())
+        _make(claim, until, busy)
+        try:
+            yield claim
+        finally:
+            if claim.holds():
+                claim.path.unlink(missing_ok=True)
+
+
+def _make(claim: Claim, until: float, busy: str) -> None:
+    """Create the file of a claim, when nobody has one."""
+    draft = claim.path.with_name(f"{claim.path.name}.{secrets.token_hex(8)}")
+    draft.write_bytes(claim.content)
+    seen, since = None, time.monotonic()
+    try:
+        while True:
+            try:
+                os.link(draft, claim.path)  # creates it with its content, or fails if it exists
+            except FileExistsError:
+                held = _read(claim.path)
+                if held != seen:
+                    seen, since = held, time.monotonic()
+                if held is not None and _is_abandoned(held, time.monotonic() - since):
+                    _remove(claim.path, held)
+                else:
+                    _wait(until, busy)
+            else:
+                return
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _remove(path: Path, abandoned: bytes) -> None:
+    """Remove the claim of a dead process, but not one that another process has made in its place meanwhile."""
+    taken = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    with suppress(FileNotFoundError):
+        path.rename(taken)
+        if taken.read_bytes() != abandoned:
+            with suppress(FileExistsError):
+                os.link(taken, path)
+        taken.unlink()
+
+
+def _is_abandoned(held: bytes, unchanged: float) -> bool:
+    """Whether the process that made a claim is gone, as far as this one can tell.
+
+    Args:
+        held: the content of the claim.
+        unchanged: seconds for which it was seen.
+    """
+    try:
+        holder = json.loads(held)
+        host, process, started = holder["host"], holder["process"], holder["started"]
+    except (ValueError, KeyError, TypeError):
+        return unchanged > ABANDONED
+    if host == _host():
+        return bool(_start_of(process) != started)
+    return unchanged > ABANDONED
+
+
+def _this_process() -> bytes:
+    holder = {"host": _host(), "process": os.getpid(), "started": _start_of(os.getpid()), "token": secrets.token_hex(8)}
+    return json.dumps(holder).encode()
+
+
+def _host() -> str:
+    """What processes have in common that see each other: the boot of the system, and the namespace of their numbers."""
+    try:
+        return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:  # not Linux
+        return os.uname().nodename
+
+
+def _start_of(process: object) -> str:
+    """When a process of this host started, as the system counts; blank if it is gone."""
+    try:
+        # The name of the program, in brackets, may hold anything.
+        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    if Path("/proc/self/stat").exists():
+        return ""
+    with suppress(OSError, TypeError, OverflowError):  # not Linux: numbers are used again, so that this may wait in vain
+        os.kill(process, 0)  # type: ignore[arg-type]
+        return "running"
+    return ""
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _wait(until: float, busy: str) -> None:
+    if time.monotonic() > until:
+        raise StoreError(busy)
+    time.sleep(WAIT)

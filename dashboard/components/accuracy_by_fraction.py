@@ -13,6 +13,8 @@ from dashboard.components.table import row, table
 from dashboard.figures.difficulty import revealed_figure
 from queries.buzzing import FractionAccuracy
 
+BESIDE_TEAMS = "beside the human teams that have answered correctly by then"
+
 
 def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colours: RunColours) -> html.Figure | None:
     """A row per run, and one per human team or group of teams; None where there is nothing to draw.
@@ -32,16 +34,17 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
         )
         for run in result.runs
     ]
+    people = [teams for teams in result.teams if teams.kind == "human"]
+    guessing = any(fraction.accuracy is not None for teams in people for fraction in teams.fractions)
     rows += [
-        row(teams.name, *(short(fraction.right) for fraction in teams.fractions))
-        for teams in result.teams
-        if teams.kind == "human"
+        row(teams.name, *(short(fraction.accuracy if guessing else fraction.right) for fraction in teams.fractions))
+        for teams in people
     ]
     return figure(
         "revealed",
         revealed_figure(result, names, colours),
-        "Accuracy of the answer that stands when so much of the question is revealed, beside the human teams that have answered "
-        "correctly by then",
+        "Accuracy of the answer that stands when so much of the question is revealed, "
+        + ("of runs and of the players of the human collection" if guessing else BESIDE_TEAMS),
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
-        legend(names, names, colours, "Human teams" if any(teams.kind == "human" for teams in result.teams) else ""),
+        legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),
     )

@@ -34,7 +34,13 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
         "Clue by clue up to the first buzz, how often a run buzzes when its guess is correct, and how often when it is not: the "
         "further apart, the better it knows what it knows. "
     )
-    if people:
+    known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
+    if known:
+        note += (
+            "People are the players of a human collection, who guessed at every clue and said where they would buzz: each row is a "
+            "mean over players."
+        )
+    elif people:
         note += (
             "Of people these chances are missing, since what a team would have answered before it buzzed is not recorded. Their "
             "buzzes of either kind per clue heard are the least that the chances can be."
@@ -63,7 +69,8 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
             figure(
                 "habits",
                 habits_figure(rates, names, colours),
-                "○ given a correct guess, × given an incorrect one" + ("; ▶ ▷ of people, at least" if people else ""),
+                "○ given a correct guess, × given an incorrect one"
+                + ("; ▶ ▷ of people, at least" if people and not known else ""),
             ),
             table(head, rows, "How often everybody buzzes", "habits"),
         ],
@@ -72,13 +79,20 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
 
 
 def _team_row(team: TeamBuzzRates) -> html.Tr:
-    """Rates of several teams. What they would have answered is not recorded, so the chances are lower bounds."""
+    """Rates of several teams. Where it is not recorded what they would have answered, the chances are lower bounds."""
     human = team.kind == "human"
     name = {"people": "People, all"}.get(team.name, f"People, {team.name}") if human else f"{team.name} (model)"
     mean = f"; a mean over {count(team.teams, 'team')}"
     bounds = [
-        html.Td(DASH if rate is None else f"≥ {short(rate)}", className="number", title=team.missing.get(key, "") + mean)
-        for key, rate in (("given_correct", team.correct_rate), ("given_incorrect", team.incorrect_rate))
+        html.Td(
+            short(chance) if chance is not None else DASH if rate is None else f"≥ {short(rate)}",
+            className="number",
+            title=team.missing.get(key, "") + mean,
+        )
+        for key, chance, rate in (
+            ("given_correct", team.given_correct, team.correct_rate),
+            ("given_incorrect", team.given_incorrect, team.incorrect_rate),
+        )
     ]
     values = [html.Td(short(getattr(team, key)), className="number", title=team.missing.get(key, "")) for key, _ in RATES]
     return html.Tr([run_cell(name, INK if human else None), *bounds, *values])

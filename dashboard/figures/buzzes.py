@@ -80,7 +80,8 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
 
 
 def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run; of people, the least that they can be.
+    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run and of the players of a human collection; of teams,
+    whose guesses are not known, the least that they can be.
 
     Args:
         rates: of runs and people.
@@ -98,6 +99,8 @@ def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[s
         {"type": "scatter", "mode": "lines", **between, "line": {"color": "var(--faint)", "width": 2}, "hoverinfo": "skip"},
         _dots(runs, names, colours, "given_correct", "circle-open"),
         _dots(runs, names, colours, "given_incorrect", "x-thin-open"),
+        _of_people(people, "correct", "circle-open"),
+        _of_people(people, "incorrect", "x-thin-open"),
         _bounds(people, "correct_rate", "triangle-right"),
         _bounds(people, "incorrect_rate", "triangle-right-open"),
     ]
@@ -137,11 +140,24 @@ def _dots(
     }  # fmt: skip
 
 
+def _of_people(people: Sequence[TeamBuzzRates], kind: str, symbol: str) -> PlotlyJson:
+    """P(buzz | correct) or P(buzz | incorrect) of groups of players whose guesses are known."""
+    known = [team for team in people if getattr(team, f"given_{kind}") is not None]
+    return {
+        "type": "scatter", "mode": "markers", "name": f"People, P(buzz | {kind})",
+        "x": [getattr(team, f"given_{kind}") for team in known], "y": [_who(team) for team in known], "cliponaxis": False,
+        "customdata": [team.teams for team in known],
+        "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 2.5, "color": INK}},
+        "hovertemplate": f"%{{y}}<br>P(buzz | {kind}) = %{{x:.3f}}<br>a mean over %{{customdata:,}} players<extra></extra>",
+    }  # fmt: skip
+
+
 def _bounds(people: Sequence[TeamBuzzRates], rate: str, symbol: str) -> PlotlyJson:
     kind = rate.removesuffix("_rate")
+    unknown = [team for team in people if team.given_correct is None and team.given_incorrect is None]
     return {
-        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in people],
-        "y": [_who(team) for team in people], "cliponaxis": False, "customdata": [team.teams for team in people],
+        "type": "scatter", "mode": "markers", "name": f"People, {kind}: at least", "x": [getattr(team, rate) for team in unknown],
+        "y": [_who(team) for team in unknown], "cliponaxis": False, "customdata": [team.teams for team in unknown],
         "marker": {"symbol": symbol, "size": 10, "color": INK, "line": {"width": 1.5, "color": INK}},
         "hovertemplate": f"%{{y}}<br>{kind} buzzes per clue heard: %{{x:.3f}}<br>P(buzz | {kind}) is at least this<br>"
         "a mean over %{customdata:,} teams<extra></extra>",

@@ -141,11 +141,14 @@ def revealed_figure(accuracies: FractionAccuracy, names: Names, colours: Names) 
     for teams in accuracies.teams:
         if teams.kind != "human":
             continue
+        guessing = any(at.accuracy is not None for at in teams.fractions)  # of a human collection, at every clue
         data.append({
-            "type": "scatter", "mode": "lines+markers", "name": "Human teams that have answered correctly",
-            "x": [at.revealed for at in teams.fractions], "y": [at.right for at in teams.fractions],
+            "type": "scatter", "mode": "lines+markers",
+            "name": "People" if guessing else "Human teams that have answered correctly",
+            "x": [at.revealed for at in teams.fractions],
+            "y": [at.accuracy if guessing else at.right for at in teams.fractions],
             "line": {"color": INK, "width": 2.5}, "marker": {"size": 7, "symbol": "diamond"},
-            "hovertemplate": "human teams right by %{x:.0%}: %{y:.3f}<extra></extra>",
+            "hovertemplate": ("people: accuracy" if guessing else "human teams right") + " by %{x:.0%}: %{y:.3f}<extra></extra>",
         })  # fmt: skip
     ends = [(run.run, run.fractions[-1].accuracy) for run in accuracies.runs if run.run in colours and run.fractions]
     labels = run_labels(names, [run for run, _ in ends])

@@ -66,6 +66,6 @@ def _table(request: PageRequest[PageParameters]) -> TableSource:
 PAGE = register(
     Page(
         name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=PageParameters,
-        filters=(*filter_keys(), "failed", "grading"), common=True,
+        filters=(*filter_keys(), "people", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from data.polars_frames import SqlParameters
 from data.store import Snapshot
 from queries.engine.select import selection_clauses
 from queries.metrics.kernels.arrays import Floats
@@ -30,6 +31,8 @@ class ClueTable:
         words, clues: of each question.
         teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
             and of its buzz ``word``, ``clue``, ``correct`` (null: none).
+        guesses: what people guessed at every clue, where they are those of a human collection: ``team``, ``question``, ``clue``,
+            ``correct``, in this order of rows; None of teams, whose guesses before a buzz nobody knows.
     """
 
     first: Ints
@@ -41,6 +44,7 @@ class ClueTable:
     words: Ints
     clues: Ints
     teams: pl.DataFrame
+    guesses: pl.DataFrame | None = None
 
     @cached_property
     def opponents(self) -> Opponents:
@@ -122,8 +126,22 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
         words=word_end[ends - 1],
         clues=(ends - first).astype(np.int64),
         teams=teams.drop("position").with_columns(pl.Series("question", team_question.astype(np.int64))),
+        guesses=_guesses(snapshot, with_clauses, parameters, positions) if snapshot.people else None,
     )
     return clue_table, positions
+
+
+def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame:
+    """What the people of a human collection guessed, by player, question and clue."""
+    guesses = snapshot.frame(
+        f"""{with_clauses}
+        select p.sample as team, q.position, p.clue, p.correct
+        from {snapshot.with_grading("").responses([snapshot.people])} p join chosen_questions q using (question_id)
+        where not p.failed order by p.sample, q.position, p.clue""",
+        parameters,
+    )
+    question = pl.Series("question", np.searchsorted(positions, whole(guesses["position"])).astype(np.int64))
+    return guesses.select("team", question, pl.col("clue").cast(pl.Int64), pl.col("correct").cast(pl.Float64))
 
 
 def numbers(column: pl.Series) -> Floats:

@@ -15,6 +15,7 @@ from queries.metrics.kernels.opponents import upper_half
 from queries.selection import Selection, number
 
 NUMBERS = RunBuzzRates.__struct_fields__[4:]
+GIVEN = ("given_correct", "given_incorrect")
 UNKNOWN_GUESSES = "what a team would have answered before it buzzed is not recorded"
 
 
@@ -65,7 +66,9 @@ def _teams(clue_table: ClueTable) -> list[TeamBuzzRates]:
 
 
 def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
-    """Per team: buzzes, correct and incorrect ones, per clue heard, and the survey score per question heard."""
+    """Per team: buzzes, correct and incorrect ones, per clue heard, the survey score per question heard, and P(buzz | correct) and
+    P(buzz | incorrect), which are null where they are not known.
+    """
     teams = clue_table.teams
     question = teams["question"].to_numpy()
     buzzed = teams["word"].is_not_null().to_numpy()
@@ -82,7 +85,7 @@ def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
         correct=pl.Series(correct * buzzed),
         score=pl.Series(score),
     )
-    return (
+    by_team = (
         rows.group_by("team_kind", "team")
         .agg(
             buzz_rate=pl.col("buzz").sum() / pl.col("seen").sum(),
@@ -92,12 +95,31 @@ def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
         )
         .sort("team_kind", "team")
     )
+    return by_team.join(_given_guesses(clue_table), on="team", how="left", maintain_order="left")
+
+
+def _given_guesses(clue_table: ClueTable) -> pl.DataFrame:
+    """P(buzz | correct) and P(buzz | incorrect) of each player of a human collection, by the kernel for runs."""
+    given: dict[str, list[str | float | None]] = {"team": [], "given_correct": [], "given_incorrect": []}
+    if clue_table.guesses is not None:
+        buzzed = clue_table.teams.filter(pl.col("clue").is_not_null()).select("team", "question", "clue", buzzes=True)
+        buzzed = buzzed.with_columns(pl.col("clue").cast(pl.Int64))
+        guesses = clue_table.guesses.join(buzzed, on=["team", "question", "clue"], how="left", maintain_order="left")
+        for (team,), part in guesses.partition_by("team", as_dict=True, maintain_order=True).items():
+            buzzes = np.flatnonzero(part["buzzes"].fill_null(value=False).to_numpy())
+            counts = conditional_buzzes(part["question"].to_numpy(), part["correct"].to_numpy(), buzzes)
+            given["team"].append(str(team))
+            given["given_correct"].append(number(counts.given_correct))
+            given["given_incorrect"].append(number(counts.given_incorrect))
+    return pl.DataFrame(given, schema={"team": pl.String, "given_correct": pl.Float64, "given_incorrect": pl.Float64})
 
 
 def _group(name: str, kind: str, teams: pl.DataFrame) -> TeamBuzzRates:
     rates = ("buzz_rate", "correct_rate", "incorrect_rate", "survey_score")
-    missing = dict.fromkeys(("given_correct", "given_incorrect"), UNKNOWN_GUESSES)
+    # A player without a guess of the kind has no chance given one, and is left out of its mean.
+    given = {key: None if (known := teams[key].drop_nulls()).is_empty() else float(known.to_numpy().mean()) for key in GIVEN}
+    missing = {key: UNKNOWN_GUESSES for key, value in given.items() if value is None}
     if teams.is_empty():
         missing |= dict.fromkeys(rates, NO_PEOPLE if name != "upper half" else "no team is above the median")
     means = {rate: None if teams.is_empty() else float(teams[rate].to_numpy().mean()) for rate in rates}
-    return TeamBuzzRates(name, kind, len(teams), None, None, **means, missing=missing)
+    return TeamBuzzRates(name, kind, len(teams), **given, **means, missing=missing)

@@ -21,8 +21,9 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     """Accuracy of the last clue whose end is <= 20, 40, 60, 80, 100 % of the question.
 
     It is the last of the clues that the run answered and the selection keeps: an answer stands until there is another one.
-    Questions with no such clue are left out and counted. People have no guess at every clue: beside the runs stands the share
-    of teams that have answered correctly by then, on the questions that a team heard.
+    Questions with no such clue are left out and counted. Teams have no guess at every clue: beside the runs stands the share
+    of teams that have answered correctly by then, on the questions that a team heard. Players of a human collection have: their
+    accuracy is that of runs, a mean over the players of each question.
     """
     return accuracy_of(read_buzzing(snapshot, selection, Rules()))
 
@@ -38,7 +39,7 @@ def accuracy_of(data: BuzzingData) -> FractionAccuracy:
     return FractionAccuracy(
         None,
         [RunAccuracy(player.run.run, player.run.model, player.run.elicitation, _run(player)) for player in data.runs],
-        [TeamsAccuracy(name, kind, _teams(data.clue_table, part)) for name, kind, part in groups],
+        [TeamsAccuracy(name, kind, _teams(data.clue_table, part, kind == "human")) for name, kind, part in groups],
     )
 
 
@@ -53,7 +54,23 @@ def _run(player: RunBuzzing) -> list[AtFraction]:
     return marks
 
 
-def _teams(clue_table: ClueTable, teams: pl.DataFrame) -> list[PeopleAtFraction]:
+def _accuracy(clue_table: ClueTable, mark: float) -> float | None:
+    """Mean over questions of the share of players whose guess at the last clue by then is correct."""
+    guesses = clue_table.guesses
+    if guesses is None or guesses.is_empty():
+        return None
+    question = guesses["question"].to_numpy()
+    player = guesses["team"].rle_id().cast(pl.Int64).to_numpy()
+    revealed = clue_table.revealed[clue_table.first[question] + guesses["clue"].to_numpy()]
+    rows = latest_responses(player * len(clue_table.first) + question, revealed, mark)
+    if not len(rows):
+        return None
+    right = np.bincount(question[rows], guesses["correct"].to_numpy()[rows], len(clue_table.first))
+    players = np.bincount(question[rows], minlength=len(clue_table.first))
+    return float((right[players > 0] / players[players > 0]).mean())
+
+
+def _teams(clue_table: ClueTable, teams: pl.DataFrame, is_human: bool) -> list[PeopleAtFraction]:
     buzzes = teams.filter(pl.col("word").is_not_null())
     question, at = buzzes["question"].to_numpy(), revealed_at(clue_table, buzzes)
     correct = buzzes["correct"].to_numpy().astype(float)
@@ -72,6 +89,7 @@ def _teams(clue_table: ClueTable, teams: pl.DataFrame) -> list[PeopleAtFraction]
                 left_out=int((~was_heard).sum()),
                 buzz_accuracy=float(correct[by_then].mean()) if count else None,
                 buzzes=count,
+                accuracy=_accuracy(clue_table, mark) if is_human else None,
                 missing=({} if was_heard.any() else {"right": NO_PEOPLE})
                 | ({} if count else {"buzz_accuracy": "nobody has buzzed by then"}),
             )

@@ -152,6 +152,8 @@ class PeopleAtFraction(msgspec.Struct):
 
     Attributes:
         right: mean over questions of the share of its teams that have answered correctly.
+        accuracy: mean over questions of the share of people whose guess at the last clue by then is correct; only of a human
+            collection, whose players guess at every clue.
         buzz_accuracy: correct buzzes / buzzes so far.
     """
 
@@ -162,6 +164,7 @@ class PeopleAtFraction(msgspec.Struct):
     buzz_accuracy: float | None
     buzzes: int
     missing: dict[str, str]
+    accuracy: float | None = None
 
 
 class RunAccuracy(msgspec.Struct):
@@ -208,7 +211,8 @@ class RunBuzzRates(msgspec.Struct):
 class TeamBuzzRates(msgspec.Struct):
     """How often teams buzz per clue heard, a mean over teams.
 
-    What a team thought before it buzzed is not recorded, so that P(buzz | correct) and P(buzz | incorrect) are missing.
+    ``given_correct`` and ``given_incorrect`` are P(buzz | correct) and P(buzz | incorrect): means over the players of a human
+    collection who had such guesses. What other teams thought before they buzzed is not recorded, so that they are missing.
     ``correct_rate`` and ``incorrect_rate`` (buzzes of the kind per clue heard) are the least that they can be.
     """
 

@@ -37,8 +37,8 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
     known = any(team.given_correct is not None or team.given_incorrect is not None for team in people)
     if known:
         note += (
-            "People are the players of a human collection, who guessed at every clue and said where they would buzz: each row is a "
-            "mean over players."
+            "People are the players of a human collection, who guessed at every clue and said where they would buzz. Each of "
+            "their rows is a mean over players."
         )
     elif people:
         note += (

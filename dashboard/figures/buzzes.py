@@ -80,8 +80,9 @@ def curves_figure(curves: BuzzCurves, names: Mapping[str, str], colours: Mapping
 
 
 def habits_figure(rates: BuzzRates, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:
-    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of each run and of the players of a human collection; of teams,
-    whose guesses are not known, the least that they can be.
+    """P(buzz | correct), a ring, and P(buzz | incorrect), a cross, of runs and of the players of a human collection.
+
+    Of teams, whose guesses are not known, triangles are the least that these can be.
 
     Args:
         rates: of runs and people.

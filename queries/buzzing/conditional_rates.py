@@ -16,6 +16,7 @@ from queries.selection import Selection, number
 
 NUMBERS = RunBuzzRates.__struct_fields__[4:]
 GIVEN = ("given_correct", "given_incorrect")
+NO_GUESS = "no guess was {kind} before or at the buzz"
 UNKNOWN_GUESSES = "what a team would have answered before it buzzed is not recorded"
 
 
@@ -52,7 +53,7 @@ def _run(player: RunBuzzing) -> RunBuzzRates:
     rates.survey_score = float(score.sum()) / len(player.questions)
     for name, kind in (("given_correct", "correct"), ("given_incorrect", "incorrect")):
         if getattr(rates, name) is None:
-            rates.missing[name] = f"no guess was {kind} before or at the buzz"
+            rates.missing[name] = NO_GUESS.format(kind=kind)
     return rates
 
 
@@ -61,13 +62,15 @@ def _teams(clue_table: ClueTable) -> list[TeamBuzzRates]:
     people = teams.filter(team_kind="human")
     upper = upper_half(people["survey_score"].to_numpy())
     groups = [("people", people), ("upper half", people.filter(upper)), ("lower half", people.filter(~upper))]
-    rows = [_group(name, "human", part) for name, part in groups]
-    return rows + [_group(row["team"][0], "model", row) for row in teams.filter(team_kind="model").iter_slices(1)]
+    guessing = clue_table.guesses is not None
+    rows = [_group(name, "human", part, guessing) for name, part in groups]
+    return rows + [_group(row["team"][0], "model", row, False) for row in teams.filter(team_kind="model").iter_slices(1)]
 
 
 def _rates_by_team(clue_table: ClueTable) -> pl.DataFrame:
-    """Per team: buzzes, correct and incorrect ones, per clue heard, the survey score per question heard, and P(buzz | correct) and
-    P(buzz | incorrect), which are null where they are not known.
+    """Per team: buzzes, correct and incorrect ones, per clue heard, and the survey score per question heard.
+
+    Also P(buzz | correct) and P(buzz | incorrect), null where they are not known.
     """
     teams = clue_table.teams
     question = teams["question"].to_numpy()
@@ -114,11 +117,12 @@ def _given_guesses(clue_table: ClueTable) -> pl.DataFrame:
     return pl.DataFrame(given, schema={"team": pl.String, "given_correct": pl.Float64, "given_incorrect": pl.Float64})
 
 
-def _group(name: str, kind: str, teams: pl.DataFrame) -> TeamBuzzRates:
+def _group(name: str, kind: str, teams: pl.DataFrame, guessing: bool) -> TeamBuzzRates:
     rates = ("buzz_rate", "correct_rate", "incorrect_rate", "survey_score")
     # A player without a guess of the kind has no chance given one, and is left out of its mean.
     given = {key: None if (known := teams[key].drop_nulls()).is_empty() else float(known.to_numpy().mean()) for key in GIVEN}
-    missing = {key: UNKNOWN_GUESSES for key, value in given.items() if value is None}
+    unknown = [key for key, value in given.items() if value is None]
+    missing = {key: NO_GUESS.format(kind=key.removeprefix("given_")) if guessing else UNKNOWN_GUESSES for key in unknown}
     if teams.is_empty():
         missing |= dict.fromkeys(rates, NO_PEOPLE if name != "upper half" else "no team is above the median")
     means = {rate: None if teams.is_empty() else float(teams[rate].to_numpy().mean()) for rate in rates}

@@ -152,7 +152,7 @@ def test_a_file_that_is_put_back_is_served_again(whole, copy):
     assert answers(client, whole.run) == whole.answers
 
 
-def test_a_pointer_that_is_a_folder_is_told_of_without_its_place(whole, copy):
+def test_a_pointer_that_is_a_folder_is_told_without_its_place(whole, copy):
     (copy / "CURRENT").unlink()
     (copy / "CURRENT").mkdir()
     client = restarted(whole.app, copy)

@@ -34,7 +34,7 @@ for k in range({WRITES}):
 """
 
 
-def test_no_acknowledged_write_is_lost_where_file_locks_do_not_exclude(tmp_path):
+def test_no_write_is_lost_where_file_locks_do_not_exclude(tmp_path):
     folder = tmp_path / "store"
     open_store(folder).write(lambda connection: None)
     writers = [

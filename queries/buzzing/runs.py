@@ -165,7 +165,10 @@ def _players(
 ) -> Iterator[RunBuzzing]:
     snapshot = snapshot.with_grading(selection.grading)
     with_clauses, parameters = selection_clauses(selection)
-    rows_of_runs = snapshot.rows(f"{with_clauses} select run, model, elicitation from chosen_runs order by place", parameters)
+    # A run of respondents is no system that buzzes: as a human collection, its players are the people beside the runs.
+    rows_of_runs = snapshot.rows(
+        f"{with_clauses} select run, model, elicitation from chosen_runs where not respondents order by place", parameters
+    )
     runs = [Run(*row) for row in rows_of_runs]
     names = [run.run for run in runs]
     items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)

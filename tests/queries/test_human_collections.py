@@ -228,6 +228,12 @@ def test_the_newest_collection_stands_in_for_nobody_imported(played_store, tmp_p
     bare.close()
 
 
+def test_a_collection_does_not_buzz_as_a_system(played_store):
+    store, (run, _) = played_store
+    shown = buzz(with_people(store.snapshot(), "toy", run), Selection("toy"), Rules())
+    assert [row.model for row in shown.explorer.runs] == [row.model for row in shown.accuracy.runs] == ["alpha"]
+
+
 def test_an_address_names_whom(played_store):
     store, (run, _) = played_store
     offered = facets(store.snapshot(), "toy")

@@ -159,7 +159,7 @@ class Selection(Parameters, frozen=True):
         Flag(
             "`1`: only questions, and clues of these, that every run answered, where runs that answered less than half take no "
             "part; `0`: each run on its own. By default `1` where runs are ranked or stand side by side (leaderboard, agreement, "
-            "breakdown, decide, reliability, recalibration, difficulty, slices, triptych, which-ece), else `0`"
+            "breakdown, decide, reliability, recalibration, difficulty, slices, triptych, unsolved, which-ece), else `0`"
         ),
     ] = None
     # Set by queries, never by an address. Few questions are named by id; many by position, for DuckDB takes 200 times as long to

@@ -8,7 +8,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.buzzing import Buzz, BuzzParameters, buzz
+from queries.buzzing import Buzz, BuzzParameters, CategoryOutcomes, buzz, category_outcomes
+from queries.buzzing.category_outcomes import CategoryOutcome
 from queries.buzzing.results import ThresholdOutcome
 from queries.selection import Request
 
@@ -49,3 +50,25 @@ def get_buzz_csv(query: Request[BuzzParameters]) -> Response:
             + [habit.given_correct, habit.given_incorrect, habit.buzz_rate, habit.survey_score, reasons or None]
         )
     return csv_response(COLUMNS, rows, "buzz")
+
+
+def _outcomes(query: Request[BuzzParameters]) -> CategoryOutcomes:
+    return service().ask(category_outcomes, query.selection, query.parameters.rules)
+
+
+@get_selected("/api/v1/buzz/categories", BuzzParameters)
+def get_buzz_categories(query: Request[BuzzParameters]) -> Response:
+    """Correct and incorrect buzzes by category, and their ratio: of people, of models that played as teams, and of runs."""
+    return json_response(_outcomes(query))
+
+
+@get_selected("/api/v1/buzz/categories.csv", BuzzParameters)
+def get_buzz_categories_csv(query: Request[BuzzParameters]) -> Response:
+    """The same as CSV, a row per group and category."""
+    fields = CategoryOutcome.__struct_fields__
+    rows = [
+        [group.name, group.kind, group.threshold, *(getattr(outcome, name) for name in fields)]
+        for group in _outcomes(query).groups
+        for outcome in group.categories
+    ]
+    return csv_response(["name", "kind", "threshold", *fields], rows, "buzz-categories")

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from dashboard.cached_queries import question_order
 from dashboard.citation.table_source import RESAMPLED, TableSource
+from dashboard.components.buzz_categories import buzz_categories
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
@@ -26,7 +27,7 @@ from dashboard.components.thresholds import KEY
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz
+from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
 from queries.buzzing.rules import CURVES, RULES, SCALES
 from queries.datasets import Dataset
 
@@ -58,6 +59,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         else nothing_selected(PATH, request.selection, "answers", request.facets),
         against_teams(result.explorer, names, colours) if runs else None,
         buzz_curves(result.curves, names, colours),
+        buzz_categories(service().ask(category_outcomes, request.selection, rules), names, colours),
         buzz_rates(result.habits, names, colours),
     ]
 

@@ -1,4 +1,4 @@
-"""Slices: the parts of a dataset where a run does worse, each a link that shows it."""
+"""Slices: every run by category, the parts of a dataset where a run does worse, and questions that all runs fail on."""
 
 from __future__ import annotations
 
@@ -12,23 +12,33 @@ from dash.development.base_component import Component
 from dashboard.citation.table_source import RESAMPLED, TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import address
+from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.parts_table import parts_section
+from dashboard.components.run_names import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section
+from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.parameters import known_run
 from dashboard.service import service
+from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
 from queries.engine.bootstrap import SIGNIFICANCE
+from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameters import BadRequest, MetricChoice
+from queries.parameters import BadRequest, Choice, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
+from queries.unsolved import unsolved
 
 PATH = "/slices"
 USUAL = "overconfidence"
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
+
+
+def usual_division(facets: Facets) -> str:
+    """By what a dataset's questions are divided unless somebody asks for something else."""
+    return next((by for by in BREAKDOWN_FIELDS if len(facets.values.get(by, ())) > 1), "difficulty")
 
 
 class SlicesPage(PageParameters, frozen=True):
@@ -43,10 +53,22 @@ class SlicesPage(PageParameters, frozen=True):
         ),
     ] = CATALOGUE[USUAL]
     against: Annotated[str, known_run("the run that others are compared with; each with itself by default", blank=True)] = ""
+    by: Annotated[
+        str,
+        Choice(
+            f"what divides the questions of the first table: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}; by default the "
+            "first that the dataset has",
+            BREAKDOWN_FIELDS,
+            blank=True,
+            usual=usual_division,
+        ),
+    ] = BREAKDOWN_FIELDS[0]
 
 
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
-    """Parts where a run is worse, and those where it is better: all that are significant, and the largest of the others."""
+    """Every run in every part; where each is worse, and where better: all that are significant, and the largest of the others;
+    and what no run answered correctly.
+    """
     metric, runs = request.parameters.metric, _runs(request)
     if not runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Slices")]
@@ -62,7 +84,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             [
                 html.H1("Slices"),
                 html.P(
-                    f"{request.facets.title}: where a run does worse than elsewhere; "
+                    f"{request.facets.title}: each run by category, and where it does worse than elsewhere; "
                     f"{count(result.tested, 'part of a run', 'parts of runs')} tested",
                     className="lead",
                 ),
@@ -73,9 +95,11 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             [
                 menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
                 menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
+                *_division(request),
             ],
             className="controls",
         ),
+        _every_run(request, runs, colours),
         slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
@@ -84,7 +108,41 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
             "the largest differences, which chance alone may have made. The address /api/v1/slices has all.",
             className="note",
         ),
+        unsolved_section(
+            service().ask(unsolved, request.selection), runs, colours, partial(_question, request),
+            address("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
+        ),
+    ]  # fmt: skip
+
+
+def _by(request: PageRequest[SlicesPage]) -> str:
+    return request.parameters.by or usual_division(request.facets)
+
+
+def _division(request: PageRequest[SlicesPage]) -> list[Component]:
+    """The control of what divides the questions; none where there is no choice."""
+    usual = usual_division(request.facets)
+    offered = [by for by in BREAKDOWN_FIELDS if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
+    if len(offered) < 2:
+        return []
+    return [
+        menu("by", "Table by", {"" if by == usual else by: by for by in offered}, "" if _by(request) == usual else _by(request))
     ]
+
+
+def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:
+    """The metric of every run in every part, the best run first."""
+    by, metric = _by(request), request.parameters.metric
+    result: Breakdown = service().ask(breakdown, request.selection, by, [metric], True)
+    rows = [row for row in service().ask(leaderboard, request.selection, (metric,)).rows if row.ranked]
+    rows.sort(key=lambda row: rank if (rank := row.metrics[metric.key].rank) is not None else len(rows) + 1)
+    whole = {row.run: row.metrics[metric.key] for row in rows}
+    return parts_section(result, whole, metric, runs, colours, lambda value: request.link("/", **{by: value}))
+
+
+def _question(request: PageRequest[SlicesPage], question_id: str) -> str:
+    """Address of the page of a question."""
+    return request.link(question_path(request.selection.dataset, question_id), dataset=None)
 
 
 def _link(request: PageRequest[SlicesPage], part: Slice) -> str:

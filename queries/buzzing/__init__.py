@@ -7,6 +7,7 @@ so that their buzzpoint is the first of those above the threshold; people are ta
 """
 
 from queries.buzzing.buzzpoints import Buzzpoint, buzzpoints
+from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
 from queries.buzzing.conditional_rates import buzz_rates
 from queries.buzzing.cumulative_curves import buzz_curves
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
@@ -23,6 +24,7 @@ __all__ = [
     "BuzzParameters",
     "BuzzRates",
     "Buzzpoint",
+    "CategoryOutcomes",
     "FractionAccuracy",
     "Rules",
     "ThresholdExplorer",
@@ -31,5 +33,6 @@ __all__ = [
     "buzz_curves",
     "buzz_rates",
     "buzzpoints",
+    "category_outcomes",
     "threshold_explorer",
 ]

@@ -128,10 +128,19 @@ def representative_threshold(best: ThresholdInterval) -> float:
 
 @dataclass(frozen=True)
 class BuzzingData:
-    """A selection as buzzing sees it. ``missing`` is the reason why there is nothing to see, and then there is no run."""
+    """A selection as buzzing sees it.
+
+    Attributes:
+        missing: the reason why there is nothing to see, and then there is no run; else None.
+        questions: how many are selected.
+        positions: of each question of the clue table in the dataset, shape (questions,).
+        clue_table: clues and teams.
+        runs: in order of import.
+    """
 
     missing: str | None
     questions: int
+    positions: Ints
     clue_table: ClueTable
     runs: tuple[RunBuzzing, ...]
 
@@ -157,7 +166,7 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
         selection = selection.replace(questions=())
     clue_table, positions = read_clue_table(snapshot, selection)
     runs = tuple(_players(snapshot, selection, rules, clue_table, positions))
-    return BuzzingData(missing, count, clue_table, runs)
+    return BuzzingData(missing, count, positions, clue_table, runs)
 
 
 def _players(

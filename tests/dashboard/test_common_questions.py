@@ -27,10 +27,12 @@ BY_DEFAULT = [
     "reliability",
     "slices",
     "triptych",
+    "unsolved",
     "which-ece",
 ]
 WHERE_NAMED = [
     "buzz",
+    "buzz/categories",
     "compare?a={a}&b={b}",
     "items?limit=1000",
     "pairs?metrics=brier,auroc,calscore",

@@ -1,0 +1,31 @@
+"""Questions that no run answered correctly."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from dashboard.api.blueprint import get_selected
+from dashboard.api.responses import csv_response, json_response
+from dashboard.service import service
+from queries.parameters import Parameters
+from queries.selection import Request
+from queries.unsolved import Unsolved, UnsolvedQuestion, unsolved
+
+FIELDS = UnsolvedQuestion.__struct_fields__
+
+
+def _unsolved(query: Request[Parameters]) -> Unsolved:
+    return service().ask(unsolved, query.selection)
+
+
+@get_selected("/api/v1/unsolved", Parameters)
+def get_unsolved(query: Request[Parameters]) -> Response:
+    """Questions that at least two runs answered and none correctly, with what people did; and how many by category."""
+    return json_response(_unsolved(query))
+
+
+@get_selected("/api/v1/unsolved.csv", Parameters)
+def get_unsolved_csv(query: Request[Parameters]) -> Response:
+    """The same as CSV, a row per question."""
+    rows = [[getattr(question, name) for name in FIELDS] for question in _unsolved(query).questions]
+    return csv_response(FIELDS, rows, "unsolved")

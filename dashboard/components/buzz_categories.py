@@ -1,0 +1,72 @@
+"""Correct and incorrect buzzes by category."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.table import table
+from dashboard.figures.style import INK
+from queries.buzzing import CategoryOutcomes
+from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
+
+
+def buzz_categories(result: CategoryOutcomes, names: Mapping[str, str], colours: RunColours) -> html.Section | None:
+    """A row per group of players, a column per category: how many correct buzzes come to one incorrect buzz.
+
+    Args:
+        result: of people, of models that played as teams, and of runs.
+        names: run id to what it is called.
+        colours: run id to colour.
+
+    Returns:
+        None where there are fewer than two categories, or nobody buzzes.
+    """
+    if len(result.categories) < 2 or not result.groups:
+        return None
+    rows = []
+    for group in result.groups:
+        by_category = {outcome.category: outcome for outcome in group.categories}
+        cells = [_cell(by_category.get(category)) for category in result.categories]
+        rows.append(html.Tr([_name(group, names, colours), _cell(_total(group)), *cells]))
+    head = ["Who", "All", *(category or "not stated" for category in result.categories)]
+    return html.Section(
+        [
+            html.H2("Correct buzzes per incorrect buzz, by category"),
+            html.P(
+                "Above 1, more buzzes are correct than incorrect. The counts stand below. Runs buzz at the threshold in use.",
+                className="note",
+            ),
+            table(head, rows, "Correct buzzes per incorrect buzz, by category", "board across"),
+        ],
+        className="section",
+    )
+
+
+def _name(group: BuzzOutcomes, names: Mapping[str, str], colours: RunColours) -> html.Th:
+    if group.kind == "human":
+        return run_cell("People", INK)
+    if group.kind == "model":
+        return run_cell(f"{group.name} (played as a team)", None)
+    return run_cell(names.get(group.name, group.name), colours.get(group.name))
+
+
+def _total(group: BuzzOutcomes) -> CategoryOutcome:
+    heard, correct, incorrect = (
+        sum(getattr(outcome, name) for outcome in group.categories) for name in ("heard", "correct", "incorrect")
+    )
+    return CategoryOutcome(None, heard, correct, incorrect, correct / incorrect if incorrect else None)
+
+
+def _cell(outcome: CategoryOutcome | None) -> html.Td:
+    if outcome is None:
+        return html.Td(DASH, className="number missing", title="No question of this category was heard")
+    counts = html.Span(f"{outcome.correct:,} : {outcome.incorrect:,}", className="row-note")
+    title = f"{count(outcome.heard, 'question')} heard"
+    if outcome.ratio is None:
+        why = "no buzz" if not outcome.correct else "no incorrect buzz"
+        return html.Td([DASH, counts], className="number", title=f"{title}, {why}")
+    return html.Td([short(outcome.ratio, 1), counts], className="number", title=title)

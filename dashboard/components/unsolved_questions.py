@@ -1,0 +1,78 @@
+"""Questions that no run answered correctly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dash import html
+
+from dashboard.components.links import page_link
+from dashboard.components.numbers import DASH, count, percent, short
+from dashboard.components.quizbowl_markup import main_answer
+from dashboard.components.run_names import RunColours, named
+from dashboard.components.table import row, table
+from queries.unsolved import FEWEST_RUNS, Unsolved
+
+MOST_ROWS = 20
+
+
+def unsolved_section(
+    result: Unsolved, names: Mapping[str, str], colours: RunColours, link: Callable[[str], str], whole: str, *, quizbowl: bool
+) -> html.Section:
+    """How many there are by category, and which.
+
+    Args:
+        result: of the selection.
+        names: run id to what it is called.
+        colours: run id to colour.
+        link: question id to address.
+        whole: address of all of them as CSV.
+        quizbowl: whether answer lines may have the markup of quizbowl.
+    """
+    heading = html.H2("Questions that no run answered correctly")
+    if not result.answered:
+        note = f"No question was answered by {FEWEST_RUNS} runs or more."
+        return html.Section([heading, html.P(note, className="note")], className="section")
+    failed = len(result.questions)
+    note = f"{failed:,} of {count(result.answered, 'question')} answered by at least {FEWEST_RUNS} runs. "
+    if not failed:
+        return html.Section([heading, html.P(note, className="note")], className="section")
+    if result.categories.keys() - {""}:
+        parts = [
+            f"{name or 'not stated'} {failures} of {total}" for name, (total, failures) in result.categories.items() if failures
+        ]
+        note += f"By category: {', '.join(parts)}. "
+    if any(question.people is not None for question in result.questions):
+        note += "What people knew best stands first, then what a run was surest of."
+    else:
+        note += "What a run was surest of stands first."
+    rows = [
+        row(
+            [
+                page_link(
+                    main_answer(question.answer, quizbowl=quizbowl) or question.question_id,
+                    href=link(question.question_id),
+                    title=question.question_id,
+                )
+            ],
+            html.Span(question.category or DASH),
+            percent(question.people),
+            f"{question.heard:,}",
+            f"{question.runs:,}",
+            short(question.mean_confidence),
+            short(question.highest_confidence),
+            html.Span(named(colours.get(question.surest), names.get(question.surest, question.surest))),
+        )
+        for question in result.questions[:MOST_ROWS]
+    ]
+    head = ["Question", "Category", "People right", "Heard", "Runs", "Mean confidence", "Highest", "Surest run"]
+    more = failed - len(rows)
+    return html.Section(
+        [
+            heading,
+            html.P(note, className="note"),
+            table(head, rows, "Questions that no run answered correctly"),
+            html.P([f"{more:,} more are in the file: " if more else "As a file: ", html.A("CSV", href=whole)], className="note"),
+        ],
+        className="section",
+    )

@@ -1,0 +1,113 @@
+"""Correct and incorrect buzzes by category, of people, of models that played as teams, and of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from data.store import Snapshot
+from queries.buzzing.clues import Ints
+from queries.buzzing.rules import Rules
+from queries.buzzing.runs import BuzzingData, read_buzzing
+from queries.metrics.kernels.arrays import Floats
+from queries.selection import Selection, selection_keys
+
+
+class CategoryOutcome(msgspec.Struct):
+    """The buzzes of one group in one category.
+
+    Attributes:
+        category: None for questions without one.
+        heard: questions heard, once for each team and room; of a run, those that it answered.
+        correct, incorrect: buzzes.
+        ratio: ``correct`` / ``incorrect``, from 0; None without an incorrect buzz.
+    """
+
+    category: str | None
+    heard: int
+    correct: int
+    incorrect: int
+    ratio: float | None
+
+
+class BuzzOutcomes(msgspec.Struct):
+    """One group of players.
+
+    Attributes:
+        name: ``people``, a model that played as a team, or a run's id.
+        kind: ``human``, ``model`` or ``run``.
+        threshold: above which a run buzzes; None for others, and for a run that never does since it has none.
+        categories: in the order of the answer's; those in which nothing was heard are left out.
+    """
+
+    name: str
+    kind: str
+    threshold: float | None
+    categories: list[CategoryOutcome]
+
+
+class CategoryOutcomes(msgspec.Struct):
+    """Answer of ``/api/v1/buzz/categories``; ``missing`` says why it is empty."""
+
+    data_version: str
+    selection: dict[str, list[str]]
+    missing: str | None
+    categories: list[str | None]
+    groups: list[BuzzOutcomes]
+
+
+def category_outcomes(snapshot: Snapshot, selection: Selection, rules: Rules) -> CategoryOutcomes:
+    """Correct and incorrect buzzes by category.
+
+    Of a run, a buzz is correct if its answer was at least half right; runs without a threshold are left out.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        rules: when a run buzzes.
+    """
+    data = read_buzzing(snapshot, selection, rules)
+    answer = CategoryOutcomes(snapshot.version, selection_keys(selection), data.missing, [], [])
+    if data.missing:
+        return answer
+    facts = snapshot.frame("select position, category from questions where dataset = $dataset", {"dataset": selection.dataset})
+    of_position: dict[int, str | None] = dict(facts.iter_rows())
+    category = [of_position[position] for position in data.positions.tolist()]
+    answer.categories = sorted(set(category), key=lambda name: (name is None, name or ""))
+    number = {name: index for index, name in enumerate(answer.categories)}
+    places = np.array([number[name] for name in category], dtype=np.int64)
+    answer.groups = list(_groups(data, places, answer.categories))
+    return answer
+
+
+def _groups(data: BuzzingData, places: Ints, names: Sequence[str | None]) -> Iterator[BuzzOutcomes]:
+    teams = data.clue_table.teams
+    groups = [("people", "human", teams.filter(team_kind="human"))]
+    models = teams.filter(team_kind="model").partition_by("team", as_dict=True)
+    groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
+    for name, kind, rows in groups:
+        if rows.is_empty():
+            continue
+        buzzes = rows.filter(pl.col("word").is_not_null())
+        right = buzzes["correct"].to_numpy().astype(float)
+        heard, at = places[rows["question"].to_numpy()], places[buzzes["question"].to_numpy()]
+        yield BuzzOutcomes(name, kind, None, _outcomes(names, heard, at, right))
+    for player in data.runs:
+        if player.buzzes is None:
+            continue
+        right = (player.correct[player.buzzes] >= 0.5).astype(float)
+        outcomes = _outcomes(names, places[player.questions], places[player.question[player.buzzes]], right)
+        yield BuzzOutcomes(player.run.run, "run", player.threshold, outcomes)
+
+
+def _outcomes(names: Sequence[str | None], heard: Ints, at: Ints, right: Floats) -> list[CategoryOutcome]:
+    """Counts by category: of what was heard, shape (heard,); of buzzes, shape (buzzes,), 1 for a correct one."""
+    counts = [np.bincount(cells, weights, len(names)) for cells, weights in ((heard, None), (at, right), (at, 1 - right))]
+    return [
+        CategoryOutcome(name, int(total), int(correct), int(incorrect), float(correct / incorrect) if incorrect else None)
+        for name, total, correct, incorrect in zip(names, *counts, strict=True)
+        if total
+    ]

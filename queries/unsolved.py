@@ -1,0 +1,102 @@
+"""Questions that no run answered correctly, and whether people did."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from data.store import Snapshot
+from queries.engine.coverage import restrict
+from queries.engine.gather import gather
+from queries.metrics import CATALOGUE
+from queries.questions import question_details
+from queries.selection import Selection, selection_keys
+
+ACCURACY, CONFIDENCE = CATALOGUE["accuracy"], CATALOGUE["mean_confidence"]
+FEWEST_RUNS = 2  # with one run, these would be its mistakes, which the page of the run lists
+
+
+class UnsolvedQuestion(msgspec.Struct):
+    """A question on which the accuracy of every run that answered it is 0.
+
+    Attributes:
+        question_id, answer, category: of the question.
+        runs: how many answered it.
+        mean_confidence: of these runs, in [0, 1]; of several clues or samples, each run's mean.
+        highest_confidence: of the surest of them, in [0, 1].
+        surest: id of that run.
+        heard: human teams that heard the question, once per room.
+        people: share of them that were right, in [0, 1]; None where none heard it.
+    """
+
+    question_id: str
+    answer: str | None
+    category: str | None
+    runs: int
+    mean_confidence: float
+    highest_confidence: float
+    surest: str
+    heard: int
+    people: float | None
+
+
+class Unsolved(msgspec.Struct):
+    """Answer of ``/api/v1/unsolved``: what people knew best first, then what runs were surest of.
+
+    Attributes:
+        answered: questions that at least two runs answered, among which these were looked for.
+        categories: category to how many of ``answered`` and of ``questions`` are in it; those without one are under "".
+    """
+
+    data_version: str
+    selection: dict[str, list[str]]
+    answered: int
+    categories: dict[str, tuple[int, int]]
+    questions: list[UnsolvedQuestion]
+
+
+def unsolved(snapshot: Snapshot, selection: Selection) -> Unsolved:
+    """The questions of a selection that at least two runs answered, and none at any of its clues correctly.
+
+    Where correctness is a probability, that is a probability of 0.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions; a filter on clues, such as ``revealed``, says which clues count.
+    """
+    counted, _ = restrict(snapshot, selection, by_default=True)
+    evidence = gather(snapshot, counted, [ACCURACY, CONFIDENCE])
+    size = len(evidence.selected_questions)
+    accuracy, confidence = evidence.per_question(ACCURACY), evidence.per_question(CONFIDENCE)
+    runs = np.bincount(evidence.places, minlength=size)
+    right = np.bincount(evidence.places, accuracy > 0, minlength=size)
+    answered = runs >= FEWEST_RUNS
+    chosen = np.flatnonzero(answered & (right == 0))
+    names = tuple(str(evidence.selected_questions[place]) for place in np.flatnonzero(answered))
+    facts = {fact.question_id: fact for fact in question_details(snapshot, counted, names, ()).questions}
+    failed = {str(evidence.selected_questions[place]) for place in chosen}
+    categories: dict[str, tuple[int, int]] = {}
+    for name, fact in facts.items():
+        number, failures = categories.get(fact.category or "", (0, 0))
+        categories[fact.category or ""] = (number + 1, failures + (name in failed))
+    questions = []
+    for place in chosen:
+        rows = np.flatnonzero(evidence.places == place)
+        surest = rows[np.argmax(confidence[rows])]
+        fact = facts[str(evidence.selected_questions[place])]
+        questions.append(
+            UnsolvedQuestion(
+                question_id=fact.question_id,
+                answer=fact.answer,
+                category=fact.category,
+                runs=len(rows),
+                mean_confidence=float(confidence[rows].mean()),
+                highest_confidence=float(confidence[surest]),
+                surest=evidence.runs[evidence.run_of_rows[surest]].run,
+                heard=fact.heard,
+                people=fact.people,
+            )
+        )
+    questions.sort(key=lambda row: (-(row.people or 0.0), -row.highest_confidence, row.question_id))
+    ordered = dict(sorted(categories.items()))
+    return Unsolved(snapshot.version, selection_keys(selection), int(answered.sum()), ordered, questions)

@@ -1,0 +1,72 @@
+"""Tables by category on the pages Slices and Buzz, and their addresses as JSON and CSV."""
+
+import pytest
+from dash import html
+
+from dashboard.components.markup import descendants
+from dashboard.page_registry import PAGES, read_page
+from tests.helpers.json_api import get, table
+
+PYRAMID = "dataset=pyramid"
+
+
+@pytest.fixture(scope="module")
+def tables(app):
+    """The tables of a page: what each holds -> rows of texts."""
+
+    def texts(part):
+        if isinstance(part, str):
+            return part
+        inside = getattr(part, "children", part)
+        return "".join(texts(child) for child in (inside if isinstance(inside, list | tuple) else [inside] if inside else []))
+
+    def draw(page, *pairs):
+        with app.test_request_context(PAGES[page].path):
+            content = html.Div(list(PAGES[page].draw(read_page(PAGES[page], list(pairs)))))
+        found = {}
+        for part in descendants(content):
+            if getattr(part, "className", None) == "scroll":
+                rows = [row for row in descendants(part) if isinstance(row, html.Tr)]
+                found[part.to_plotly_json()["props"]["aria-label"]] = [[texts(cell) for cell in row.children] for row in rows]
+        return found
+
+    return draw
+
+
+@pytest.mark.parametrize(("dataset", "by", "metric"), [("pyramid", "", "calscore"), ("lifeeval", "radius", "brier")])
+def test_every_run_stands_by_every_part(tables, client, dataset, by, metric):
+    pairs = [("dataset", dataset), ("metric", metric), *([("by", by)] if by else [])]
+    answer = get(client, f"/api/v1/breakdown?dataset={dataset}&by={by or 'category'}&metrics={metric}&intervals=1")
+    (head, *rows, mean) = next(rows for name, rows in tables("slices", *pairs).items() if " by " in name)
+    assert len(head) == 2 + len(answer["parts"]) and mean[0] == "Mean of the runs"
+    board = get(client, f"/api/v1/leaderboard?dataset={dataset}&metrics={metric}")["rows"]
+    board.sort(key=lambda row: row["metrics"][metric]["rank"])
+    assert [row[1] for row in rows] == [f"{row['metrics'][metric]['value']:.3f}" for row in board]
+    for column, part in enumerate(answer["parts"], 2):
+        assert head[column].startswith(part["value"])
+        cells = {row["run"]: row["metrics"][metric] for row in part["rows"]}
+        for line, row in zip(rows, board, strict=True):
+            cell = cells[row["run"]]
+            assert line[column].startswith(f"{cell['value']:.3f}[{cell['low']:.3f}, {cell['high']:.3f}]")
+        values = [cell["value"] for cell in cells.values()]
+        assert mean[column] == f"{sum(values) / len(values):.3f}"
+
+
+def test_unsolved_questions_are_listed_and_downloaded(tables, client):
+    query = f"{PYRAMID}&revealed=0..0.4"
+    answer, rows = get(client, f"/api/v1/unsolved?{query}"), table(client, f"/api/v1/unsolved.csv?{query}")
+    assert [row["question_id"] for row in rows] == [row["question_id"] for row in answer["questions"]] != []
+    assert [float(row["highest_confidence"]) for row in rows] == [row["highest_confidence"] for row in answer["questions"]]
+    listed = tables("slices", ("dataset", "pyramid"), ("revealed", "0..0.4"))["Questions that no run answered correctly"][1:]
+    assert [line[6] for line in listed] == [f"{row['highest_confidence']:.3f}" for row in answer["questions"]][:20]
+
+
+def test_buzzes_by_category(tables, client):
+    answer, rows = get(client, f"/api/v1/buzz/categories?{PYRAMID}"), table(client, f"/api/v1/buzz/categories.csv?{PYRAMID}")
+    people = [row for row in rows if row["kind"] == "human"]
+    assert [row["category"] for row in people] == answer["categories"]
+    (head, first, *_) = tables("buzz", ("dataset", "pyramid"))["Correct buzzes per incorrect buzz, by category"]
+    assert head[2:] == answer["categories"] and first[0] == "People"
+    assert [cell.endswith(f"{row['correct']} : {row['incorrect']}") for cell, row in zip(first[2:], people, strict=True)] == [
+        True
+    ] * len(people)

@@ -26,6 +26,7 @@ from data.people.sessions import (
     read_session,
     read_state,
 )
+from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
 from queries.parameters import BadRequest, NoParameters
@@ -185,8 +186,11 @@ def post_play_erase() -> Response:
     """Erases a player with all answers: `{"session", "player"}`. Runs that are collected later do not have them."""
     body = _read(_Player)
     with _problems():
-        read_session(_log(), body.session)
-        return json_response(Erased(_log().erase(digest(body.session), digest(body.player))))
+        dataset = read_session(_log(), body.session).dataset
+        erased = Erased(_log().erase(digest(body.session), digest(body.player)))
+    if erased.erased:
+        Audit(service().store.register).record("erased_answers", "player", dataset=dataset)  # without an address
+    return json_response(erased)
 
 
 def _log() -> PlayLog:

@@ -13,6 +13,7 @@ from data.importing.report import Refused
 from data.people.collection import collect
 from data.people.sessions import MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
 from data.store import open_store
+from data.store.audit import Audit
 
 CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
@@ -39,6 +40,7 @@ def invite(
         secret = create_session(store.register.play_log(), store.snapshot(), dataset, questions, players, until, text)
     except SessionError as error:
         raise Refusal(str(error)) from error
+    Audit(store.register).record("invited_players", None, dataset=dataset)
     click.echo(f"{base.rstrip('/') or f'http://{settings.host}:{settings.port}'}/play#{secret}")
 
 

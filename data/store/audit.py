@@ -20,7 +20,8 @@ from data.store.register import Register
 
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
-    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "refused",
+    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "invited_players",
+    "erased_answers", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")
@@ -34,7 +35,8 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
         at: when, ISO 8601, UTC.
         action: what was done.
         by: name of the token, user of the trusted proxy, ``open`` for an upload that needs no token, or ``system:NAME`` for the
-            user of the operating system who ran a command; blank where nobody is known, as for a wrong token.
+            user of the operating system who ran a command; ``player`` for one of a session; blank where nobody is known, as for a
+            wrong token.
         dataset, run, token: what it was done to. A token is called by its name; its secret is never kept.
         grades: how many grades were corrected.
         reason: code of the refusal.

@@ -11,6 +11,7 @@ from dashboard.app import create_app
 from dashboard.service import service
 from dashboard.settings import Settings
 from data.people.sessions import digest
+from data.store.audit import Audit
 from queries.buzzing import Rules, buzzpoints, threshold_explorer
 from queries.parameters import BadRequest
 from queries.selection import Selection, facets
@@ -142,11 +143,16 @@ def test_the_secret_opens_no_other_dataset(link):
             facets(service().snapshot(), "lifespan")
 
 
-def test_an_erased_player_has_to_join_again(post):
+def test_an_erased_player_has_to_join_again(link, post):
     player = "e" * 32
     post(player=player, agreed=True)
     post("/answers", player=player, step=0, guess="a", confidence=40, buzz=False)
     assert post("/erase", player=player) == {"erased": True}
+    assert post("/erase", player=player) == {"erased": False}
+    audit = Audit(link[1].extensions["clueline"].store.register)
+    erased, invited = (event for event in audit.page(20) if event.action in ("erased_answers", "invited_players"))
+    assert (erased.action, erased.by, erased.dataset, erased.address) == ("erased_answers", "player", "pyramid", None)
+    assert (invited.action, invited.dataset) == ("invited_players", "pyramid") and invited.by.startswith("system:")
     assert not post(player=player)["joined"]
 
 

@@ -7,7 +7,7 @@ what spans rows or tables, such as duplicates and unknown questions.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal
@@ -24,6 +24,7 @@ Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options
 LARGEST_INTEGER = 2**31 - 1
 LONGEST_NAME = 500  # characters of model and elicitation: what an address can hold
 SHOWN = 120  # characters of a bad value that a report shows
+FEW = 20_000  # rows that cost less to convert once than the conversions of a view cost to plan in each query
 NEAR = 0.75  # similarity of two names of columns, 0 to 1, from which one may be meant by the other
 
 
@@ -138,7 +139,8 @@ def stage(
     """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
 
     The view reads a Parquet file itself, since scanning it is faster than writing a copy, or a table with the cells of a text
-    file or of a reader's frame. Bad cells are added to the report.
+    file or of a reader's frame. A few rows of such a table are converted once, into another table. Bad cells are added to the
+    report.
 
     Returns:
         Names of the contract columns that the file has.
@@ -148,7 +150,11 @@ def stage(
     lacking = [c.name for c in columns if c.required and c.name not in have]
     report.problems += [Problem(file.name, 1, name, None, missing_column(name, file.columns)) for name in lacking]
     typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {_quoted(c.name)}" for c in columns]
-    connection.execute(f"create or replace view {into} as select ordinal, {', '.join(typed)} from {raw}")
+    rows = f"select ordinal, {', '.join(typed)} from {raw}"
+    if file.format != "parquet" and connection.execute(f"select count(*) <= {FEW} from {raw}").fetchall()[0][0]:
+        connection.execute(f"create or replace table typed_of_{into} as {rows}")
+        rows = f"from typed_of_{into}"
+    connection.execute(f"create or replace view {into} as {rows}")
     try:
         _report_cells(connection, file, raw, {c: have[c.name] for c in columns if c.name in have}, report)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -231,10 +237,11 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
     _read_text(
         connection,
         file,
-        f"""create or replace table {into} as select {", ".join(map(_quoted, have)) or "null as nothing"}
-        from read_csv($path, columns = {{{names}}}, header = true, delim = $delimiter, quote = '"', escape = '"',
-            null_padding = false, {READ})""",
-        {"delimiter": delimiter},
+        lambda path: (
+            f"""create or replace table {into} as select {", ".join(map(_quoted, have)) or "null as nothing"}
+        from read_csv({path}, columns = {{{names}}}, header = true, delim = {literal(delimiter)}, quote = '"', escape = '"',
+            null_padding = false, {READ})"""
+        ),
         len(header),
     )
     return have
@@ -248,12 +255,13 @@ def _read_json_lines(
     _read_text(
         connection,
         file,
-        f"""create or replace table lines as
+        lambda path: (
+            f"""create or replace table lines as
         select ordinal, line, case when json_valid(line) then json_type(line) = 'OBJECT' else false end as good from (
-            select row_number() over () as ordinal, line from read_csv($path, columns = {{'line': 'VARCHAR'}}, header = false,
+            select row_number() over () as ordinal, line from read_csv({path}, columns = {{'line': 'VARCHAR'}}, header = false,
                 delim = '\x1f\x1e', quote = '', escape = '', {READ})
-        ) where trim(line) <> ''""",
-        {},
+        ) where trim(line) <> ''"""
+        ),
         1,
     )
     bad = connection.execute(
@@ -271,14 +279,12 @@ def _read_json_lines(
     return have
 
 
-def _read_text(
-    connection: duckdb.DuckDBPyConnection, file: TableFile, sql: str, parameters: dict[str, object], width: int
-) -> None:
-    """Run SQL that reads the text file ``$path``; raise ``Refused`` for rows that are not ``width`` fields of UTF-8."""
+def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Callable[[str], str], width: int) -> None:
+    """Run SQL that reads a text file, made from the literal of its path; raise ``Refused`` unless rows are ``width`` fields."""
     if file.has_endless_line():
         raise Refused(file.misshapen(width, KEPT)[0] or [Problem(file.name, None, None, None, TOO_LONG)])
     try:
-        connection.execute(sql, {"path": file.pattern} | parameters)
+        connection.execute(sql(literal(file.pattern)))
         return
     except duckdb.InvalidInputException:
         problems, more = file.misshapen(width, KEPT)
@@ -286,7 +292,7 @@ def _read_text(
             raise Refused(problems, {problems[-1].kind: more}) from None
         if not file.mixes_line_ends():
             raise
-    connection.execute(sql, {"path": file.evened().pattern} | parameters)
+    connection.execute(sql(literal(file.evened().pattern)))
 
 
 def _quoted(name: str) -> str:

@@ -8,7 +8,7 @@ import duckdb
 
 from data.importing.grading import grade_guesses
 from data.importing.staging import Staging
-from data.polars_frames import ArrowStream, literal
+from data.polars_frames import ArrowStream, execute, literal
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
 from data.store.gradings import GRADED, IMPORTED
@@ -33,12 +33,10 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
     """
     connection = staging.connection
     run = connection.execute
-    run(
-        """insert into gradings by name
-        select r.dataset, r.run, if(bool_or(s.graded = 'file'), $imported, $graded) as name, 0 as position, 'import' as source
-        from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number group by all order by min(s.row)""",
-        {"imported": IMPORTED, "graded": GRADED},
-    )
+    run(f"""insert into gradings by name
+        select r.dataset, r.run, if(bool_or(s.graded = 'file'), '{IMPORTED}', '{GRADED}') as name, 0 as position,
+            'import' as source
+        from scratch.responses_graded s join scratch.runs_to_store r on r.n = s.run_number group by all order by min(s.row)""")
     given = run("""
         select r.run, g.name, r.n from scratch.grades_read g
         join scratch.responses_graded s on s.file = g.file and s.ordinal = g.ordinal
@@ -51,9 +49,8 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
             left join (from scratch.grades_read where name = {literal(grading)}) g on g.file = s.file and g.ordinal = s.ordinal
             where s.run_number = {number} order by s.row"""
         gradings.add_grading(connection, objects, part, grading, "column", sql)
-    stated = [name for (name,) in run(
-        "select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = $name", {"name": IMPORTED}
-    ).fetchall()]  # fmt: skip
+    sql = f"select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = '{IMPORTED}'"
+    stated = [name for (name,) in run(sql).fetchall()]
     for name in stated:
         (part,) = stored_objects(connection, "responses", runs=[name])
         try:
@@ -65,7 +62,8 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
         if count:
             line = f"Clueline's rules grade {count:,} of {part.rows:,} answers otherwise than the file; both are kept"
             staging.report.lines.append(f"run {name}: {line}")
-    run(
+    execute(
+        connection,
         """insert into corrections by name
         select r.dataset, r.run, (row_number() over (partition by r.run order by c.file, c.ordinal))::integer as number,
             c.question_id, c.clue, c.guess, c.correct, c.corrected_at,

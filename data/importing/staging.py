@@ -36,7 +36,7 @@ from data.importing.contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stag
 from data.importing.frame_file import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
-from data.polars_frames import first_rows, frame, literal
+from data.polars_frames import execute, first_rows, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue import tables_of_datasets
@@ -222,9 +222,8 @@ class Staging:
             self._copy_responses()
         source = self.files.index(file)
         into = "copied_responses" if table == "responses" else f"{table}_read"
-        row = self.connection.execute(
-            f"insert into {into} by name select *, {source} as file from ({select})", parameters
-        ).fetchone()
+        sql = f"insert into {into} by name select *, {source} as file from ({select})"
+        row = execute(self.connection, sql, parameters or {}).fetchone()
         return int(row[0]) if row else 0
 
     def add_grades(self, file: TableFile | FrameFile, columns: Sequence[str]) -> None:
@@ -287,9 +286,10 @@ class Staging:
             )
         row = {"title": dataset, "simulated": False, "licence": None, "source": None, "note": None, "classes": None} | facts
         names = ["dataset", "file", *row]
-        self.connection.execute(
-            f"insert into datasets_read ({', '.join(names)}) values ({', '.join('?' * len(names))})",
-            [dataset, file, *row.values()],
+        execute(
+            self.connection,
+            f"insert into datasets_read ({', '.join(names)}) values ({', '.join(f'${name}' for name in names)})",
+            {"dataset": dataset, "file": file, **row},
         )
 
     def skip(self, key: RunKey, reasons: dict[str, int]) -> None:
@@ -398,7 +398,9 @@ def open_staging(store: Store, largest: int = LARGEST, hidden: Collection[str] =
                 create_schema(connection)
             # Compression does not pay for what is written once and read twice.
             connection.execute("set force_compression = 'uncompressed'")
-            # A scratch database is never recovered. Without a log, its many small steps need not wait for the disk.
+            # A scratch database is never recovered. Without a log, its many small steps need not wait for the disk, and what is
+            # deleted at the end need not be written once more.
+            connection.execute("pragma disable_checkpoint_on_shutdown")
             connection.execute(f"attach {literal(path)} as scratch (recovery_mode no_wal_writes); use scratch")
             connection.execute(
                 TABLES + "".join(f"create table new_{table} as from store.{table} limit 0;" for table in STORED) + VIEWS

@@ -18,7 +18,7 @@ from data import human_curves
 from data.importing.grading import grade_guesses
 from data.importing.run_gradings import add_gradings, renew_gradings
 from data.importing.staging import STORED, Staging
-from data.polars_frames import ArrowStream, literal
+from data.polars_frames import ArrowStream, execute, literal
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
 from data.store.objects import Objects, copy_rows, name_objects, stored_objects
@@ -170,16 +170,13 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
         for table in ("questions", "clues", "datasets"):
             run(f"delete from {table} where dataset in (select dataset from scratch.new_datasets)")
     for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
-        if run("select 1 from scratch.replaced_people where what = $what", {"what": what}).fetchone():
+        if run(f"select 1 from scratch.replaced_people where what = '{what}'").fetchone():
             for table in tables:
-                run(
-                    f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = $what)",
-                    {"what": what},
-                )
+                run(f"delete from {table} where dataset in (select dataset from scratch.replaced_people where what = '{what}')")
     for table in STORED:
         if table != "runs" and run(f"select 1 from scratch.new_{table} limit 1").fetchone():
             run(f"insert into {table} by name from scratch.new_{table}")
-    run("insert into runs by name select * replace ($by as imported_by) from scratch.new_runs", {"by": by})
+    execute(connection, "insert into runs by name select * replace ($by as imported_by) from scratch.new_runs", {"by": by})
     if run("select 1 from scratch.new_answers limit 1").fetchone():
         run("""update questions q set answer = v.answer from scratch.new_answers v
             where q.answer is null and q.dataset = v.dataset and q.question_id = v.question_id""")

@@ -78,8 +78,8 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
     if not model and "model" not in columns:
         problems.append(Problem(file.name, 1, "model", None, "which model? The file has no such column", "model"))
         model = "?"
-    runs = "select distinct model, elicitation from loaded where model is not null limit $most + 1"
-    if len(staging.connection.execute(runs, {"most": MOST_RUNS}).fetchall()) > MOST_RUNS:
+    runs = f"select distinct model, elicitation from loaded where model is not null limit {MOST_RUNS + 1}"
+    if len(staging.connection.execute(runs).fetchall()) > MOST_RUNS:
         raise refuse(
             file.name, f"the file holds answers of more than {MOST_RUNS:,} models; is `model` another column?", column="model"
         )

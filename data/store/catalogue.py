@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from data.polars_frames import execute
 from data.store import migrations
 from data.store.errors import OlderStore, StoreError
 from data.store.migrations import Step, current_schema, migrate, schema_of
@@ -39,7 +40,7 @@ def tables_of_datasets(connection: duckdb.DuckDBPyConnection, database: str) -> 
     sql = """
         select table_name from duckdb_tables() where database_name = $d and table_name <> 'schema_version'
         union all select view_name from duckdb_views() where database_name = $d and not internal order by 1"""
-    return [table for (table,) in connection.execute(sql, {"d": database}).fetchall()]
+    return [table for (table,) in execute(connection, sql, {"d": database}).fetchall()]
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:

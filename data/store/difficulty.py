@@ -21,7 +21,8 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
     would stop at 1/2 in rooms of two. With other human data, it is 1 - the share of human teams that answered correctly. Without
     any, it is 1 - the mean accuracy over the runs that are not withdrawn.
     """
-    people, rooms = connection.execute(
+    people, rooms = execute(
+        connection,
         """select (select count(*) from curves where dataset = $d),
             (select coalesce(bool_or(head_to_head), false) from datasets where dataset = $d)""",
         {"d": dataset},
@@ -41,7 +42,8 @@ def derive(connection: duckdb.DuckDBPyConnection, dataset: str) -> None:
             "runs",
             f"select question_id, correct::double / {UNITS} / runs as ease from accuracies where dataset = $d",
         )
-    connection.execute(
+    execute(
+        connection,
         f"""update questions set difficulty = coalesce(given_difficulty, 1 - ease),
             difficulty_source = case when given_difficulty is not null then 'given' when ease is not null then '{source}' end
         from (select q.question_id, e.ease from questions q left join ({ease}) e using (question_id) where q.dataset = $d) eased

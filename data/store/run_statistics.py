@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES
-from data.polars_frames import ArrowStream, frame
+from data.polars_frames import ArrowStream, execute, frame
 from data.ragged_arrays import Floats, Ints
 from data.statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 from data.store.objects import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
@@ -61,7 +61,7 @@ def derive(connection: duckdb.DuckDBPyConnection, objects: Objects, dataset: str
     clues = _read_clues(connection, dataset)
     name_objects(connection, _computed(connection, objects, dataset, clues, parts, {}, "statistics"))
     kinds = "select distinct kind from objects where dataset = $d and starts_with(kind, 'grades.') order by 1"
-    for (kind,) in connection.execute(kinds, {"d": dataset}).fetchall():
+    for (kind,) in execute(connection, kinds, {"d": dataset}).fetchall():
         derive_grading(connection, objects, dataset, kind.removeprefix("grades."), runs, clues)
 
 

@@ -392,7 +392,7 @@ class Store:
                 create_schema(connection)
             elif upgraded:
                 migrate(connection, None)
-            if checked:
+            if checked and not new:
                 check_schema(connection, self.place)
             connection.execute("begin")
             result = change(connection)

@@ -66,8 +66,11 @@ def _read(connection: duckdb.DuckDBPyConnection, files: StoreFiles, name: str) -
 
 def _named(files: StoreFiles) -> set[str]:
     """Names of the objects that any catalogue names."""
+    catalogues = files.catalogues()
+    if not catalogues:
+        return set()
     with _connect() as connection:
-        return {part.name for file in files.catalogues() for part in _objects_of(connection, files.path(file.name)) or ()}
+        return {part.name for file in catalogues for part in _objects_of(connection, files.path(file.name)) or ()}
 
 
 def _connect() -> duckdb.DuckDBPyConnection:

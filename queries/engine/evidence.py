@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from queries.engine.bootstrap import (
     question_clusters,
 )
 from queries.engine.cluster_totals import ClusterTotals, shares_sums, values_without
+from queries.engine.item_kernels import kernel_by_group
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
 from queries.engine.samples import Samples
 from queries.metrics import Conventions, Metric
@@ -87,6 +87,7 @@ class Evidence:
     _by_cluster: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _mass_bins: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
     _of_kernels: dict[tuple[ItemKernel, float], Floats] = field(default_factory=dict, repr=False, compare=False)
+    _of_pairs: dict[tuple[ItemKernel, bytes], Floats] = field(default_factory=dict, repr=False, compare=False)
     _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -460,9 +461,13 @@ class Evidence:
 
     def _from_pairs(self, metric: Metric, firsts: NDArray[np.int64]) -> Floats:
         """A metric of pairs over the rows from each of ``firsts`` to the next, shape (firsts,)."""
-        confidence, correct = self._pairs()
-        cuts = self._cuts(firsts).tolist()
-        return np.array([metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)], dtype=float)
+        if not len(firsts):
+            return np.zeros(0)
+        assert metric.pairs is not None
+        key = metric.pairs, firsts.tobytes()  # several metrics have one kernel
+        if key not in self._of_pairs:
+            self._of_pairs[key] = kernel_by_group(metric, *self._pairs(), self._cuts(firsts).tolist())
+        return metric.own_part(self._of_pairs[key]).copy()
 
     def _pairs(self) -> tuple[Floats, Floats]:
         assert self.item_arrays is not None, "gathered for metrics that need no pairs"

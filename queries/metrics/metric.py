@@ -239,9 +239,13 @@ class Metric(MetricFacts):
 
     def of_pairs(self, confidence: Floats, correct: Floats) -> float:
         """Its value over items in the order of questions and clues, shape (n,) each, for a metric of pairs."""
+        return float(self.own_part(self.of_kernel(confidence, correct)))
+
+    def of_kernel(self, confidence: Floats, correct: Floats) -> Floats:
+        """What the kernel of a metric of pairs gives for such items, for all metrics of this kernel, shape () or (parts,)."""
         assert self.pairs is not None
         order = np.argsort(confidence, kind="stable")
-        return float(self.own_part(self.pairs(confidence[order], correct[order], ItemWeights.equal(len(order))))[0])
+        return self.pairs(confidence[order], correct[order], ItemWeights.equal(len(order)))[..., 0]
 
     def own_part(self, values: Floats) -> Floats:
         """The values of this metric among those that its kernel gives, which may be several."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from data.importing.quizbowl_text import IRREGULAR, count_words, cut, sentences
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
-from data.polars_frames import ArrowStream, frame
+from data.polars_frames import ArrowStream, execute, frame, literal
 
 
 def check_questions(staging: Staging) -> None:
@@ -104,8 +105,7 @@ def _count_words(staging: Staging) -> None:
     run = staging.connection.execute
     run("create table counted_texts (text varchar, words integer)")
     texts = run(
-        "select distinct text from clues_read where word_end is null and regexp_matches(text, $irregular)",
-        {"irregular": IRREGULAR},
+        f"select distinct text from clues_read where word_end is null and regexp_matches(text, {literal(IRREGULAR)})"
     ).fetchall()
     if texts:
         counts = ArrowStream(
@@ -169,7 +169,7 @@ FACTS = ("title", "licence", "source", "simulated", "note")  # runs do not depen
 
 def check_datasets(staging: Staging, options: ImportOptions) -> None:
     """Take in new datasets; report those whose stored questions, on which runs depend, would change."""
-    run = staging.connection.execute
+    run = partial(execute, staging.connection)
     incoming = """with places as (select dataset, min(file) as place from questions_read group by 1)
         select s.* from (select distinct on (dataset) * from datasets_read) s left join places using (dataset)
         order by place, dataset"""
@@ -238,7 +238,6 @@ def _content(staging: Staging, dataset: str, kind: str, classes: list[str] | Non
         else """select q.question_id, q.answer, q.category, q.subcategory, q.given_difficulty, c.clue, c.text, c.word_end
             from new_questions q left join new_clues c using (dataset, question_id) where q.dataset = $d"""
     )
-    digest = staging.connection.execute(
-        f"select sha256(string_agg(to_json(t)::varchar, chr(10) order by question_id, clue)) from ({facts}) t", {"d": dataset}
-    ).fetchall()[0][0]
+    sql = f"select sha256(string_agg(to_json(t)::varchar, chr(10) order by question_id, clue)) from ({facts}) t"
+    digest = execute(staging.connection, sql, {"d": dataset}).fetchall()[0][0]
     return hashlib.sha256(f"{kind}\n{json.dumps(classes)}\n{digest}".encode()).hexdigest()

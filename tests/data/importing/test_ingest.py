@@ -139,3 +139,12 @@ def test_names_in_any_script_are_taken(store, tmp_path):
     path.write_text("question_id,clue,guess,confidence\nq1,0,Rome,0.5\n")
     names = ["模型 🦉", "نموذج", "a\u200db", "Ä/b:c@d"]  # with the joiner that emoji and some scripts need
     assert all(bundles.put(store, path, dataset="toy", model=name).runs for name in names)
+
+
+def test_rows_are_the_same_converted_once_or_in_each_query(store, folder, tmp_path, monkeypatch):
+    bundles.write(folder, **bundles.TEXTS)
+    bundles.put(store, folder, model="m")
+    monkeypatch.setattr(contract, "FEW", -1)
+    other = open_store(tmp_path / "other", threads=1)
+    bundles.put(other, folder, model="m")
+    assert bundles.content(other) == bundles.content(store)

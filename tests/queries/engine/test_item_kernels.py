@@ -1,0 +1,34 @@
+"""Kernels of items by group give what they give for each group alone."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from queries.engine import item_kernels
+from queries.metrics import METRICS
+from queries.metrics.metric import Metric
+
+KERNELS = [metric for metric in METRICS if metric.pairs is not None]
+SIZES = (1, 1, 3, 1, 40, 3, 1, 3)
+
+
+@pytest.mark.parametrize("metric", KERNELS, ids=lambda metric: metric.key)
+def test_each_group_is_as_if_alone(metric):
+    """Groups of one item are often alike, and the second group of three is the first one in another order."""
+    chance = np.random.default_rng(7)
+    confidence = chance.choice([0.25, 0.5, 1.0], sum(SIZES))
+    correct = chance.choice([0.0, 1.0], sum(SIZES))
+    cuts = np.append(0, np.cumsum(SIZES)).tolist()
+    confidence[cuts[5] : cuts[6]], correct[cuts[5] : cuts[6]] = confidence[2:5][::-1], correct[2:5][::-1]
+    values = metric.own_part(item_kernels.kernel_by_group(metric, confidence, correct, cuts))
+    alone = [metric.of_pairs(confidence[a:b], correct[a:b]) for a, b in pairwise(cuts)]
+    np.testing.assert_array_equal(values, alone)
+
+
+def test_alike_groups_are_computed_once(monkeypatch):
+    sizes, metric = [], KERNELS[0]
+    of_kernel = Metric.of_kernel
+    monkeypatch.setattr(Metric, "of_kernel", lambda self, c, y: sizes.append(len(c)) or of_kernel(self, c, y))
+    item_kernels.kernel_by_group(metric, np.array([0.5, 0.5, 1.0, 0.5]), np.array([1.0, 1.0, 1.0, 0.0]), [0, 1, 2, 3, 4])
+    assert sizes == [1, 1, 1]

@@ -64,7 +64,7 @@ class Item:
 
     instance: Mapping[str, Any]
     states: list[Mapping[str, Any]] = field(default_factory=list)
-    stats: Mapping[str, float] = field(default_factory=dict)
+    stats: dict[str, float] = field(default_factory=dict)
 
     @property
     def references(self) -> list[str]:
@@ -192,7 +192,7 @@ def _items(name: str, states: list[Any], stats: Any, staging: Staging) -> dict[t
     for row in _dicts(stats):
         key = (str(row.get("instance_id")), int(number(row.get("train_trial_index")) or 0))
         if key in items and not row.get("perturbation"):
-            items[key].stats = {**items[key].stats, **_means(row)}
+            items[key].stats.update(_means(row))
     return items
 
 
@@ -212,10 +212,11 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
     place = f"instance {instance}"
     references = item.references
     names = letters(len(references))
+    choice = item.choice  # looks at every request
     text = _text(item.instance.get("input"))
-    if item.choice:
+    if choice:
         text = with_choices(text, dict(zip(names, references, strict=True)))
-    right = [names[index] if item.choice else references[index] for index in item.right]
+    right = [names[index] if choice else references[index] for index in item.right]
     log.add_question(instance, text, " or ".join(right) or None, place)
     answer = _separate(item) if item.separate else _joint(item)
     if answer is None:

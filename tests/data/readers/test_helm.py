@@ -3,6 +3,7 @@
 import gzip
 import math
 import shutil
+import time
 
 import pytest
 
@@ -139,3 +140,21 @@ def test_requests_alone_need_the_name_of_a_dataset(store, tmp_path):
     assert refused.value.problems[0].hint == "dataset"
     bundles.put(store, folder / "scenario_state.json", dataset="towns")
     assert rows(store, "select dataset from runs") == [("towns",)]
+
+
+def test_many_references_cost_their_number(store, tmp_path):
+    """Not its square, as when each reference looks at each request. CPU time, for other processes take the clock's."""
+
+    def cost(count):
+        first = instance("a", references=["same"] * count)
+        for reference in first["references"]:
+            reference["tags"] = ["correct"]
+        folder = write_helm(
+            tmp_path / f"run-{count}", [state(first), *(state(instance("a", references=())) for _ in range(count))]
+        )
+        before = time.process_time()
+        bundles.put(store, folder, dataset=f"of-{count}")
+        return time.process_time() - before
+
+    few, many = cost(500), cost(8_000)
+    assert many < 5 * few

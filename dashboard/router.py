@@ -86,7 +86,8 @@ def draw(request: dict[str, Any]) -> str:
         filters, banner, chosen = None, None, dataset
         if page_request:
             filters = filter_bar(page_request.facets, page_request.selection, page.filters)
-            banner, chosen = simulated_banner(page_request.facets), page_request.selection.dataset
+            banner = simulated_banner(page_request.facets, page_request.selection.people)
+            chosen = page_request.selection.dataset
         bar = divide([filters], "filters.")
         links = pairs if page_request else []
         answer["page"] = {

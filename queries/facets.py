@@ -30,6 +30,18 @@ class Facets(msgspec.Struct, frozen=True):
     people_imported: bool = False  # whether human teams came with the dataset
     human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, also withdrawn ones
 
+    def human_collection(self, people: str) -> tuple[str, str] | None:
+        """Run and name of the human collection that an address chooses; None where it chooses the people who were imported.
+
+        Args:
+            people: of a selection: blank for the imported people or, where there are none, the newest collection.
+        """
+        if people:
+            return next((part for part in self.human_collections if part[0] == people), None)
+        if self.people_imported:
+            return None
+        return next((part for part in self.human_collections if part[0] not in self.withdrawn), None)
+
     @property
     def all_runs(self) -> tuple[str, ...]:
         """Ids of the runs in order of import, then of the withdrawn ones."""

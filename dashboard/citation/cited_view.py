@@ -20,6 +20,7 @@ from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
 from queries.engine.coverage import coverage
+from queries.facets import Facets
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
 from queries.parameters import BadRequest
@@ -116,11 +117,13 @@ def cite(view: str, host: str) -> Citation:
 
 
 def _name_runs(page: Page[Any], request: PageRequest[Any]) -> Selection:
-    """The selection with its runs named, so that runs of later change nothing. The page of a run always ranks it among all."""
+    """The selection with its runs and people named, so that later ones change nothing. The page of a run ranks it among all."""
     runs = selected_runs(request.selection)
+    collection = request.facets.human_collection(request.selection.people)
+    named = request.selection.replace(people=collection[0]) if collection else request.selection
     if page.name == "run" or not runs or len(runs) > MOST_NAMED:
-        return request.selection
-    return request.selection.replace(run=tuple(runs))
+        return named
+    return named.replace(run=tuple(runs))
 
 
 def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource) -> str:
@@ -128,20 +131,25 @@ def _caption(request: PageRequest[Any], page: Page[Any], source: TableSource) ->
     return f"{request.facets.title}: {page.title.lower()}{f' ({names})' if names else ''}. {source.interval}".strip()
 
 
+def _people(selection: Selection, facets: Facets) -> list[str]:
+    collection = facets.human_collection(selection.people)
+    if collection:
+        return [f"Human curves are those of the collection {collection[1]} (run {collection[0]})."]
+    return ["The people of this dataset are simulated."] if facets.simulated else []
+
+
 def _methods(page: Page[Any], request: PageRequest[Any], source: TableSource, version: str) -> str:
     """A paragraph that says how the figures come about."""
     selection, facets = request.selection, request.facets
     ending = f"as computed by Clueline {CLUELINE} from data version {version}."
     if page.name == "question":
-        simulated = ["The people of this dataset are simulated."] if facets.simulated else []
-        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *simulated])
+        return " ".join([f"Results are for the question {request.item} of {facets.title}, {ending}", *_people(selection, facets)])
     counts = service().ask(coverage, selection)
     filters = "; ".join(kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items() if key != "run")
     sentences = [
         f"Results are for {count(counts.questions, 'question')} of {facets.title}{f' ({filters})' if filters else ''}, {ending}"
     ]
-    if facets.simulated:
-        sentences.append("The people of this dataset are simulated.")
+    sentences += _people(selection, facets)
     common = page.common if selection.common is None else selection.common
     runs = count(len(counts.taking_part), "run")
     if common and counts.differs:

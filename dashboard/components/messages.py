@@ -29,11 +29,19 @@ MOST_IGNORED = 10  # keys of an address that are named
 WHOLE, SHORT = 300, 200  # characters of a note in the banner, two lines at most on a wide screen
 
 
-def simulated_banner(facets: Facets) -> html.Aside | None:
-    """Says that data is simulated, wherever it is shown."""
+def simulated_banner(facets: Facets, people: str) -> html.Aside | None:
+    """Says that data is simulated, wherever it is shown.
+
+    Args:
+        facets: of the dataset.
+        people: of the selection. Those of a human collection are real.
+    """
     if not facets.simulated:
         return None
     note = in_short(facets.note or "") or f"{facets.title} holds simulated data."
+    collection = facets.human_collection(people)
+    if collection:
+        note += f" This is not about {collection[1]}, against whom runs are measured here."
     more = page_link("About this dataset", href=f"/datasets?{urlencode([('dataset', facets.dataset)])}")
     return html.Aside(
         [html.Div([html.Strong("Simulated data. "), note]), more],

@@ -1,0 +1,28 @@
+"""What stands above a page."""
+
+import msgspec
+
+from dashboard.components.markup import content_markup
+from dashboard.components.messages import simulated_banner
+from queries.facets import Facets
+
+FACETS = Facets(
+    dataset="toy", title="Toy", kind="incremental", simulated=True, note="The teams are simulated.", questions=2, human_teams=3,
+    longest=3, values={}, difficulty=None, difficulty_source=None, runs=(), withdrawn=("b",), people_imported=True,
+    human_collections=(("c", "People, 9 players"), ("b", "People, 8 players"), ("a", "People, 4 players")),
+)  # fmt: skip
+
+
+def test_simulated_people_are_not_taken_for_those_of_a_collection():
+    alone = msgspec.structs.replace(FACETS, people_imported=False, withdrawn=("c",))
+    names = {
+        "": None, "imported": None, "a": "People, 4 players", "b": "People, 8 players", "c": "People, 9 players",
+    }  # fmt: skip
+    for people, name in names.items():
+        chosen = FACETS.human_collection(people)
+        assert (chosen and chosen[1]) == name, people
+        text = str(content_markup(simulated_banner(FACETS, people)))
+        assert "The teams are simulated." in text and ("not about" in text) == (name is not None)
+        assert not name or name in text
+    assert alone.human_collection("") == ("b", "People, 8 players")  # the newest that is not withdrawn
+    assert simulated_banner(msgspec.structs.replace(FACETS, simulated=False), "a") is None

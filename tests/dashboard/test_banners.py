@@ -13,7 +13,7 @@ FACETS = Facets(
 )  # fmt: skip
 
 
-def test_simulated_people_are_not_taken_for_those_of_a_collection():
+def test_players_of_a_collection_are_not_called_simulated():
     alone = msgspec.structs.replace(FACETS, people_imported=False, withdrawn=("c",))
     names = {
         "": None, "imported": None, "a": "People, 4 players", "b": "People, 8 players", "c": "People, 9 players",

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from dashboard.cached_queries import question_order, question_with_buzzpoints
 from dashboard.citation.table_source import TableSource
 from dashboard.components.answers_table import answers_section
+from dashboard.components.clue_steps import clue_steps_section
 from dashboard.components.clue_text import clue_text
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
@@ -22,10 +23,11 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.vote_shares import vote_shares
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import Sort, usual_metric
+from dashboard.parameters import Sort, known_run, usual_metric
 from dashboard.service import service
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
+from queries.clue_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
 from queries.parameters import BadRequest, MetricChoice, Text
 from queries.question import Question
@@ -48,6 +50,9 @@ class QuestionPage(PageParameters, frozen=True):
             blank=True,
         ),
     ] = None
+    worked: Annotated[
+        str, known_run("the run whose CalScore is worked out clue by clue; by default the first of the table", blank=True)
+    ] = ""
 
 
 def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
@@ -72,7 +77,19 @@ def draw(request: PageRequest[QuestionPage]) -> Sequence[Component | None]:
         else nothing_selected(
             question_path(question.dataset, question.question_id), request.selection, "answers", request.facets
         ),
+        _clue_steps(request, question, names),
     ]
+
+
+def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: dict[str, str]) -> Component | None:
+    """CalScore of one run, worked out; None where nobody heard the question, or it is asked whole."""
+    if question.human is None or len(question.clues) < 2 or not question.runs:
+        return None
+    usual, worked = question.runs[0].run, request.parameters.worked
+    shown = worked if worked in names else usual
+    selection = request.selection.without_filters("runs").replace(run=(shown,))
+    result = service().ask(clue_steps, selection, question.question_id)
+    return clue_steps_section(result, names, usual, opened=bool(worked))
 
 
 def _exists(request: PageRequest[QuestionPage]) -> None:

@@ -110,7 +110,13 @@ def test_elsewhere_each_run_has_its_own_questions(partial, address):
 
 def test_every_selection_address_is_compared(partial):
     # Of one question, of no run, and of each run by itself.
-    other = {"questions/<dataset>/<path:question_id>", "datasets/<dataset>/prompts", "gradings", "teams"}
+    other = {
+        "questions/<dataset>/<path:question_id>",
+        "clue-steps/<dataset>/<path:question_id>",
+        "datasets/<dataset>/prompts",
+        "gradings",
+        "teams",
+    }
     paths = {route.address.removeprefix("GET /api/v1/").rsplit(".", 1)[0] for route in ROUTES if route.selection}
     assert paths - other == {address.partition("?")[0] for address in (*BY_DEFAULT, *WHERE_NAMED)}
 

@@ -1,0 +1,74 @@
+"""CalScore and CalScore squared of one run on one question, worked out clue by clue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.controls import menu
+from dashboard.components.numbers import CURVE_NAMES, short
+from dashboard.components.table import row, table
+from queries.clue_steps import ClueSteps, RunSteps
+
+KEY = "worked"
+TITLE = "CalScore, clue by clue"
+
+
+def clue_steps_section(result: ClueSteps, names: Mapping[str, str], usual: str, *, opened: bool) -> html.Section:
+    """The terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
+
+    Args:
+        result: of the one run to show.
+        names: run id to what it is called, of all runs that can be chosen.
+        usual: id of the run that is shown where the address names none.
+        opened: whether the table is shown at once.
+    """
+    (run,) = result.runs
+    options = {"" if run_id == usual else run_id: name for run_id, name in names.items()}
+    chosen = "" if run.run == usual else run.run
+    inside: list[Component] = [menu(KEY, "Run", options, chosen)]
+    inside += _working(result, run) if run.missing is None else [html.P(f"Nothing to work out: {run.missing}.", className="note")]
+    return html.Section(
+        [html.Details([html.Summary(html.H2(TITLE)), *inside], open=opened, id="clue-steps")], className="section clue-steps"
+    )
+
+
+def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
+    first = run.steps[0].sample
+    steps = [step for step in run.steps if step.sample == first]
+    samples = len({step.sample for step in run.steps})
+    rows = [
+        row(
+            f"{step.clue + 1}",
+            html.Span(step.guess or "no answer"),
+            *(short(value) for value in (step.correct, step.confidence, step.signed, step.h, step.adjusted)),
+            *(short(value) for value in (step.buzz_mass, step.right, step.team_h, step.increment, step.gained)),
+        )
+        for step in steps
+    ]
+    head = ["Clue", "Guess", "y", "c", "g c", "h", "(1 − h) g c", "b", "Right so far", "h of teams", "m", "K = m × right"]
+    total = sum(step.gained for step in steps)
+    parts: list[Component] = [table(head, rows, TITLE, "board")]
+    if samples > 1:
+        parts.append(html.P(f"The first of {samples} samples; CalScore is the mean over all of them.", className="note"))
+        total = (run.reward or 0.0) - (run.remainder or 0.0)
+    parts += [
+        html.P(
+            f"CalScore: the mean of (1 − h) g c is {short(run.mean)}, on the scale from 0 to 1 r = {short(run.scaled)}, and "
+            f"CalScore = 1 − r = {short(run.calscore)}."
+        ),
+        html.P(
+            f"CalScore²: the sum of K is {short(total)}. For human teams that are never right, (1 − sum of m) × right at the end adds "
+            f"{short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
+            f"{short(run.calscore2)}."
+        ),
+        html.P(
+            f"y: correctness; c: confidence; g = 2 y − 1. h: {CURVE_NAMES[result.human_curve]}. b: chance that the run buzzes "
+            "here, if it buzzes with its confidence as chance and at the last clue for sure. Right so far: chance that it has "
+            f"buzzed, and correctly. h of teams: {CURVE_NAMES[result.team_curve]}; m: by how much it rises (GRACE eq. 1 and 2).",
+            className="note",
+        ),
+    ]
+    return parts

@@ -1,0 +1,135 @@
+"""CalScore and CalScore squared of one question, worked out clue by clue as GRACE's tables 6 and 7 are."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import msgspec
+import numpy as np
+
+from data.statistics import Items
+from data.store import Snapshot
+from queries.metrics import CATALOGUE
+from queries.metrics.kernels.questions import buzz_mass, unit_logistic
+from queries.question import ClueResponse, HumanRecord, question
+from queries.selection import Selection, dataset_conventions
+
+NO_PEOPLE = "no human team heard this question"
+NO_ANSWER = "the run gave no answer that counts"
+
+
+class ClueStep(msgspec.Struct):
+    """One clue.
+
+    Attributes:
+        clue: from 0.
+        sample: which of several answers to it.
+        guess, correct, confidence: of the run: y and c, in [0, 1].
+        h: human curve of CalScore, in [0, 1].
+        signed: g c, g = 2y - 1, in [-1, 1].
+        adjusted: (1 - h) g c, in [-1, 1]: the column "CalScore_c" of GRACE table 6.
+        team_h: human curve of CalScore squared, in [0, 1].
+        increment: m, by how much that curve rises here.
+        buzz_mass: b, the probability that the run buzzes here where it buzzes with its confidence as chance.
+        right: probability that it has buzzed here or earlier, and correctly.
+        gained: K = m times ``right``: the column "SH_t" of GRACE table 7.
+    """
+
+    clue: int
+    sample: str | None
+    guess: str | None
+    correct: float
+    confidence: float
+    h: float
+    signed: float
+    adjusted: float
+    team_h: float
+    increment: float
+    buzz_mass: float
+    right: float
+    gained: float
+
+
+class RunSteps(msgspec.Struct):
+    """One run; where it has several samples, each result is a mean over these.
+
+    Attributes:
+        run, model, elicitation: which.
+        missing: why there is nothing; else None.
+        steps: in the order of samples and clues.
+        mean: of ``adjusted``, in [-1, 1].
+        scaled: r(mean), in [0, 1].
+        calscore: 1 - r(mean), in [0, 1].
+        remainder: (1 - sum m) times ``right`` at the last clue: the reward where no human team was right.
+        reward: sum of ``gained``, and ``remainder``, in [0, 1].
+        calscore2: 1 - reward, in [0, 1].
+    """
+
+    run: str
+    model: str
+    elicitation: str
+    missing: str | None
+    steps: list[ClueStep] = []
+    mean: float | None = None
+    scaled: float | None = None
+    calscore: float | None = None
+    remainder: float | None = None
+    reward: float | None = None
+    calscore2: float | None = None
+
+
+class ClueSteps(msgspec.Struct):
+    """Answer of ``/api/v1/clue-steps/<dataset>/<question_id>``, and which human curve each metric takes."""
+
+    question_id: str
+    human_curve: str
+    team_curve: str
+    runs: list[RunSteps]
+
+
+def clue_steps(snapshot: Snapshot, selection: Selection, question_id: str) -> ClueSteps:
+    """GRACE eq. 1 and eq. 2 on one question, term by term, for the selection's runs.
+
+    Args:
+        snapshot: of the store.
+        selection: its runs and conventions count; filters on questions and clues do not.
+        question_id: of its dataset.
+
+    Raises:
+        BadRequest: there is no such question.
+    """
+    conventions = dataset_conventions(snapshot, selection)
+    curve, team_curve = (CATALOGUE[key].human_curve(conventions) or "" for key in ("calscore", "calscore2"))
+    asked = question(snapshot, selection, question_id)
+    runs = []
+    for run in asked.runs:
+        answers = [answer for answer in run.clues if selection.failed or not answer.failed]
+        missing = NO_PEOPLE if asked.human is None else None if answers else NO_ANSWER
+        row = RunSteps(run.run, run.model, run.elicitation, missing)
+        if asked.human is not None and answers:
+            _work_out(row, answers, asked.human, curve, team_curve)
+        runs.append(row)
+    return ClueSteps(question_id, curve, team_curve, runs)
+
+
+def _work_out(row: RunSteps, answers: list[ClueResponse], human: HumanRecord, curve: str, team_curve: str) -> None:
+    """Fill in the steps and results of a run from its answers, which are in the order of samples and clues."""
+    results = []
+    for _, group in groupby(answers, key=lambda answer: answer.sample):
+        sample = list(group)
+        h, team_h = (np.array([getattr(human, name)[answer.clue] or 0.0 for answer in sample]) for name in (curve, team_curve))
+        confidence = np.array([answer.confidence for answer in sample])
+        correct = np.array([answer.correct for answer in sample])
+        items = Items(confidence, correct, np.array([0, len(sample)]), {})
+        signed, right, increment = items.sign_confidence, items.buzzed_right, np.diff(team_h, prepend=0.0)
+        adjusted, gained = (1 - h) * signed, increment * right
+        columns = (h, signed, adjusted, team_h, increment, buzz_mass(confidence), right, gained)
+        row.steps += [
+            ClueStep(answer.clue, answer.sample, answer.guess, answer.correct, answer.confidence, *map(float, values))
+            for answer, *values in zip(sample, *columns, strict=True)
+        ]
+        mean, remainder = adjusted.mean(), (1 - team_h[-1]) * right[-1]
+        scaled, reward = float(unit_logistic(mean)), gained.sum() + remainder
+        results.append((mean, scaled, 1 - scaled, remainder, reward, min(max(1 - reward, 0.0), 1.0)))
+    values = np.mean(results, axis=0).tolist()
+    row.mean, row.scaled, row.calscore, row.remainder, row.reward, row.calscore2 = values

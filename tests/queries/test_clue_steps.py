@@ -1,0 +1,32 @@
+"""CalScore worked out clue by clue, against the metrics that kernels compute, and as JSON, CSV and on the page."""
+
+import math
+
+import pytest
+
+from queries.clue_steps import NO_PEOPLE, clue_steps
+from queries.metrics import HUMAN_CURVES, Conventions
+from queries.question import question
+from queries.selection import Selection
+
+
+@pytest.mark.parametrize("curve", [None, *HUMAN_CURVES])
+@pytest.mark.parametrize("name", ["r01", "r05", "r11"])
+def test_the_terms_come_to_the_metrics(snapshot, name, curve):
+    selection = Selection("relay", conventions=Conventions(human=curve))
+    metrics = {run.run: run.metrics for run in question(snapshot, selection, name).runs}
+    result = clue_steps(snapshot, selection, name)
+    assert [run.run for run in result.runs] == [*metrics]
+    for run in result.runs:
+        for key in ("calscore", "calscore2"):
+            expected = metrics[run.run][key]
+            assert getattr(run, key) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+        assert (run.missing == NO_PEOPLE) == (name == "r11") == (not run.steps)
+        if run.steps:
+            assert math.fsum(step.buzz_mass for step in run.steps) == pytest.approx(1)
+            assert math.fsum(step.gained for step in run.steps) + run.remainder == pytest.approx(run.reward)
+
+
+def test_a_question_that_nobody_could_hear_has_no_terms(snapshot):
+    for run in clue_steps(snapshot, Selection("spans"), "s6").runs:
+        assert run.missing == NO_PEOPLE and run.calscore is None

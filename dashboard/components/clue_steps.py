@@ -16,23 +16,21 @@ KEY = "worked"
 TITLE = "CalScore, clue by clue"
 
 
-def clue_steps_section(result: ClueSteps, names: Mapping[str, str], usual: str, *, opened: bool) -> html.Section:
+def clue_steps_section(result: ClueSteps, names: Mapping[str, str], usual: str) -> html.Section:
     """The terms of GRACE eq. 1 and eq. 2 at each clue, and how they add up.
 
     Args:
         result: of the one run to show.
         names: run id to what it is called, of all runs that can be chosen.
         usual: id of the run that is shown where the address names none.
-        opened: whether the table is shown at once.
     """
     (run,) = result.runs
     options = {"" if run_id == usual else run_id: name for run_id, name in names.items()}
     chosen = "" if run.run == usual else run.run
-    inside: list[Component] = [menu(KEY, "Run", options, chosen)]
-    inside += _working(result, run) if run.missing is None else [html.P(f"Nothing to work out: {run.missing}.", className="note")]
-    return html.Section(
-        [html.Details([html.Summary(html.H2(TITLE)), *inside], open=opened, id="clue-steps")], className="section clue-steps"
-    )
+    heading = html.Div([html.H2(TITLE), menu(KEY, "Run", options, chosen)], className="heading")
+    if run.missing is not None:
+        return html.Section([heading, html.P(f"Nothing to work out: {run.missing}.", className="note")], className="section")
+    return html.Section([heading, *_working(result, run)], className="section")
 
 
 def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
@@ -60,8 +58,8 @@ def _working(result: ClueSteps, run: RunSteps) -> list[Component]:
             f"CalScore = 1 − r = {short(run.calscore)}."
         ),
         html.P(
-            f"CalScore²: the sum of K is {short(total)}. For human teams that are never right, (1 − sum of m) × right at the end adds "
-            f"{short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
+            f"CalScore²: the sum of K is {short(total)}. For human teams that are never right, (1 − sum of m) × right at the end "
+            f"adds {short(run.remainder)}. The reward is {short(run.reward)}, and CalScore² = 1 − reward = "
             f"{short(run.calscore2)}."
         ),
         html.P(

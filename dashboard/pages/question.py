@@ -89,7 +89,7 @@ def _clue_steps(request: PageRequest[QuestionPage], question: Question, names: d
     shown = worked if worked in names else usual
     selection = request.selection.without_filters("runs").replace(run=(shown,))
     result = service().ask(clue_steps, selection, question.question_id)
-    return clue_steps_section(result, names, usual, opened=bool(worked))
+    return clue_steps_section(result, names, usual)
 
 
 def _exists(request: PageRequest[QuestionPage]) -> None:

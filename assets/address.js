@@ -155,7 +155,7 @@
     function carry() {
         for (const nav of document.querySelectorAll("nav[data-keys]")) {
             const keys = new Set(JSON.parse(nav.dataset.keys));
-            const kept = new URLSearchParams([...query()].filter(([key]) => keys.has(key))).toString();
+            const kept = new URLSearchParams([...query()].filter(([key]) => keys.has(key.split(".")[0]))).toString();
             for (const link of nav.querySelectorAll("a[data-path]")) link.href = link.dataset.path + (kept ? "?" + kept : "");
         }
     }

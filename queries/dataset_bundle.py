@@ -41,6 +41,10 @@ CORRECTIONS = """
     from corrections c join runs r using (dataset, run) where r.dataset = $dataset and r.withdrawn_at is null
     order by r.position, c.number"""
 
+TAGS = """
+    select r.model, r.elicitation, t.tag, t.value from tags t join runs r using (dataset, run)
+    where r.dataset = $dataset and r.withdrawn_at is null order by r.position, t.tag"""
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -89,5 +93,8 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
     corrected = "select 1 from corrections c join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
     if snapshot.rows(corrected, {"d": dataset}):
         tables["corrections"] = Table(CORRECTIONS, parameters)
+    tagged = "select 1 from tags t join runs r using (run) where r.dataset = $d and r.withdrawn_at is null limit 1"
+    if snapshot.rows(tagged, {"d": dataset}):
+        tables["tags"] = Table(TAGS, parameters)
     facts = {key: value for key, value in rows[0].items() if value is not None}
     return Bundle(facts, tables, len(kept), len(runs) - len(kept))

@@ -13,7 +13,17 @@ from typing import ClassVar, Literal, TypeVar
 
 from data.polars_frames import SqlParameters
 from queries.facets import IMPORTED, Facets
-from queries.parameters import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
+from queries.parameters import (
+    BadRequest,
+    Kind,
+    Range,
+    allowed,
+    format_number,
+    format_range,
+    read_number,
+    read_range,
+    split_key,
+)
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]
@@ -153,6 +163,49 @@ class ColumnFilter(Filter[tuple[Value, ...]]):
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
         """See ``Filter``."""
         return f"{key} {' or '.join(map(str, value))}"
+
+
+@dataclass(frozen=True)
+class NamedFilter(ColumnFilter):
+    """Rows by facts that each dataset names itself, a key for each: ``tag.reasoning=yes``.
+
+    Attributes:
+        facts: the table of the facts, with a row for each fact of an object.
+        name: its column with the name of the fact.
+        identity: the column that says whose fact it is, in the table and in the rows that are narrowed.
+        unknown: the error for a name that the dataset does not have, with ``dataset`` and ``name`` to fill in.
+    """
+
+    named: ClassVar[bool] = True
+    facts: str
+    name: str
+    identity: str
+    unknown: str
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
+        """See ``Kind``."""
+        field, name = split_key(key)
+        if key not in facets.values:
+            known = [other for other in facets.values if split_key(other)[0] == field and other != field]
+            raise BadRequest("unknown_key", self.unknown.format(dataset=facets.dataset, name=name), key, known)
+        return super().read(key, texts, facets)
+
+    def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
+        """See ``SelectionKey``."""
+        named = tuple((option, str(option)) for option in self.options(key, facets))
+        return ChoicesControl(split_key(key)[1], named, value)
+
+    def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
+        """See ``Filter``."""
+        field, name = split_key(key)
+        parameter = f"{field}_{name.encode().hex()}"  # a name may hold what no parameter can
+        having = f"{self.name} = ${parameter}_name and list_contains(${parameter}_values::varchar[], value)"
+        sql = f"{table}.{self.identity} in (select {self.identity} from {self.facts} where dataset = $dataset and {having})"
+        return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
+
+    def sentence(self, key: str, value: tuple[Value, ...]) -> str:
+        """See ``Filter``."""
+        return f"{split_key(key)[1]} {' or '.join(map(str, value))}"
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,9 @@ class Kind(Generic[T]):
     about: str
     repeatable: ClassVar[bool] = False  # whether the key may be given more than once
     longest: ClassVar[int | None] = LONGEST_VALUE  # characters of one text; None for any number
+    named: ClassVar[bool] = (
+        False  # whether the field stands for all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
+    )
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> T:
         """The value of a key that is given.
@@ -318,7 +321,9 @@ class Parameters(msgspec.Struct, frozen=True):
         pairs = []
         for field in msgspec.structs.fields(self):
             part, value = annotations.get(field.name), getattr(self, field.name)
-            if isinstance(part, Kind):
+            if isinstance(part, Kind) and part.named:
+                pairs += [(named_key(field.name, name), text) for name, single in value for text in part.write(single)]
+            elif isinstance(part, Kind):
                 pairs += [(field.name, text) for text in part.write(value)] if value != field.default else []
             elif part is not None:
                 usual = part.split(part.build())
@@ -348,6 +353,38 @@ def _annotations(cls: type[Parameters]) -> dict[str, Kind[Any] | Group[Any]]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
+def named_key(field: str, name: str) -> str:
+    """The key of one name of a field whose kind is ``named``: ``tag.reasoning``."""
+    return f"{field}.{name}"
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """The field and the name of a key; the name is blank where the key is that of a field alone.
+
+    >>> split_key("tag.reasoning"), split_key("model")
+    (('tag', 'reasoning'), ('model', ''))
+    """
+    field, _, name = key.partition(".")
+    return field, name
+
+
+def key_form(key: str, kind: Kind[Any]) -> str:
+    """How a key is written where no name is meant: ``tag.NAME``, if its kind is named."""
+    return named_key(key, "NAME") if kind.named else key
+
+
+def key_forms(kinds: Mapping[str, Kind[Any]]) -> list[str]:
+    """How keys are written, sorted; see ``key_form``."""
+    return sorted(key_form(key, kind) for key, kind in kinds.items())
+
+
+def kind_of(key: str, kinds: Mapping[str, Kind[Any]]) -> Kind[Any] | None:
+    """The kind of a key as an address has it, None for an unknown one."""
+    field, name = split_key(key)
+    kind = kinds.get(field)
+    return kind if kind is not None and kind.named == bool(name) and (name or key == field) else None
+
+
 def collect(
     query: Iterable[tuple[str, str]], kinds: Mapping[str, Kind[Any]], ignore_unknown: bool = False
 ) -> tuple[dict[str, list[str]], list[str]]:
@@ -364,18 +401,17 @@ def collect(
     texts: dict[str, list[str]] = {}
     ignored: dict[str, None] = {}
     for key, text in query:
-        kind = kinds.get(key)
+        kind = kind_of(key, kinds)
         if kind is None:
             if not ignore_unknown:
                 none = "" if kinds else "; this address takes none"
-                raise BadRequest("unknown_key", f"There is no key {key[:100]!r} here{none}.", key[:100], sorted(kinds))
+                raise BadRequest("unknown_key", f"There is no key {key[:100]!r} here{none}.", key[:100], key_forms(kinds))
             ignored[key] = None
             continue
         if kind.longest is not None and len(text) > kind.longest:
             raise BadRequest("bad_value", f"The value of {key!r} is longer than {kind.longest} characters.", key)
         texts.setdefault(key, []).append(text)
-    for key, given in texts.items():
-        if len(given) > 1 and not kinds[key].repeatable:
+        if len(texts[key]) > 1 and not kind.repeatable:
             raise BadRequest("repeated_key", f"{key!r} can be given once.", key)
     return texts, list(ignored)
 
@@ -405,6 +441,9 @@ def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **k
             values[name] = part.build(
                 **{key: kind.read(key, texts[key], facets) for key, kind in part.keys.items() if key in texts}
             )
+        elif part.named:
+            keys = [key for key in texts if split_key(key)[0] == name]
+            values[name] = tuple((split_key(key)[1], part.read(key, texts[key], facets)) for key in keys)
         elif name in texts:
             values[name] = part.read(name, texts[name], facets)
         elif (usual := part.default(facets)) is not None:

@@ -126,7 +126,12 @@ def version_changes(snapshot: Snapshot, selection: Selection, version: str) -> V
 
 def _runs(snapshot: Snapshot, dataset: str) -> str:
     rows = snapshot.rows("select run from runs where dataset = $d and withdrawn_at is null order by run", {"d": dataset})
-    return _digest(run for (run,) in rows)[:8]
+    tagged = snapshot.rows(
+        """select t.run, t.tag, t.value from tags t join runs using (dataset, run)
+        where dataset = $d and withdrawn_at is null order by all""",
+        {"d": dataset},
+    )
+    return _digest([*(run for (run,) in rows), *map(str, tagged)])[:8]
 
 
 def _content(snapshot: Snapshot, dataset: str) -> str:

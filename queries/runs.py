@@ -54,6 +54,7 @@ class RunFacts(msgspec.Struct):
     decisions: list[GradingDecision]  # what the analyst who brought it decided of guesses
     withdrawn_at: str | None
     withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
+    tags: dict[str, str]  # value by tag
 
 
 class Runs(msgspec.Struct):
@@ -67,7 +68,10 @@ def _time(column: str) -> str:
 
 
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
-    missing_questions, samples, respondents, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by from runs"""
+    missing_questions, samples, respondents, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by, (
+        select to_json(list({{'tag': tag, 'value': value}} order by tag))::varchar from tags t where t.run = runs.run
+    ) as tags
+    from runs"""
 
 
 def runs(snapshot: Snapshot, dataset: str | None) -> Runs:
@@ -97,7 +101,8 @@ def run(snapshot: Snapshot, name: str) -> RunFacts:
 
 def _facts(row: dict[str, Any]) -> RunFacts:
     decisions = msgspec.json.decode(row["decisions"] or "[]", type=list[GradingDecision])
-    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}"), "decisions": decisions})
+    tags = {fact["tag"]: fact["value"] for fact in json.loads(row["tags"] or "[]")}
+    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}"), "decisions": decisions, "tags": tags})
 
 
 STATED = "graded in ('file', 'person')"

@@ -23,6 +23,7 @@ from queries.filters import (
     Convention,
     Filter,
     GradingChoice,
+    NamedFilter,
     Narrows,
     PeopleChoice,
     RangeFilter,
@@ -33,7 +34,21 @@ from queries.filters import (
 )
 from queries.human_collections import has_imported_people, human_collections, with_people
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameters import BadRequest, Flag, Group, NoParameters, Number, P, Parameters, Range, Text, collect, decode
+from queries.parameters import (
+    BadRequest,
+    Flag,
+    Group,
+    NoParameters,
+    Number,
+    P,
+    Parameters,
+    Range,
+    Text,
+    collect,
+    decode,
+    named_key,
+    split_key,
+)
 
 
 def _split(conventions: Conventions) -> dict[str, object]:
@@ -102,6 +117,18 @@ class Selection(Parameters, frozen=True):
     model: Annotated[tuple[str, ...], ColumnFilter("runs of these models", "Model", "runs")] = ()
     elicitation: Annotated[
         tuple[str, ...], ColumnFilter("runs whose confidence was elicited in these ways", "Elicitation", "runs")
+    ] = ()
+    tag: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        NamedFilter(
+            "`tag.reasoning=yes`: runs with this tag",
+            "Tags",
+            "runs",
+            facts="tags",
+            name="tag",
+            identity="run",
+            unknown="No run of dataset {dataset!r} has a tag {name!r}.",
+        ),
     ] = ()
     category: Annotated[tuple[str, ...], ColumnFilter("questions of these categories", "Category", "questions")] = ()
     subcategory: Annotated[
@@ -188,12 +215,20 @@ class Selection(Parameters, frozen=True):
         return self.without_filters("runs").replace(run=tuple(runs))
 
     def value(self, key: str) -> Any:
-        """The value of a key, those of the conventions among them."""
+        """The value of a key, as an address has it; empty where it is absent. Those of the conventions are among them."""
+        field, name = split_key(key)
+        if name:
+            return dict(getattr(self, field)).get(name, ())
         return getattr(self.conventions if key in CONVENTIONS.keys else self, key)
 
     def applied(self) -> dict[str, Filter[Any]]:
-        """The filters that leave anything out."""
-        return {key: kind for key, kind in self.filters().items() if getattr(self, key)}
+        """The filters that leave anything out, by key as an address has it."""
+        applied = {key: kind for key, kind in self.filters().items() if getattr(self, key)}
+        return {
+            key: kind
+            for field, kind in applied.items()
+            for key in ([named_key(field, name) for name, _ in getattr(self, field)] if kind.named else [field])
+        }
 
     @property
     def filters_clues(self) -> bool:
@@ -231,7 +266,7 @@ class Selection(Parameters, frozen=True):
         parameters: SqlParameters = {"dataset": self.dataset}
         for key, kind in self.applied().items():
             if kind.narrows == narrows:
-                condition, values = kind.condition(key, getattr(self, key), table)
+                condition, values = kind.condition(key, self.value(key), table)
                 conditions.append(condition)
                 parameters |= values
         return " and ".join(conditions), parameters
@@ -283,8 +318,9 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         values={
             key: values(columns[kind.narrows][0], key, columns[kind.narrows][1])
             for key, kind in Selection.filters().items()
-            if isinstance(kind, ColumnFilter) and not isinstance(kind, RunFilter)
-        },
+            if isinstance(kind, ColumnFilter) and not isinstance(kind, RunFilter | NamedFilter)
+        }
+        | named_values(snapshot, name),
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
@@ -301,6 +337,20 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
         people_imported=people_imported,
         human_collections=tuple((part.run, part.name) for part in collections),
     )
+
+
+def named_values(snapshot: Snapshot, dataset: str) -> dict[str, tuple[str, ...]]:
+    """The values that a dataset has of each named key, sorted, by key."""
+    values: dict[str, tuple[str, ...]] = {}
+    for field, kind in Selection.filters().items():
+        if isinstance(kind, NamedFilter):
+            rows = snapshot.rows(
+                f"""select {kind.name}, list(distinct value order by value) from {kind.facts} where dataset = $d
+                group by 1 order by 1""",
+                {"d": dataset},
+            )
+            values |= {named_key(field, name): tuple(texts) for name, texts in rows}
+    return values
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:

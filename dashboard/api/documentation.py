@@ -15,7 +15,7 @@ from typing import Any
 from dashboard.api.blueprint import ROUTES, Route
 from dashboard.api.uploads import DatasetUploadParameters, UploadParameters
 from dashboard.page_registry import PAGES, PageParameters
-from queries.parameters import Kind
+from queries.parameters import Kind, key_form
 from queries.selection import Selection
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"
@@ -47,7 +47,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _keys(kinds: Mapping[str, Kind[Any]]) -> str:
-    return _table(["key", "meaning"], [[f"`{key}`", _meaning(kind)] for key, kind in kinds.items()])
+    return _table(
+        ["key", "meaning"],
+        [[f"`{key_form(key, kind)}`", _meaning(kind)] for key, kind in kinds.items()],
+    )
 
 
 def _meaning(kind: Kind[Any]) -> str:
@@ -57,7 +60,7 @@ def _meaning(kind: Kind[Any]) -> str:
 def _addresses(routes: Iterable[Route]) -> str:
     rows = []
     for route in sorted(routes, key=_order):
-        takes = ["selection"] * route.selection + [f"`{key}`" for key in route.takes.kinds()]
+        takes = ["selection"] * route.selection + [f"`{key_form(key, kind)}`" for key, kind in route.takes.kinds().items()]
         rows.append([f"`{route.address.replace('<path:', '<')}`", " ".join(route.gives.split()), ", ".join(takes)])
     return _table(["address", "gives", "takes"], rows)
 

@@ -25,9 +25,10 @@ from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
+from data.store.tags import BadTag, checked_tag
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.facets import Facets
-from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect
+from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect, split_key
 from queries.runs import run
 from queries.selection import read_parameters
 from queries.time_limit import Abandoned
@@ -75,6 +76,19 @@ def _formats(facets: Facets) -> list[str]:
     return sorted(readers())
 
 
+class _Tag(Kind[str]):
+    """The value of a tag, whose name is in the key."""
+
+    named = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        try:
+            return checked_tag(split_key(key)[1], texts[0])[1]
+        except BadTag as error:
+            raise BadRequest("bad_value", f"{key!r}: {error}.", key) from None
+
+
 class UploadParameters(Parameters, frozen=True):
     """What an uploaded file contains, and how to import it."""
 
@@ -92,6 +106,7 @@ class UploadParameters(Parameters, frozen=True):
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
     classes: Annotated[str | None, Text("`a,b,c`: the order of classes in ChaosNLI predictions")] = None
     respondents: Annotated[bool, Flag("`1`: the values of the column `sample` are people who answered")] = False
+    tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag of the runs, and its value")] = ()
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MOST_ROWS}", MOST_ROWS)] = ROWS
     grades: Annotated[
@@ -112,6 +127,7 @@ class UploadParameters(Parameters, frozen=True):
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
             decisions=self.grades,
+            tags=self.tag,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),
         )
 

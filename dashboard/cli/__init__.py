@@ -27,6 +27,7 @@ COMMANDS = {
     "sign": "dashboard.cli.sign:sign",
     "invite": "dashboard.cli.people:invite",
     "collect": "dashboard.cli.people:collect_command",
+    "tag": "dashboard.cli.tags:tag_command",
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
 }

@@ -10,6 +10,7 @@ import click
 
 from data.importing.staging import ImportOptions
 from data.readers import formats, readers
+from data.store.tags import BadTag, read_tag
 
 
 class FileOptions(TypedDict):
@@ -52,8 +53,22 @@ def format_list() -> str:
     return "\n".join(["\b", "Formats (docs/formats.md says more):", *lines])
 
 
+def read_tags(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Tags and their values, for a ``callback`` of click."""
+    try:
+        return tuple(read_tag(text) for text in texts)
+    except BadTag as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def import_options(
-    options: FileOptions, *, dataset: str | None, title: str | None = None, replace: bool = False, names: bool = False
+    options: FileOptions,
+    *,
+    dataset: str | None,
+    title: str | None = None,
+    replace: bool = False,
+    names: bool = False,
+    tags: tuple[tuple[str, str], ...] = (),
 ) -> ImportOptions:
     """The options of an import from those of the command line."""
     return ImportOptions(
@@ -66,6 +81,7 @@ def import_options(
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,
         names=names,
+        tags=tags,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Unpack
 
 import click
 
-from dashboard.cli.file_options import FileOptions, file_options, format_list, import_options
+from dashboard.cli.file_options import FileOptions, file_options, format_list, import_options, read_tags
 from dashboard.cli.output import print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
@@ -27,6 +27,7 @@ ATTEMPTS = 3  # at typing a password
 @click.option("--title", help="Title of a new dataset.")
 @click.option("--replace", is_flag=True, help="Replace the questions of the dataset by these.")
 @click.option("--names", is_flag=True, help="Keep the names of teams of people; by default, they get pseudonyms.")
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag of the runs; can be repeated.")
 @click.pass_obj
 def import_command(
     settings: Settings,
@@ -35,6 +36,7 @@ def import_command(
     title: str | None,
     replace: bool,
     names: bool,
+    tags: tuple[tuple[str, str], ...],
     **options: Unpack[FileOptions],
 ) -> None:
     """Import datasets and runs from files, folders and zips.
@@ -44,7 +46,7 @@ def import_command(
     store = open_store(settings.store)
     try:
         seed_empty_store(store)
-        chosen = import_options(options, dataset=dataset, title=title, replace=replace, names=names)
+        chosen = import_options(options, dataset=dataset, title=title, replace=replace, names=names, tags=tags)
         report = _import(store, paths, with_changes(chosen, password=settings.grace_password or None), options["form"])
     except Refused as refused:
         raise refusal(refused, "imported") from refused

@@ -12,9 +12,11 @@ from dashboard.components.links import address, page_link
 from dashboard.figures.labels import shortened
 from queries.facets import Facets
 from queries.filters import SelectionKey
+from queries.parameters import kind_of, split_key
 from queries.selection import Selection
 
 LONGEST = 40  # characters of a value
+OF_PAGES = {"pin": "Pinned", "version": "Data version"}  # keys of pages that have chips, too
 UNLISTED = ("dataset", "common")  # the menu of datasets and the notice of coverage say these
 
 
@@ -28,18 +30,22 @@ def active_filters(path: str, pairs: Sequence[tuple[str, str]], facets: Facets) 
         facets: of the dataset, for the names of runs.
     """
     names = {run: f"{model} · {elicitation}" for run, model, elicitation in facets.runs}
-    labels = {key: _label(key) for key in Selection.kinds() if key not in UNLISTED} | {"pin": "Pinned", "version": "Data version"}
     chips: list[Component] = [
-        html.Li(_chip(path, pairs, place, labels[key], value, names))
+        html.Li(_chip(path, pairs, place, label, value, names))
         for place, (key, value) in enumerate(pairs)
-        if key in labels and value
+        if value and (label := _label(key))
     ]
     return html.Div(html.Ul(chips, **aria(label="Selected")) if chips else [], className="active-filters")
 
 
-def _label(key: str) -> str:
-    kind = Selection.kinds()[key]
-    return str(getattr(kind, "label", key)) if isinstance(kind, SelectionKey) else key
+def _label(key: str) -> str | None:
+    """What the key of a chip is called; None for a key that has no chips."""
+    if key in OF_PAGES:
+        return OF_PAGES[key]
+    kind = None if key in UNLISTED else kind_of(key, Selection.kinds())
+    if kind is None:
+        return None
+    return split_key(key)[1] or (kind.label if isinstance(kind, SelectionKey) else key)
 
 
 def _chip(path: str, pairs: Sequence[tuple[str, str]], place: int, label: str, value: str, names: Mapping[str, str]) -> html.A:

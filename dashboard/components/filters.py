@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from dashboard.components.controls import between, choices, menu, search, several
 from queries.facets import Facets
 from queries.filters import Control, MenuControl, Narrows, RangeControl, SelectionKey, TextControl
+from queries.parameters import kind_of, split_key
 from queries.selection import Selection
 
 
@@ -30,10 +31,17 @@ def _component(key: str, declared: Control) -> Component:
 
 
 def _control_of(key: str, facets: Facets, selection: Selection) -> Control | None:
-    kind = Selection.kinds()[key]
+    kind = kind_of(key, Selection.kinds())
     if not isinstance(kind, SelectionKey):
         raise ValueError(f"{key} has no control")
     return kind.control(key, selection.value(key), facets)
+
+
+def _keys_of(field: str, facets: Facets) -> list[str]:
+    """The keys of a field: one for each name that the dataset has, if its kind is named."""
+    if not Selection.kinds()[field].named:
+        return [field]
+    return [key for key in facets.values if split_key(key)[0] == field]
 
 
 def filter_keys(*narrows: Narrows, every: bool = False) -> tuple[str, ...]:
@@ -59,7 +67,7 @@ def filter_bar(facets: Facets, selection: Selection, keys: Sequence[str]) -> htm
         selection: in force.
         keys: in the order of the bar.
     """
-    declared = [(key, _control_of(key, facets, selection)) for key in keys]
+    declared = [(key, _control_of(key, facets, selection)) for field in keys for key in _keys_of(field, facets)]
     controls = [_component(key, control) for key, control in declared if control is not None]
     inside = [html.Details(html.Summary("Filters"), open=True, className="unfold"), html.Div(controls, className="filters")]
     return html.Div(inside, className="bar" if controls else "bar nothing")

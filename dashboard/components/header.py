@@ -32,10 +32,10 @@ def header(
         path: of this page.
         pairs: keys and values of its address.
         pages: path and title of those that are linked.
-        shared_keys: keys of the address that links keep.
+        shared_keys: keys of the address that links keep; also those that begin with one and a dot.
         account: text and address of the link to the login page; None for no link.
     """
-    query = urlencode([(key, value) for key, value in pairs if key in shared_keys])
+    query = urlencode([(key, value) for key, value in pairs if key.partition(".")[0] in shared_keys])
     return html.Header(
         [
             html.A("Skip to content", href="#main", className="skip"),

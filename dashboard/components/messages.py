@@ -14,7 +14,7 @@ from dashboard.components.numbers import count
 from dashboard.error_messages import error_message
 from queries.facets import Facets
 from queries.gradings import GradingCoverage
-from queries.parameters import BadRequest
+from queries.parameters import BadRequest, kind_of
 from queries.pinned_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection
@@ -130,7 +130,7 @@ def error_panel(error: BadRequest, path: str, pairs: list[tuple[str, str]]) -> h
             className="panel",
             role="alert",
         )
-    without = [(key, old) for key, old in pairs if key != error.field and key in Selection.kinds()]
+    without = [(key, old) for key, old in pairs if key != error.field and kind_of(key, Selection.kinds())]
     return html.Section(
         [
             html.H1(title),

@@ -47,6 +47,8 @@ def provenance(facts: RunFacts) -> html.Section:
         "Answers": f"{count(facts.items, 'answer')} {_counts(facts)}",
         "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
     }
+    if facts.tags:
+        items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
     if facts.decisions:
         items["Graded by a person"] = _decided(facts)
     parts = [part for term, text in items.items() for part in (html.Dt(term), html.Dd(text))]

@@ -19,6 +19,7 @@ from data.importing.frame_file import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import ArrowStream, first_rows, literal
+from data.store.tags import LONGEST_TAG, LONGEST_VALUE
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1
@@ -116,6 +117,12 @@ CORRECTIONS = (
     Column("corrected_at", required=True),
     Column("corrected_by"),
     Column("note"),
+)
+TAGS = (
+    Column("model", required=True),
+    Column("elicitation", required=True),
+    Column("tag", required=True, longest=LONGEST_TAG),
+    Column("value", required=True, longest=LONGEST_VALUE),
 )
 
 

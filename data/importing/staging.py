@@ -6,6 +6,7 @@ Its relations, in the order in which they are filled:
   files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
 - ``grades_read``: what further gradings say of responses, by file and ordinal. ``corrections_read``: what reviewers decided.
+- ``tags_read``: tags of runs, by model and elicitation.
 - ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
   on, a failed call has no guess, the confidence 0 and no distribution (``data.importing.failed_calls``).
@@ -64,13 +65,15 @@ create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
 create table corrections_read (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
+create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
+    file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
 create table replaced_people (dataset varchar, what varchar);
 create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
-STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs")
+STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "tags")
 
 VIEWS = """
 create view datasets as
@@ -130,6 +133,7 @@ class ImportOptions:
         password: of encrypted zips; never stored.
         respondents: several answers to a question are of different people, by ``sample``.
         names: keep the names of teams of people, which otherwise get pseudonyms.
+        tags: of the runs, each a tag and its value.
     """
 
     dataset: str | None = None
@@ -143,6 +147,7 @@ class ImportOptions:
     password: str | None = field(default=None, repr=False)
     respondents: bool = False
     names: bool = False
+    tags: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, VOTES, Column
+from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, TAGS, VOTES, Column
 from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
@@ -19,7 +19,7 @@ from data.readers.responses import read_file
 FORMAT = Format(
     key="bundle",
     reads="A dataset as a bundle: a folder or a zip with `dataset.json` and tables of questions, clues, exposures, buzzes, "
-    "votes, responses and corrections of grades (CSV, JSON Lines or Parquet)",
+    "votes, responses, corrections of grades and tags of runs (CSV, JSON Lines or Parquet)",
     recognised="`dataset.json`",
     becomes="A dataset, what people did, and runs",
 )
@@ -30,7 +30,7 @@ FACTS: dict[str, tuple[type, str]] = {
 }  # fmt: skip
 TABLES: dict[str, tuple[Column, ...]] = {
     "questions": QUESTIONS, "clues": CLUES, "exposures": EXPOSURES, "buzzes": BUZZES, "votes": VOTES,
-    "corrections": CORRECTIONS,
+    "corrections": CORRECTIONS, "tags": TAGS,
 }  # fmt: skip
 
 

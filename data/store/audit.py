@@ -21,7 +21,7 @@ from data.store.register import Register
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
     "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "invited_players",
-    "erased_answers", "refused",
+    "erased_answers", "tagged", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")

@@ -10,7 +10,7 @@ from queries.engine.gather import gather
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text
+from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text, key_forms
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.selection import Selection, facets, read_address, read_selection
@@ -168,10 +168,10 @@ TWICE = {
     "t": "0.5",
 }
 BAD = [
-    *(([(key, "x")], "unknown_key", key, sorted(KEYS)) for key in ("colour", "questions", "Category", "")),
+    *(([(key, "x")], "unknown_key", key, key_forms(KEYS)) for key in ("colour", "questions", "Category", "")),
     *((pairs, "unknown_value", pairs[-1][0], allowed) for pairs, allowed in UNKNOWN),
     *(([(key, text)], "bad_value", key, []) for key, texts in MALFORMED.items() for text in texts),
-    *(([(key, "x" * 501)], "bad_value", key, []) for key in KEYS),
+    *(([(key, "x" * 501)], "bad_value", key, []) for key, kind in KEYS.items() if not kind.named),
     *(([(key, value)] * 2, "repeated_key", key, []) for key, value in TWICE.items()),
 ]
 

@@ -10,6 +10,7 @@ from data.importing.checks.people import add_votes, check_people
 from data.importing.checks.questions import check_datasets, check_questions
 from data.importing.checks.responses import check_responses, resolve_confidences
 from data.importing.checks.runs import name_runs
+from data.importing.checks.tags import tag_runs
 from data.importing.staging import ImportOptions, Staging
 
 
@@ -32,3 +33,4 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
         grade_responses(staging)
         staging.report.raise_problems()
         name_runs(staging)
+        tag_runs(staging, options)

@@ -6,6 +6,7 @@ import pytest
 
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
+from queries.parameters import key_forms
 from queries.selection import Selection
 from tests.helpers.json_api import BAD_VALUES, error, get, plain, table
 
@@ -86,7 +87,7 @@ def test_a_bad_value_is_named(client, address, key, value, code, allowed):
         ("scale=percent", "unknown_value", "scale", ["confidence", "logprob"]),
         ("curve=people", "unknown_value", "curve", ["polynomial", "dataset"]),
         ("curve=dataset&curve=dataset", "repeated_key", "curve", []),
-        ("metrics=brier", "unknown_key", "metrics", sorted({*Selection.kinds(), "threshold", "scale", "curve"})),
+        ("metrics=brier", "unknown_key", "metrics", sorted({*key_forms(Selection.kinds()), "threshold", "scale", "curve"})),
     ],
 )
 def test_what_it_takes_itself_is_checked(client, address, query, code, field, allowed):

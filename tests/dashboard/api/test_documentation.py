@@ -9,12 +9,12 @@ import pytest
 from dashboard.api import documentation
 from dashboard.api.uploads import DatasetUploadParameters
 from dashboard.page_registry import PAGES
-from queries.parameters import Parameters, Text
+from queries.parameters import Parameters, Text, key_forms
 from queries.selection import Selection
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 
-KEYS, KEYS_OF_UPLOADS = Selection.kinds(), DatasetUploadParameters.kinds()
+KEYS, KEYS_OF_UPLOADS = key_forms(Selection.kinds()), key_forms(DatasetUploadParameters.kinds())
 ROW = re.compile(r"^\| (`[A-Z]+ /.*?`) \|.*\|(.*)\|$", re.MULTILINE)
 REQUIRED = {"/api/v1/compare": ("a", "b"), "/api/v1/power": ("a", "b")}  # runs that an address must name
 

@@ -1,0 +1,35 @@
+"""``python -m dashboard tag``: the tags of a run."""
+
+from __future__ import annotations
+
+import click
+
+from dashboard.cli.file_options import read_tags
+from dashboard.cli.output import Refusal
+from dashboard.settings import Settings
+from data.store import open_store
+from data.store.tags import BadTag, change_tags
+from data.store.withdrawal import NoSuchRun
+from queries.parameters import BadRequest
+from queries.runs import run as run_facts
+
+
+@click.command("tag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, metavar="[NAME=VALUE]...", callback=read_tags)
+@click.option("--remove", "removed", metavar="NAME", multiple=True, help="A tag to remove; can be repeated.")
+@click.pass_obj
+def tag_command(settings: Settings, run: str, tags: tuple[tuple[str, str], ...], removed: tuple[str, ...]) -> None:
+    """Set and remove tags of RUN, such as reasoning=yes, and list those that it has."""
+    store = open_store(settings.store)
+    try:
+        change_tags(store, run, dict.fromkeys(removed) | dict(tags), None)
+        listed = run_facts(store.snapshot(), run).tags
+    except NoSuchRun:
+        raise Refusal(f"there is no run {run!r}") from None
+    except (BadTag, BadRequest) as error:
+        raise Refusal(str(error)) from error
+    for tag, value in listed.items():
+        click.echo(f"{tag}={value}")
+    if not listed:
+        click.echo(f"Run {run} has no tags.")

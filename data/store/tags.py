@@ -1,0 +1,108 @@
+"""Tags of runs: what is known of a model beside its answers, such as whether it reasons or when it was released.
+
+A tag has one value for a run. Tags come with an import and can be changed later: neither a run's id nor any metric depends on
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+
+from data.store.audit import Audit
+from data.store.gradings import dataset_of
+from data.store.revisions import renew
+from data.store.store import Store
+
+LONGEST_TAG, LONGEST_VALUE = 100, 500  # characters: an address can hold both
+MOST_TAGS = 100  # of one run
+
+
+class BadTag(ValueError):
+    """A tag or its value cannot be stored; the message says why."""
+
+
+def checked_tag(tag: str, value: str) -> tuple[str, str]:
+    """A tag and its value, without the spaces around them.
+
+    >>> checked_tag(" reasoning", "yes ")
+    ('reasoning', 'yes')
+
+    Raises:
+        BadTag: one of them is blank, too long, or holds characters that cannot be seen.
+    """
+    tag, value = tag.strip(), value.strip()
+    for text, what, longest in ((tag, "the name of a tag", LONGEST_TAG), (value, f"the value of the tag {tag!r}", LONGEST_VALUE)):
+        if not text:
+            raise BadTag(f"{what} is missing; a tag is written NAME=VALUE, such as reasoning=yes")
+        if len(text) > longest:
+            raise BadTag(f"{what} has more than {longest} characters")
+        if not text.isprintable():
+            raise BadTag(f"{what} holds a character that cannot be seen")
+    return tag, value
+
+
+def read_tag(text: str) -> tuple[str, str]:
+    """The tag and the value of a text such as ``reasoning=yes``; the value may hold further signs of equality.
+
+    Raises:
+        BadTag: it is none.
+    """
+    tag, _, value = text.partition("=")
+    return checked_tag(tag, value)
+
+
+def change_tags(store: Store, run: str, changes: Mapping[str, str | None], by: str | None) -> bool:
+    """Set and remove tags of a run.
+
+    Args:
+        store: with the run.
+        run: its id.
+        changes: value by tag; None removes the tag, if the run has it.
+        by: name of the token of the caller; None for the user of the operating system.
+
+    Returns:
+        Whether anything changed.
+
+    Raises:
+        BadTag: one of them cannot be stored.
+        NoSuchRun: there is no such run.
+        StoreError: the store cannot be read or written.
+    """
+    removed = {tag for tag, value in changes.items() if value is None}
+    wanted = dict(checked_tag(tag, value) for tag, value in changes.items() if value is not None)
+
+    def after(connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, str], bool]:
+        """The tags of the run as they should be, and whether they are others now."""
+        now = tags_of(connection, run)
+        tags = {tag: value for tag, value in now.items() if tag not in removed} | wanted
+        if len(tags) > MOST_TAGS:
+            raise BadTag(f"a run has at most {MOST_TAGS} tags")
+        return tags, tags != now
+
+    connection = store.snapshot().connection
+    dataset_of(connection, run)  # before the catalogue is copied
+    if not after(connection)[1]:
+        return False
+
+    def change(connection: duckdb.DuckDBPyConnection) -> bool:
+        dataset = dataset_of(connection, run)
+        tags, changed = after(connection)
+        if changed:
+            connection.execute("delete from tags where run = $run", {"run": run})
+            rows = [[dataset, run, tag, value] for tag, value in tags.items()]
+            if rows:
+                connection.executemany("insert into tags (dataset, run, tag, value) values (?, ?, ?, ?)", rows)
+            renew(connection, [dataset])
+        return changed
+
+    changed = store.write(change)
+    if changed:
+        Audit(store.register).record("tagged", by, run=run)
+    return changed
+
+
+def tags_of(connection: duckdb.DuckDBPyConnection, run: str) -> dict[str, str]:
+    """Value by tag of a run, in the order of tags."""
+    return dict(connection.execute("select tag, value from tags where run = $run order by tag", {"run": run}).fetchall())

@@ -1,0 +1,146 @@
+"""Tags of runs: how they come in, are changed, chosen by and exported."""
+
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.store.errors import NeedsMigration
+from data.store.export import export
+from data.store.migrations import m0009_tags
+from data.store.tags import BadTag, change_tags, read_tag
+from data.store.withdrawal import NoSuchRun
+from queries.dataset_bundle import bundle
+from queries.leaderboard import leaderboard
+from queries.parameters import BadRequest
+from queries.pinned_version import pinned_version
+from queries.runs import run
+from queries.selection import Selection, facets, read_selection
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
+
+RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
+    f"{model},verbalized,q1,{clue},Paris,{confidence}\n"
+    for model, confidence in (("alpha", 0.25), ("beta", 0.75))
+    for clue in range(3)
+)
+TAGS = "model,elicitation,tag,value\nalpha,verbalized,reasoning,yes\nbeta,verbalized,reasoning,no\nbeta,verbalized,a = b,ü\n"
+
+
+@pytest.fixture
+def tagged(importing, tmp_path):
+    return importing(
+        tmp_path / "store", write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
+    )
+
+
+def ids(snapshot):
+    return dict(snapshot.rows("select model, run from runs"))
+
+
+def read(snapshot, *pairs):
+    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+
+
+def test_runs_are_chosen_by_their_tags(tagged):
+    snapshot = tagged.snapshot()
+    for pairs, expected in (
+        ([], {"alpha", "beta"}),
+        ([("tag.reasoning", "yes")], {"alpha"}),
+        ([("tag.reasoning", "yes"), ("tag.reasoning", "no")], {"alpha", "beta"}),
+        ([("tag.reasoning", "no"), ("tag.a = b", "ü")], {"beta"}),
+        ([("tag.reasoning", "yes"), ("tag.a = b", "ü")], set()),
+    ):
+        selection = read(snapshot, ("dataset", "toy"), *pairs)
+        assert {row.model for row in leaderboard(snapshot, selection, ()).rows} == expected
+        assert selection.pairs() == [("dataset", "toy"), *pairs]
+        assert selection.without_filters("runs") == Selection("toy")
+    selection = read(snapshot, ("dataset", "toy"), ("tag.reasoning", "yes"), ("tag.a = b", "ü"))
+    assert [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items()] == ["reasoning yes", "a = b ü"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "allowed"),
+    [
+        ("tag.size", "big", "unknown_key", ["tag.a = b", "tag.reasoning"]),
+        ("tag.reasoning", "maybe", "unknown_value", ["no", "yes"]),
+    ],
+)
+def test_an_unknown_tag_is_refused_with_what_there_is(tagged, key, value, code, allowed):
+    with pytest.raises(BadRequest) as caught:
+        read(tagged.snapshot(), ("dataset", "toy"), (key, value))
+    assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
+
+
+@pytest.mark.parametrize("key", ["tag", "tag.", "model.x"])
+def test_a_key_without_its_name_is_unknown(tagged, key):
+    with pytest.raises(BadRequest) as caught:
+        read(tagged.snapshot(), ("dataset", "toy"), (key, "yes"))
+    assert caught.value.code == "unknown_key" and "tag.NAME" in caught.value.allowed
+
+
+def test_tags_are_changed(tagged):
+    before = tagged.snapshot()
+    name, version = ids(before)["alpha"], pinned_version(before, Selection("toy")).version
+    assert change_tags(tagged, name, {"reasoning": None, "released": "2026-05"}, "ann")
+    after = tagged.snapshot()
+    assert run(after, name).tags == {"released": "2026-05"}
+    assert after.states["toy"].base == before.states["toy"].base and after.states["toy"].revision != before.states["toy"].revision
+    assert pinned_version(after, Selection("toy")).version != version
+    assert not change_tags(tagged, name, {"released": "2026-05", "size": None}, "ann")
+    with pytest.raises(NoSuchRun):
+        change_tags(tagged, "nobody", {"a": "b"}, "ann")
+    with pytest.raises(BadTag, match="at most 100 tags"):
+        change_tags(tagged, name, {f"t{n}": "1" for n in range(100)}, "ann")
+
+
+def test_tags_make_the_round_trip(tagged, importing, tmp_path):
+    snapshot = tagged.snapshot()
+    table = export(tagged, bundle(snapshot, "toy", "csv").tables["tags"], "csv").read().decode()
+    again = importing(
+        tmp_path / "again", write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=table)
+    ).snapshot()
+    assert ids(again) == ids(snapshot)
+    for name in ids(again).values():
+        assert run(again, name).tags == run(snapshot, name).tags != {}
+
+
+def test_a_run_that_is_there_keeps_its_tags(tagged, tmp_path):
+    path = write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES)
+    report = import_paths(tagged, [path], ImportOptions(tags=(("reasoning", "yes"),)))
+    name = ids(tagged.snapshot())["beta"]
+    assert report.warnings == [f"run {name} was stored before and keeps its tags, without these: reasoning"]
+    assert run(tagged.snapshot(), name).tags["reasoning"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("gamma,verbalized,reasoning,yes", "no such run in this bundle"),
+        ("alpha,verbalized,reasoning,yes\nalpha,verbalized,reasoning,no", "this tag of the run is in the file already"),
+        ("alpha,verbalized,,yes", "a value is required here"),
+    ],
+)
+def test_bad_tags_of_a_bundle_are_refused(importing, tmp_path, row, reason):
+    path = write(
+        tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=f"model,elicitation,tag,value\n{row}\n"
+    )
+    with pytest.raises(Refused) as caught:
+        importing(tmp_path / "store", path)
+    assert [problem.reason for problem in caught.value.problems] == [reason]
+
+
+@pytest.mark.parametrize("text", ["reasoning", "=yes", "reasoning=", "x" * 101 + "=1", "a=" + "x" * 501, "a\x07=1"])
+def test_what_is_no_tag_is_refused(text):
+    with pytest.raises(BadTag):
+        read_tag(text)
+
+
+def test_a_store_with_tags_is_not_reverted(tagged):
+    def undo(connection):
+        with pytest.raises(NeedsMigration):
+            m0009_tags.revert(connection)
+        connection.execute("delete from tags")
+        m0009_tags.revert(connection)
+        m0009_tags.migrate(connection, tagged.objects)
+
+    tagged.write(undo)

@@ -50,7 +50,7 @@ class VersionChanges(msgspec.Struct):
         same: the figures of the selection are the same digits.
         content: its questions, their difficulty, or what people did with them changed.
         added, withdrawn: runs that were published and withdrawn since; those of the selection, if it names runs.
-        restored: runs were restored since.
+        restored: runs were restored since, or tags of runs changed.
         corrected: runs of the selection whose grades were corrected since, where it reads corrected grades.
         unnamed: runs that were published since and that the selection, which names others, does not show.
     """

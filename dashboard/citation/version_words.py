@@ -24,7 +24,7 @@ def what_changed(changes: VersionChanges) -> str:
     if changes.withdrawn:
         parts.append(f"withdrawn: {_names(changes.withdrawn)}")
     if changes.restored:
-        parts.append("withdrawn runs were restored")
+        parts.append("withdrawn runs were restored, or tags of runs changed")
     if changes.corrected:
         parts.append(f"grades were corrected of {', '.join(changes.corrected[:MOST_NAMED])}")
     return f"Since the data version of {date} of this link: {'; '.join(parts) or 'the set of runs is another'}."

@@ -40,6 +40,7 @@ BAD_VALUES = [
     ("subcategory", "Soups", "unknown_value", None),
     ("radius", "5", "unknown_value", []),
     ("grading", "mine", "unknown_value", ["graded"]),
+    ("people", "nobody", "unknown_value", ["imported"]),
     ("difficulty", "hard", "bad_value", []),
     ("difficulty", "0.5", "bad_value", []),
     ("difficulty", "0.9..0.1", "bad_value", []),

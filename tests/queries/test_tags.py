@@ -144,3 +144,10 @@ def test_a_store_with_tags_is_not_reverted(tagged):
         m0009_tags.migrate(connection, tagged.objects)
 
     tagged.write(undo)
+
+
+def test_what_is_stated_of_all_runs_comes_before_the_bundle(store, tmp_path):
+    path = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
+    import_paths(store, [path], ImportOptions(tags=(("reasoning", "unknown"), ("size", "7b"))))
+    snapshot = store.snapshot()
+    assert run(snapshot, ids(snapshot)["beta"]).tags == {"a = b": "ü", "reasoning": "unknown", "size": "7b"}

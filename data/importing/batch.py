@@ -10,7 +10,7 @@ Nothing here knows how workers are found and called: ``dashboard/cli/batch.py`` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from data.importing.contract import trimmed_text
 from data.importing.ingest import check_content, read_and_check
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
-from data.importing.trial import Trial, make_trial
+from data.importing.trial import TABLES_OF_RUNS, Trial, make_trial
 from data.polars_frames import ArrowStream, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
@@ -61,7 +61,7 @@ class PreparedRuns:
         label: of the group.
         before: the state of the dataset for which they were prepared.
         runs: rows of the catalogue's table ``runs``; none if the store has the runs already.
-        gradings: rows of the table ``gradings``.
+        tables: rows of the other tables on runs, by name: gradings, corrections and tags.
         objects: their responses, grades and statistics.
         lines: of the report.
         refusal: why the rows were refused; then nothing was written.
@@ -70,7 +70,7 @@ class PreparedRuns:
     label: str
     before: State | None
     runs: pl.DataFrame
-    gradings: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame]
     objects: tuple[StoredObject, ...]
     lines: tuple[str, ...]
     refusal: str | None = None
@@ -132,19 +132,19 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
                 read_and_check(staging, [path], options, "responses", names, lambda label, done, total: None)
                 check_content(staging, "runs", [path], names)
             except Refused as refused:
-                return PreparedRuns(group.label, None, pl.DataFrame(), pl.DataFrame(), (), (), _reason(refused))
+                return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), (), _reason(refused))
             lines = tuple(staging.report.lines)
             if not staging.changes():
-                return PreparedRuns(group.label, None, pl.DataFrame(), pl.DataFrame(), (), lines)
+                return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), lines)
             objects = store.new_objects()
             try:
                 trial = make_trial(staging, objects)
-                rows, gradings, parts = _rows_of_catalogue(trial)
+                rows, tables, parts = _rows_of_catalogue(trial)
                 trial.close()
             except BaseException:
                 store.discard(objects.added)
                 raise
-            return PreparedRuns(group.label, trial.before[str(options.dataset)], rows, gradings, tuple(parts), lines)
+            return PreparedRuns(group.label, trial.before[str(options.dataset)], rows, tables, tuple(parts), lines)
 
 
 def _reason(refused: Refused) -> str:
@@ -182,13 +182,13 @@ def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
     return {name for name, *_ in connection.execute(f"describe from {_read(files)}").fetchall()}
 
 
-def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, pl.DataFrame, list[StoredObject]]:
-    """What a trial adds to the tables ``runs``, ``gradings`` and ``objects``."""
+def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
+    """What a trial adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
     chosen = f"where run in ({', '.join(literal(run) for run in trial.runs)})"
     rows = frame(trial.connection, f"select * from trial.runs {chosen} order by position")
-    gradings = frame(trial.connection, f"select * from trial.gradings {chosen}")
+    tables = {table: frame(trial.connection, f"select * from trial.{table} {chosen}") for table in TABLES_OF_RUNS}
     parts = trial.connection.execute(f"select {', '.join(StoredObject._fields)} from trial.objects {chosen}").fetchall()
-    return rows, gradings, [StoredObject(*part) for part in parts]
+    return rows, tables, [StoredObject(*part) for part in parts]
 
 
 def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
@@ -232,7 +232,6 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
     runs: list[str] = rows["run"].to_list()
     if not runs:
         return []
-    gradings = pl.concat([group.gradings for group in new]).unique(["run", "name"], keep="first", maintain_order=True)
     parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in runs}
     path.unlink(missing_ok=True)  # of an attempt whose lock was lost
     with duckdb.connect(path) as trial:
@@ -240,9 +239,10 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
         trial.execute("create table runs as from rows")
         trial.register("parts", ArrowStream(pl.DataFrame([*parts.values()], schema=list(StoredObject._fields), orient="row")))
         trial.execute("create table objects as from parts")
-        trial.register("given", ArrowStream(gradings))
-        trial.execute("create table gradings as from given")
-        trial.execute("create table corrections as select ''::varchar as run, ''::varchar as dataset limit 0")
+        for table in TABLES_OF_RUNS:
+            given = pl.concat([group.tables[table] for group in new]).unique(maintain_order=True)
+            trial.register("given", ArrowStream(given))
+            trial.execute(f"create table {table} as from given")
     dataset = rows["dataset"][0]
     bases = {group.before.base for group in new if group.before is not None}
     current = states(connection).get(dataset)

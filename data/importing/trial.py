@@ -24,7 +24,8 @@ from data.store.catalogue import tables_of_datasets
 from data.store.objects import Objects, copy_rows, name_objects, stored_objects
 from data.store.revisions import State, renew, states
 
-RUN_TABLES = ("objects", "runs", "gradings", "corrections", "tags")
+TABLES_OF_RUNS = ("gradings", "corrections", "tags")  # what else the catalogue has on a run
+RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
 
@@ -74,7 +75,7 @@ class Trial:
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
         connection.execute(f"insert into objects by name from trial.objects where {_among(self.rebased)} or {new}")
-        for table in ("gradings", "corrections", "tags"):
+        for table in TABLES_OF_RUNS:
             connection.execute(f"insert into {table} by name from trial.{table} where {new} and not {_among(self.rebased)}")
         others = {*self.before} - self.rebased
         added = connection.execute(f"select run from runs where {new} and {_among(others)}").fetchall()

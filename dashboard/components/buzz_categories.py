@@ -12,20 +12,24 @@ from dashboard.components.table import table
 from dashboard.figures.style import INK
 from queries.buzzing import CategoryOutcomes
 from queries.buzzing.category_outcomes import BuzzOutcomes, CategoryOutcome
+from queries.facets import Facets
 
 
-def buzz_categories(result: CategoryOutcomes, names: Mapping[str, str], colours: RunColours) -> html.Section | None:
+def buzz_categories(
+    result: CategoryOutcomes, facets: Facets, names: Mapping[str, str], colours: RunColours
+) -> html.Section | None:
     """A row per group of players, a column per category: how many correct buzzes come to one incorrect buzz.
 
     Args:
         result: of people, of models that played as teams, and of runs.
+        facets: of the dataset. A filter that leaves one category leaves the table, so that the page keeps its structure.
         names: run id to what it is called.
         colours: run id to colour.
 
     Returns:
-        None where there are fewer than two categories, or nobody buzzes.
+        None where the dataset has fewer than two categories, or nobody buzzes.
     """
-    if len(result.categories) < 2 or not result.groups:
+    if len(facets.categories) < 2 or not result.groups:
         return None
     rows = []
     for group in result.groups:

@@ -59,7 +59,7 @@ def draw(request: PageRequest[BuzzPage]) -> Sequence[Component | None]:
         else nothing_selected(PATH, request.selection, "answers", request.facets),
         against_teams(result.explorer, names, colours) if runs else None,
         buzz_curves(result.curves, names, colours),
-        buzz_categories(service().ask(category_outcomes, request.selection, rules), names, colours),
+        buzz_categories(service().ask(category_outcomes, request.selection, rules), request.facets, names, colours),
         buzz_rates(result.habits, names, colours),
     ]
 

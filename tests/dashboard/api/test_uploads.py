@@ -120,6 +120,14 @@ def test_a_form_carries_the_file_and_the_keys(upload, prompts):
     assert (facts["model"], facts["file_name"]) == ("form", "my run.csv")
 
 
+def test_tags_come_with_an_upload(upload, prompts):
+    form = {"file": (io.BytesIO(filled(prompts)), "f.csv"), "tag.size": "7B"}
+    (uploaded,) = post(upload, form, 201, "dataset=pyramid&model=m&tag.reasoning=yes")["runs"]
+    assert get(upload.client, f"{ADDRESS}/{uploaded['run']}")["tags"] == {"reasoning": "yes", "size": "7B"}
+    rows = get(upload.client, "/api/v1/leaderboard?dataset=pyramid&metrics=brier&tag.size=7B")["rows"]
+    assert [row["run"] for row in rows] == [uploaded["run"]]
+
+
 def test_several_runs_in_one_file_and_percent(upload):
     content = (
         b"question_id,clue,guess,confidence,model,elicitation\nlit-01,0,x,50,a,verbalized\n"
@@ -231,6 +239,9 @@ KEYS = [
     ("rows=99999", "bad_value", "rows"),
     ("rows=%D9%A3", "bad_value", "rows"),
     ("model=" + "x" * 501, "bad_value", "model"),
+    ("tag.=yes", "unknown_key", "tag."),
+    ("tag.size=" + "x" * 501, "bad_value", "tag.size"),
+    ("tag=yes", "unknown_key", "tag"),
 ]
 
 

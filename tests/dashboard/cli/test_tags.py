@@ -1,0 +1,50 @@
+"""Tags of runs on the command line: at import, changed later, and in what is refused."""
+
+import pytest
+
+from data.store import open_store
+
+HEADER = "question_id,clue,guess,confidence,model,elicitation"
+
+
+@pytest.fixture
+def tagged(cli, copied, tmp_path):
+    """A store with a run that was imported with two tags, and its id."""
+    path = tmp_path / "answers.csv"
+    path.write_text(f"{HEADER}\nlit-01,0,Dracula,0.25,My model,verbalized\n", encoding="utf-8")
+    done = cli("import", path, "--dataset", "pyramid", "--tag", "reasoning=yes", "--tag", " date = 2026-01 ", store=copied)
+    assert done.returncode == 0, done.stderr
+    ((run,),) = open_store(copied).snapshot().rows("select run from runs where model = 'My model'")
+    return lambda *arguments: cli("tag", run, *arguments, store=copied)
+
+
+def test_tags_are_listed_changed_and_removed(tagged):
+    assert tagged().stdout == "date=2026-01\nreasoning=yes\n"
+    assert tagged("reasoning=no", "note=a=b", "--remove", "date").stdout == "note=a=b\nreasoning=no\n"
+    done = tagged("--remove", "note", "--remove", "reasoning", "--remove", "date")
+    assert done.returncode == 0 and done.stdout.endswith("has no tags.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["reasoning"], 2, "a tag is written NAME=VALUE"), (["=yes"], 2, "the name of a tag is missing"),
+        (["a=" + "x" * 501], 2, "more than 500 characters"), (["a=x\x07y"], 2, "cannot be seen"),
+        ([f"t{number}=x" for number in range(99)], 1, "at most 100 tags"),
+    ],
+)  # fmt: skip
+def test_what_is_no_tag_is_refused_and_changes_nothing(tagged, arguments, status, message):
+    done = tagged(*arguments)
+    assert done.returncode == status and message in done.stderr, done.stderr
+    assert tagged().stdout == "date=2026-01\nreasoning=yes\n"
+
+
+def test_an_unknown_run_is_named(cli, copied):
+    done = cli("tag", "0123", "reasoning=yes", store=copied)
+    assert done.returncode == 1 and "there is no run '0123'" in done.stderr
+
+
+def test_a_run_that_is_there_keeps_its_tags(cli, copied, tagged, tmp_path):
+    again = cli("import", tmp_path / "answers.csv", "--dataset", "pyramid", "--tag", "reasoning=no", store=copied)
+    assert again.returncode == 0 and "keeps its tags, without these: reasoning" in again.stdout + again.stderr
+    assert "reasoning=yes" in tagged().stdout

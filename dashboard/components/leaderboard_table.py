@@ -59,7 +59,7 @@ def board_table(
         heat: whether the better values of a column have a darker ground.
         link: run id to the address of its page.
     """
-    scales = {metric.key: ColumnScale.of([row.metrics[metric.key] for row in board.rows]) for metric in shown}
+    scales = {metric.key: ColumnScale.from_cells([row.metrics[metric.key] for row in board.rows]) for metric in shown}
     head = [
         _head("Model", "model", sort, "The model"),
         _head("Elicitation", "elicitation", sort, "How its confidence was elicited"),
@@ -209,7 +209,7 @@ class ColumnScale:
     letters: int
 
     @classmethod
-    def of(cls, cells: Sequence[MetricCell]) -> ColumnScale:
+    def from_cells(cls, cells: Sequence[MetricCell]) -> ColumnScale:
         """The scale of the cells of a column."""
         ends = [end for cell in cells for end in (cell.low, cell.high, cell.value) if end is not None]
         widest = max((len(_cut(letters(cell))) for cell in cells), default=0)

@@ -34,7 +34,7 @@ KEYS = (
 class GradingsPage(PageParameters, frozen=True):
     """Whose guesses are listed, and which."""
 
-    of: Annotated[
+    graded_run: Annotated[
         str, known_run("the run whose guesses are listed; by default, the one whose gradings differ most", blank=True)
     ] = ""
     show: Annotated[Show, GUESSES] = "differ"
@@ -43,14 +43,14 @@ class GradingsPage(PageParameters, frozen=True):
 def draw(request: PageRequest[GradingsPage]) -> Sequence[Component | None]:
     """The agreement of gradings, and the guesses of one run."""
     compared = service().ask(gradings, request.selection)
-    run = request.parameters.of or _usual_run(request, compared)
+    run = request.parameters.graded_run or _usual_run(request, compared)
     heading = html.Div([html.H1("Gradings"), html.P(_lead(request, compared), className="lead")], className="heading")
     if not run:
         empty = [html.H2("No runs yet"), html.P("A run is graded when it is imported.")]
         return [heading, html.Section(empty, className="panel empty")]
 
     def link(name: str) -> str:
-        return request.link(PATH, of=name)
+        return request.link(PATH, graded_run=name)
 
     return [
         heading,
@@ -87,7 +87,7 @@ def _guesses(request: PageRequest[GradingsPage], compared: Gradings, run: str) -
             html.Div(
                 [
                     html.H2("Guesses and their grades"),
-                    menu("of", "Run", listed, "" if run == usual else run),
+                    menu("graded_run", "Run", listed, "" if run == usual else run),
                     menu("show", "Where", {value: SHOW_NAMES[value] for value in SHOW_NAMES}, "" if show == SHOWN[0] else show),
                 ],
                 className="heading",

@@ -81,7 +81,7 @@ def _heading(request: PageRequest[PageParameters], facts: RunFacts) -> list[Comp
         page_link("Reliability", href=address("/reliability", [dataset, *filters, ("run", facts.run)])),
         page_link("Compare", href=address("/compare", [dataset, *filters, ("a", facts.run)])),
         page_link("Questions", href=address("/questions", [dataset, *filters, ("run", facts.run)])),
-        page_link("Grades", href=address("/gradings", [dataset, *filters, ("of", facts.run)])),
+        page_link("Grades", href=address("/gradings", [dataset, *filters, ("graded_run", facts.run)])),
     ]
     return [
         withdrawn_banner(facts) if facts.withdrawn_at else None,

@@ -8,19 +8,19 @@ from data.store import StoreError
 
 
 def test_hosts_share_the_log(store, other_host):
-    here, there = store.register.play_log(), other_host.register.play_log()
+    here, other = store.register.play_log(), other_host.register.play_log()
     here.add_session("s", "{}")
-    assert there.session("s") == "{}" and there.session("t") is None
+    assert other.session("s") == "{}" and other.session("t") is None
     players = [f"p{index}" for index in range(12)]
     with ThreadPoolExecutor(8) as pool:
-        places = list(pool.map(lambda index: (here, there)[index % 2].join("s", players[index], 10), range(12)))
+        places = list(pool.map(lambda index: (here, other)[index % 2].join("s", players[index], 10), range(12)))
     assert sorted(place for place in places if place is not None) == [*range(10)] and places.count(None) == 2
     inside = players[next(index for index, place in enumerate(places) if place == 0)]
-    there.add_answer("s", inside, 0, "first")
+    other.add_answer("s", inside, 0, "first")
     here.add_answer("s", inside, 0, "second")
     here.add_answer("s", "nobody", 0, "third")
-    assert here.answers("s") == there.answers("s", inside) == [(0, 0, "first")]
-    assert there.erase("s", inside) and here.answers("s") == [] and here.place("s", inside) is None
+    assert here.answers("s") == other.answers("s", inside) == [(0, 0, "first")]
+    assert other.erase("s", inside) and here.answers("s") == [] and here.place("s", inside) is None
     assert here.join("s", "later", 10) == 10
 
 

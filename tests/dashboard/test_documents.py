@@ -18,14 +18,14 @@ class Elements(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.found = []
+        self.tags = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
+        self.tags.append((tag, dict(attrs)))
 
     def all(self, key):
-        return [attributes[key] for _, attributes in self.found if key in attributes]
+        return [attributes[key] for _, attributes in self.tags if key in attributes]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_html_of_a_document_is_text(client, monkeypatch, tmp_path):
         monkeypatch.undo()
         for cached in (documents.documents, documents.as_html):
             cached.cache_clear()
-    assert {tag for tag, _ in Elements(article).found} == {"h1", "p", "span"}
+    assert {tag for tag, _ in Elements(article).tags} == {"h1", "p", "span"}
     assert "&lt;script&gt;" in article and Elements(article).all("href") == []
 
 

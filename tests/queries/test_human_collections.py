@@ -147,9 +147,9 @@ def test_metrics_are_those_of_the_same_people_imported(played_store, twin, human
     alpha = Selection("toy", model=("alpha",), conventions=Conventions(human=human))
     snapshot = with_people(store.snapshot(), "toy", run)
     metrics = [metric for metric in METRICS if "difficulty" not in metric.reads(alpha.conventions)]
-    here, there = (leaderboard(source, alpha, metrics) for source in (snapshot, twin))
-    assert plain(here)["rows"][0]["metrics"] == plain(there)["rows"][0]["metrics"]
-    assert here.rows[0].metrics["calscore"].value is not None
+    copied, original = (leaderboard(source, alpha, metrics) for source in (snapshot, twin))
+    assert plain(copied)["rows"][0]["metrics"] == plain(original)["rows"][0]["metrics"]
+    assert copied.rows[0].metrics["calscore"].value is not None
 
 
 def test_buzzing_is_that_of_the_same_people_imported(played_store, twin):

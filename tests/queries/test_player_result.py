@@ -53,11 +53,11 @@ def test_models_are_those_that_answered_the_same_clues(snapshot, rows, plain):
     questions = ("r03", "r04")
     answers = as_run(rows, plain, questions)
     asked = {(answer.question_id, answer.clue) for answer in answers}
-    there = [run for run in rows["relay"].runs if run["withdrawn_at"] is None and not run["respondents"]]
-    complete = {run["run"] for run in there if all((run["run"], *place) in rows["relay"].responses for place in asked)}
+    measured = [run for run in rows["relay"].runs if run["withdrawn_at"] is None and not run["respondents"]]
+    complete = {run["run"] for run in measured if all((run["run"], *place) in rows["relay"].responses for place in asked)}
     result = player_result(snapshot, RELAY, answers)
     assert {row.run for row in result.standings} == complete | {None}
-    assert 0 < result.left_out == len(there) - len(complete)
+    assert 0 < result.left_out == len(measured) - len(complete)
     board = leaderboard(snapshot, RELAY.on_runs(sorted(complete)).replace(questions=questions), METRICS)
     for row in board.rows:
         same = next(standing for standing in result.standings if standing.run == row.run)

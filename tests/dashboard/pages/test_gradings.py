@@ -60,8 +60,8 @@ def test_the_guesses_that_differ_are_listed_with_the_rule(app):
 
 def test_a_run_with_one_grading_can_be_corrected_too(app, store):
     ((run,),) = store.snapshot().rows("select run from runs where model = 'plain'")
-    assert [row["guess"] for row in rows(drawn(app, "gradings", f"of={run}&show=all"))] == ["Rome", "Paris"]
-    assert "0 guesses on which the gradings differ" in words(drawn(app, "gradings", f"of={run}"))
+    assert [row["guess"] for row in rows(drawn(app, "gradings", f"graded_run={run}&show=all"))] == ["Rome", "Paris"]
+    assert "0 guesses on which the gradings differ" in words(drawn(app, "gradings", f"graded_run={run}"))
 
 
 def test_links_lead_somewhere(app, store):
@@ -69,8 +69,8 @@ def test_links_lead_somewhere(app, store):
     for link in hrefs(drawn(app, "gradings", "")):
         assert client.get(link).status_code == 200, link
     ((run,),) = store.snapshot().rows("select run from runs where model = 'alpha'")
-    assert f"/gradings?dataset=toy&of={run}" in whole(app, f"/runs/{run}")
-    assert client.get("/gradings?of=nobody").status_code == 400
+    assert f"/gradings?dataset=toy&graded_run={run}" in whole(app, f"/runs/{run}")
+    assert client.get("/gradings?graded_run=nobody").status_code == 400
 
 
 def test_pages_say_which_runs_lack_the_grading(app):

@@ -23,12 +23,12 @@ def tables(app):
     def draw(page, *pairs):
         with app.test_request_context(PAGES[page].path):
             content = html.Div(list(PAGES[page].draw(read_page(PAGES[page], list(pairs)))))
-        found = {}
+        tables = {}
         for part in descendants(content):
             if getattr(part, "className", None) == "scroll":
                 rows = [row for row in descendants(part) if isinstance(row, html.Tr)]
-                found[part.to_plotly_json()["props"]["aria-label"]] = [[texts(cell) for cell in row.children] for row in rows]
-        return found
+                tables[part.to_plotly_json()["props"]["aria-label"]] = [[texts(cell) for cell in row.children] for row in rows]
+        return tables
 
     return draw
 

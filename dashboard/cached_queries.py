@@ -13,7 +13,7 @@ from queries.buzzing import Rules, threshold_explorer
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page

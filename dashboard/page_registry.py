@@ -14,7 +14,8 @@ from dashboard.components.links import address
 from dashboard.service import service
 from data.store import StoreError
 from queries.facets import Facets
-from queries.parameters import BadRequest, Choice, Choices, P, Parameters, Text
+from queries.parameter_kinds import BadRequest, Choice, Choices, Text
+from queries.parameters import P, Parameters
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection
 

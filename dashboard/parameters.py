@@ -11,7 +11,8 @@ from queries.engine.reliability_diagrams import BANDS
 from queries.facets import Facets
 from queries.gradings import SHOWN
 from queries.metrics import METRICS, Metric
-from queries.parameters import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Parameters, Range, Texts
+from queries.parameter_kinds import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Range, Texts
+from queries.parameters import Parameters
 from queries.question_order import FACTS, read_sort
 
 # Of the leaderboard. What charges for bad guesses comes first, then accuracy, beside which calibration is to be read.

@@ -36,7 +36,7 @@ from data.store import StoreError
 from queries.datasets import Dataset
 from queries.engine.coverage import coverage
 from queries.gradings import grading_coverage
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.pinned_version import version_changes
 from queries.runs import run
 

@@ -43,7 +43,8 @@ from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.human_collections import with_people
 from queries.metrics import Metric
-from queries.parameters import BadRequest, P
+from queries.parameter_kinds import BadRequest
+from queries.parameters import P
 from queries.selection import Request, Selection, facets, read_address
 from queries.time_limit import Abandoned, TimeLimitExceeded, time_limit
 

@@ -15,7 +15,7 @@ from queries.engine.gather import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.select import failed_calls
 from queries.metrics import Metric
-from queries.parameters import format_range
+from queries.parameter_kinds import format_range
 from queries.selection import Selection, selection_keys
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from data.importing.contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
 from data.store.export import Form, Table
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import responses
 
 COMPUTED = {

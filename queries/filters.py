@@ -13,17 +13,8 @@ from typing import ClassVar, Literal, TypeVar
 
 from data.polars_frames import SqlParameters
 from queries.facets import IMPORTED, Facets
-from queries.parameters import (
-    BadRequest,
-    Kind,
-    Range,
-    allowed,
-    format_number,
-    format_range,
-    read_number,
-    read_range,
-    split_key,
-)
+from queries.parameter_kinds import BadRequest, Kind, Range, allowed, format_number, format_range, read_number, read_range
+from queries.parameters import split_key
 
 T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]

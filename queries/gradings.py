@@ -15,7 +15,7 @@ from data.polars_frames import first_rows
 from data.store import Snapshot
 from data.store.gradings import IMPORTED, REVIEWED
 from queries.metrics.kernels.arrays import Floats
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
 from queries.selection import Selection, selection_keys
 from queries.time_limit import check_time_limit

@@ -8,7 +8,7 @@ from data.polars_frames import first_rows
 from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.select import selected_responses, selection_clauses
-from queries.parameters import Range
+from queries.parameter_kinds import Range
 from queries.selection import Selection
 
 MOST_ITEMS = 1000

@@ -15,7 +15,7 @@ from datetime import datetime
 import msgspec
 
 from data.store import Snapshot
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 
 PATTERN = re.compile(r"(\d{8}T\d{12})-([0-9a-f]{12})-([0-9a-f]{8})")

@@ -16,7 +16,7 @@ from queries.engine.gather import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.questions import buzz_mass
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, number
 
 

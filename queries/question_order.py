@@ -15,7 +15,7 @@ from queries.engine.gather import gather
 from queries.engine.select import selected_responses, selection_clauses
 from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 
 # What can be sorted by beside what runs said.

@@ -11,7 +11,7 @@ from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.gather import gather
 from queries.metrics import Metric
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question_order import QuestionOrder, human_facts, ordered_questions
 from queries.selection import Selection, number
 

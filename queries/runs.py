@@ -12,7 +12,7 @@ from data.importing.contract import GRADE_PREFIX
 from data.polars_frames import first_rows
 from data.store import Snapshot
 from data.store.export import Form, Table
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 
 

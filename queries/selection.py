@@ -34,21 +34,8 @@ from queries.filters import (
 )
 from queries.human_collections import has_imported_people, human_collections, with_people
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameters import (
-    BadRequest,
-    Flag,
-    Group,
-    NoParameters,
-    Number,
-    P,
-    Parameters,
-    Range,
-    Text,
-    collect,
-    decode,
-    named_key,
-    split_key,
-)
+from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
+from queries.parameters import NoParameters, P, Parameters, collect, decode, named_key, split_key
 
 
 def _split(conventions: Conventions) -> dict[str, object]:

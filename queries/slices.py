@@ -20,7 +20,7 @@ from queries.engine.gather import gather
 from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
-from queries.parameters import BadRequest, format_range
+from queries.parameter_kinds import BadRequest, format_range
 from queries.selection import Selection, selection_keys
 from queries.time_limit import check_time_limit
 

@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, selection_keys
 
 BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "guess", "place", "places")

@@ -16,7 +16,7 @@ from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.metrics.kernels.pairs import confidence_levels, corp_curve
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.rank_agreement import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys
 from queries.time_limit import check_time_limit

@@ -13,7 +13,8 @@ from dashboard.access.rights import COOKIE, Denied, Reader
 from dashboard.api.blueprint import document
 from dashboard.components.links import address
 from dashboard.service import service
-from queries.parameters import NoParameters, Parameters, Text
+from queries.parameter_kinds import Text
+from queries.parameters import NoParameters, Parameters
 
 DAYS = 30  # for which a browser keeps the cookie
 PAGE = """<!DOCTYPE html>

@@ -12,7 +12,8 @@ from dashboard.cached_queries import across_datasets
 from dashboard.parameters import AcrossDatasets, AcrossMetric, AcrossRows
 from queries.across import Across, AcrossCell
 from queries.metrics import CATALOGUE, Conventions
-from queries.parameters import Flag, Parameters
+from queries.parameter_kinds import Flag
+from queries.parameters import Parameters
 from queries.selection import CONVENTIONS
 
 CELL = AcrossCell.__struct_fields__

@@ -12,7 +12,8 @@ from dashboard.api.blueprint import get
 from dashboard.api.responses import json_response
 from dashboard.service import service
 from data.store.audit import Audit, AuditEvent
-from queries.parameters import Parameters, Text, Whole
+from queries.parameter_kinds import Text, Whole
+from queries.parameters import Parameters
 
 LONGEST_PAGE = 1000
 

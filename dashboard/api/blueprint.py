@@ -20,7 +20,8 @@ from dashboard.citation.version_words import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
 from data.store import StoreError
-from queries.parameters import BadRequest, P, Parameters
+from queries.parameter_kinds import BadRequest
+from queries.parameters import P, Parameters
 from queries.pinned_version import version_changes
 from queries.selection import Request, Selection, read_parameters
 

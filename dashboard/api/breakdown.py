@@ -12,7 +12,7 @@ from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import IntervalsParameters
 from dashboard.service import service
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
-from queries.parameters import Choice
+from queries.parameter_kinds import Choice
 from queries.selection import Request
 
 

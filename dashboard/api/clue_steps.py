@@ -8,7 +8,8 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from queries.clue_steps import ClueStep, ClueSteps, clue_steps
-from queries.parameters import BadRequest, NoParameters
+from queries.parameter_kinds import BadRequest
+from queries.parameters import NoParameters
 from queries.selection import Request
 
 

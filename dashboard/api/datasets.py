@@ -13,7 +13,8 @@ from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens import TokenError
 from queries.datasets import Dataset, Datasets
-from queries.parameters import BadRequest, NoParameters, Parameters, Texts
+from queries.parameter_kinds import BadRequest, Texts
+from queries.parameters import NoParameters, Parameters
 from queries.selection import read_parameters
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from dashboard.api.blueprint import ROUTES, Route
 from dashboard.api.uploads import DatasetUploadParameters, UploadParameters
 from dashboard.page_registry import PAGES, PageParameters
-from queries.parameters import Kind, key_form
+from queries.parameter_kinds import Kind
+from queries.parameters import key_form
 from queries.selection import Selection
 
 PATH = Path(__file__).parents[2] / "docs" / "api.md"

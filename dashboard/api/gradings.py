@@ -14,7 +14,8 @@ from dashboard.parameters import GUESSES
 from dashboard.service import service
 from data.store.gradings import LONGEST_NOTE, Correction, NoSuchGuess, correct_grades
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
-from queries.parameters import BadRequest, NoParameters, Parameters, Whole
+from queries.parameter_kinds import BadRequest, Whole
+from queries.parameters import NoParameters, Parameters
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection, read_parameters
 

@@ -11,7 +11,8 @@ from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import Confidence
 from dashboard.service import service
 from queries.items import MOST_ITEMS, Item, ItemList, items
-from queries.parameters import Parameters, Whole
+from queries.parameter_kinds import Whole
+from queries.parameters import Parameters
 from queries.selection import Request
 
 

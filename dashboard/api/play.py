@@ -29,7 +29,8 @@ from data.people.sessions import (
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
-from queries.parameters import BadRequest, NoParameters
+from queries.parameter_kinds import BadRequest
+from queries.parameters import NoParameters
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
 

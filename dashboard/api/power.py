@@ -10,7 +10,7 @@ from dashboard.api.blueprint import get_selected
 from dashboard.api.compare import CompareParameters
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.parameters import Number
+from queries.parameter_kinds import Number
 from queries.power import MetricPower, PowerAnalysis, power
 from queries.selection import Request
 

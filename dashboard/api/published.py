@@ -10,7 +10,8 @@ from flask import Response
 from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, json_response
 from queries.metrics import CATALOGUE
-from queries.parameters import Choices, Parameters
+from queries.parameter_kinds import Choices
+from queries.parameters import Parameters
 from queries.published_values import Published, PublishedValue, published
 
 TABLES = tuple(table.key for table in published().tables)

@@ -15,7 +15,8 @@ from dashboard.parameters import Metrics, Sort
 from dashboard.service import service
 from queries.buzzing import BuzzParameters
 from queries.metrics import CATALOGUE
-from queries.parameters import BadRequest, NoParameters, Parameters, Text, Whole
+from queries.parameter_kinds import BadRequest, Text, Whole
+from queries.parameters import NoParameters, Parameters
 from queries.question import ClueResponse, question
 from queries.questions import LONGEST_PAGE, question_table
 from queries.selection import Request

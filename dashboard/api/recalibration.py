@@ -11,7 +11,7 @@ from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import MetricsParameters
 from dashboard.service import service
 from queries.metrics.kernels.recalibration import METHODS
-from queries.parameters import Choice
+from queries.parameter_kinds import Choice
 from queries.recalibration import Recalibration, recalibration
 from queries.selection import Request
 

@@ -11,7 +11,8 @@ from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, file_response, json_response
 from dashboard.service import service
 from data.store.export import Form, export
-from queries.parameters import NoParameters, Parameters, Text
+from queries.parameter_kinds import Text
+from queries.parameters import NoParameters, Parameters
 from queries.runs import RunFacts, Runs, responses, run, runs
 
 

@@ -11,7 +11,8 @@ from dashboard.api.responses import csv_response, json_response
 from dashboard.parameters import known_run
 from dashboard.service import service
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameters import MetricChoice, Parameters
+from queries.parameter_kinds import MetricChoice
+from queries.parameters import Parameters
 from queries.selection import Request
 from queries.slices import SLICE_FIELDS, Slice, Slices, slices
 

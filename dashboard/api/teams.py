@@ -11,7 +11,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
-from queries.parameters import Choice, Parameters, Text
+from queries.parameter_kinds import Choice, Text
+from queries.parameters import Parameters
 from queries.selection import Request
 from queries.teams import CategoryBuzzing, QuestionBuzzing, TeamBuzz, TeamRow, Teams, human_teams
 

@@ -28,7 +28,8 @@ from data.store import StoreError
 from data.store.tags import BadTag, checked_tag
 from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.facets import Facets
-from queries.parameters import BadRequest, Choice, Flag, Kind, NoParameters, Parameters, Text, Whole, collect, split_key
+from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
+from queries.parameters import NoParameters, Parameters, collect, split_key
 from queries.runs import run
 from queries.selection import read_parameters
 from queries.time_limit import Abandoned

@@ -23,7 +23,7 @@ from queries.engine.coverage import coverage
 from queries.facets import Facets
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.pinned_version import pinned_version
 from queries.selection import Selection
 

@@ -17,7 +17,7 @@ from dashboard.settings import Settings
 from data.store import StoreError, open_store
 from data.store.export import Form, exporter
 from queries.dataset_bundle import bundle
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import responses
 
 FORMS: tuple[Form, ...] = ("csv", "jsonl", "parquet")

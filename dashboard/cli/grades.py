@@ -14,7 +14,7 @@ from data.store import open_store
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.withdrawal import NoSuchRun
 from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
 from queries.selection import Selection
 

@@ -21,7 +21,7 @@ from data.store import open_store
 from queries.human_collections import with_people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import facets, read_address, read_selection
 
 Pairs = Sequence[tuple[str, str]]

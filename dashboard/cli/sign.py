@@ -13,7 +13,7 @@ from dashboard.cli.output import Refusal, Until
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tokens import Tokens
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 
 
 @click.command("sign")

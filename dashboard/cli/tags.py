@@ -10,7 +10,7 @@ from dashboard.settings import Settings
 from data.store import open_store
 from data.store.tags import BadTag, change_tags
 from data.store.withdrawal import NoSuchRun
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
 
 

@@ -21,7 +21,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria
 from queries.filters import Value
-from queries.parameters import LONGEST_VALUE
+from queries.parameter_kinds import LONGEST_VALUE
 
 MOST_UNSEARCHED = 20  # choices of a menu without a box for words to look for
 MOST_CHIPS, LONGEST_CHIPS = 8, 90  # choices, and characters of their names, beyond which they go into a menu

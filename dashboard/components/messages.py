@@ -14,7 +14,8 @@ from dashboard.components.numbers import count
 from dashboard.error_messages import error_message
 from queries.facets import Facets
 from queries.gradings import GradingCoverage
-from queries.parameters import BadRequest, kind_of
+from queries.parameter_kinds import BadRequest
+from queries.parameters import kind_of
 from queries.pinned_version import VersionChanges
 from queries.runs import RunFacts
 from queries.selection import Selection

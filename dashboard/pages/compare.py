@@ -32,7 +32,7 @@ from queries.compare import comparison
 from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
-from queries.parameters import BadRequest, MetricChoice, MetricList
+from queries.parameter_kinds import BadRequest, MetricChoice, MetricList
 from queries.power import power
 from queries.question_differences import question_differences
 

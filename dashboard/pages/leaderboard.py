@@ -31,7 +31,7 @@ from dashboard.service import service
 from queries.early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
-from queries.parameters import Choice, Flag, Kind, MetricList, allowed
+from queries.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
 from queries.published_values import published
 from queries.question import question as question_query
 from queries.selection import Facets

@@ -29,7 +29,7 @@ from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.clue_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
-from queries.parameters import BadRequest, MetricChoice, Text
+from queries.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.question import Question
 from queries.question import question as question_query
 from queries.question_order import QUESTION_METRICS

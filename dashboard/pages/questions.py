@@ -24,7 +24,7 @@ from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
 from data.store import StoreError
 from queries.metrics import Metric
-from queries.parameters import BadRequest, MetricChoice
+from queries.parameter_kinds import BadRequest, MetricChoice
 from queries.question_order import QUESTION_METRICS, read_sort
 from queries.questions import QuestionRow
 from queries.sparklines import Sparklines, sparklines

@@ -28,7 +28,7 @@ from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.recalibration import METHODS
-from queries.parameters import BadRequest, Choice
+from queries.parameter_kinds import BadRequest, Choice
 from queries.recalibration import recalibration
 from queries.reliability import reliability
 from queries.triptych import triptych

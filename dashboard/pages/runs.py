@@ -14,7 +14,7 @@ from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.parameters import Choice
+from queries.parameter_kinds import Choice
 from queries.runs import runs
 
 PATH = "/runs"

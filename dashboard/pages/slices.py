@@ -27,7 +27,7 @@ from queries.engine.bootstrap import SIGNIFICANCE
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
-from queries.parameters import BadRequest, Choice, MetricChoice
+from queries.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 from queries.unsolved import unsolved
 

@@ -16,7 +16,7 @@ from dashboard.components.numbers import count
 from dashboard.components.team_tables import buzzes_section, categories_section, questions_section, teams_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from queries.parameters import Text
+from queries.parameter_kinds import Text
 from queries.teams import Teams, human_teams
 
 PATH = "/teams"

@@ -36,7 +36,7 @@ from queries.datasets import Dataset, describe_dataset
 from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
 from queries.selection import facets, read_selection
 from queries.time_limit import Abandoned

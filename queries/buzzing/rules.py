@@ -11,7 +11,8 @@ from typing import Annotated
 import msgspec
 
 from queries.facets import Facets
-from queries.parameters import BadRequest, Choice, Group, Kind, Parameters, allowed, format_number
+from queries.parameter_kinds import BadRequest, Choice, Group, Kind, allowed, format_number
+from queries.parameters import Parameters
 
 SCALES = ("confidence", "logprob")
 CURVES = ("polynomial", "dataset")

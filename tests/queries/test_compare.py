@@ -13,7 +13,7 @@ from queries.engine.bootstrap import holm
 from queries.engine.gather import gather
 from queries.engine.intervals import difference_interval, difference_tests
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question_differences import question_differences
 from queries.selection import ClueMask, Selection
 from tests.helpers import reference_metrics as reference

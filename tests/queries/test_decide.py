@@ -6,7 +6,7 @@ import pytest
 from queries.decide import decide
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 from tests.helpers.bundle_factory import put
 

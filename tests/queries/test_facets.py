@@ -5,7 +5,7 @@ import pytest
 
 from data.store import open_store
 from queries.datasets import Datasets, datasets
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import facets
 from tests.helpers.small_polls import POLLS
 from tests.helpers.small_store import ODD

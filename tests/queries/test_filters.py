@@ -10,7 +10,8 @@ from queries.engine.coverage import coverage
 from queries.filters import ColumnFilter, Filter, MenuControl
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameters import BadRequest, collect, decode, split_key
+from queries.parameter_kinds import BadRequest
+from queries.parameters import collect, decode, split_key
 from queries.prompts import prompts
 from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, facets

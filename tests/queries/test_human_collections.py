@@ -11,7 +11,7 @@ from queries.buzzing import Rules, buzz
 from queries.human_collections import human_collections, with_people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question import question
 from queries.selection import Selection, facets, read_selection
 from queries.teams import human_teams

@@ -10,7 +10,7 @@ import pytest
 from queries.buzzing import Buzzpoint, Rules
 from queries.leaderboard import leaderboard
 from queries.metrics import HUMAN_CURVES, METRICS, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question import Question, question
 from queries.selection import Selection
 from tests.helpers import reference_metrics as reference

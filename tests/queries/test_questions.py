@@ -5,7 +5,7 @@ import pytest
 
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.question_order import FACTS, ordered_questions
 from queries.questions import QuestionPage, question_table
 from queries.selection import Selection

@@ -10,7 +10,8 @@ from queries.engine.gather import gather
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.parameters import BadRequest, MetricList, NoParameters, Parameters, Text, key_forms
+from queries.parameter_kinds import BadRequest, MetricList, Text
+from queries.parameters import NoParameters, Parameters, key_forms
 from queries.question import question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.selection import Selection, facets, read_address, read_selection

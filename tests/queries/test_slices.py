@@ -7,7 +7,7 @@ from scipy.stats import ttest_ind, ttest_rel
 from queries.engine.gather import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameters import BadRequest, read_range
+from queries.parameter_kinds import BadRequest, read_range
 from queries.selection import Selection
 from queries.slices import FEWEST_QUESTIONS, slices
 

@@ -12,7 +12,7 @@ from data.store.tags import BadTag, change_tags, read_tag
 from data.store.withdrawal import NoSuchRun
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.pinned_version import pinned_version
 from queries.runs import run
 from queries.selection import Selection, facets, read_selection

@@ -5,7 +5,7 @@ from statistics import mean, quantiles
 
 import pytest
 
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 from queries.teams import human_teams
 

@@ -5,7 +5,7 @@ import pytest
 from dashboard.components.which_ece import review_words
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Conventions, Selection
 from queries.which_ece import WHICH_METRICS, which_ece
 

@@ -9,7 +9,8 @@ import pytest
 from dashboard.api import documentation
 from dashboard.api.uploads import DatasetUploadParameters
 from dashboard.page_registry import PAGES
-from queries.parameters import Parameters, Text, key_forms
+from queries.parameter_kinds import Text
+from queries.parameters import Parameters, key_forms
 from queries.selection import Selection
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT

@@ -13,7 +13,7 @@ from dashboard.settings import Settings
 from data.people.sessions import digest
 from data.store.audit import Audit
 from queries.buzzing import Rules, buzzpoints, threshold_explorer
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, facets
 
 ANN = "a" * 32

@@ -17,7 +17,7 @@ from dashboard.router import draw
 from dashboard.settings import Settings
 from data.store import Snapshot
 from queries.engine import evidence
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.time_limit import TimeLimitExceeded, check_time_limit, time_limit
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until

@@ -13,7 +13,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from queries.buzzing import Rules, buzz
 from queries.metrics import Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 
 PYRAMID = ("dataset", "pyramid")

@@ -17,7 +17,7 @@ from dashboard.service import service
 from queries.compare import compare
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.recalibration import recalibration
 from queries.selection import Selection
 from queries.slices import slices

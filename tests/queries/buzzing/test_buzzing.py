@@ -18,7 +18,7 @@ from data.store import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.parameters import BadRequest
+from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, facets, read_address
 from tests.helpers import reference_buzzing as reference
 from tests.helpers.examples import examples

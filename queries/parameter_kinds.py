@@ -1,0 +1,310 @@
+"""Kinds of keys of an address: what each may be, how its text is read, refused and written back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from queries.facets import Facets
+from queries.metrics import CATALOGUE, Metric
+
+T = TypeVar("T")
+Range = tuple[float, float]
+Options = Sequence[str] | Callable[[Facets], Sequence[str]]  # allowed values, or what lists them given what a dataset offers
+LONGEST_VALUE = 500  # characters
+NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,3})?")
+
+
+class BadRequest(Exception):
+    """An address names something unknown or malformed, or cannot be answered now.
+
+    The attributes are those of the error envelope; ``retry_after`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        field: str | None = None,
+        allowed: Sequence[str] = (),
+        status: int = 400,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.field, self.allowed, self.status = code, message, field, list(allowed), status
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """How the texts of a key become a value, and back.
+
+    Attributes:
+        about: what the key means, a sentence for the documentation.
+    """
+
+    about: str
+    repeatable: ClassVar[bool] = False  # whether the key may be given more than once
+    longest: ClassVar[int | None] = LONGEST_VALUE  # characters of one text; None for any number
+    named: ClassVar[bool] = (
+        False  # whether the field stands for all keys FIELD.NAME; its value is ((NAME, value of the kind), ...)
+    )
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> T:
+        """The value of a key that is given.
+
+        Args:
+            key: its name, for errors.
+            texts: what the address gives, one text unless the kind is repeatable.
+            facets: what the dataset offers.
+
+        Raises:
+            BadRequest: naming the key and what is allowed.
+        """
+        raise NotImplementedError
+
+    def default(self, facets: Facets) -> T | None:
+        """The value of a key that is absent, where that depends on the dataset; None for the default of the field."""
+        return None
+
+    def write(self, value: T) -> list[str]:
+        """The texts that are read as this value."""
+        return [str(value)]
+
+
+@dataclass(frozen=True)
+class Text(Kind[str]):
+    """Any text."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        return texts[0]
+
+
+@dataclass(frozen=True)
+class Texts(Kind[tuple[str, ...]]):
+    """Any texts, each given once."""
+
+    repeatable: ClassVar[bool] = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
+        """See ``Kind``."""
+        return tuple(dict.fromkeys(texts))
+
+    def write(self, value: tuple[str, ...]) -> list[str]:
+        """See ``Kind``."""
+        return list(value)
+
+
+@dataclass(frozen=True)
+class Choice(Kind[str]):
+    """One of some values.
+
+    Attributes:
+        options: the values.
+        unknown: the error for another one, with ``key``, ``value`` and ``dataset`` to fill in.
+        blank: whether a blank text counts as an absent key.
+        usual: the value of an absent key, where that depends on the dataset.
+    """
+
+    options: Options
+    unknown: str = "{key!r} cannot be {value!r}."
+    blank: bool = False
+    usual: Callable[[Facets], str] | None = None
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
+        """See ``Kind``."""
+        if self.blank and not texts[0]:
+            return ""
+        return allowed(key, texts[0], self.options, facets, self.unknown)
+
+    def default(self, facets: Facets) -> str | None:
+        """See ``Kind``."""
+        return self.usual(facets) if self.usual else None
+
+
+@dataclass(frozen=True)
+class Choices(Kind[tuple[str, ...]]):
+    """Several of some values, each given once; see ``Choice``."""
+
+    options: Options
+    unknown: str = "There is no {key} {value!r}."
+    repeatable: ClassVar[bool] = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[str, ...]:
+        """See ``Kind``."""
+        return tuple(dict.fromkeys(allowed(key, text, self.options, facets, self.unknown) for text in texts))
+
+    def write(self, value: tuple[str, ...]) -> list[str]:
+        """See ``Kind``."""
+        return list(value)
+
+
+@dataclass(frozen=True)
+class Flag(Kind[bool]):
+    """0 or 1."""
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> bool:
+        """See ``Kind``."""
+        return allowed(key, texts[0], ("0", "1"), facets) == "1"
+
+    def write(self, value: bool) -> list[str]:
+        """See ``Kind``."""
+        return [str(int(value))]
+
+
+@dataclass(frozen=True)
+class Whole(Kind[int]):
+    """A whole number from 1."""
+
+    most: int
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> int:
+        """See ``Kind``."""
+        text = texts[0]
+        if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not 1 <= int(text) <= self.most:
+            raise BadRequest("bad_value", f"{key} must be a whole number from 1 to {self.most}, not {text!r}.", key)
+        return int(text)
+
+
+@dataclass(frozen=True)
+class Number(Kind[float]):
+    """A number above 0."""
+
+    most: float
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> float:
+        """See ``Kind``."""
+        number = read_number(key, texts[0])
+        if not 0 < number <= self.most:
+            raise BadRequest("bad_value", f"{key} must be above 0 and at most {format_number(self.most)}.", key)
+        return number
+
+    def write(self, value: float) -> list[str]:
+        """See ``Kind``."""
+        return [format_number(value)]
+
+
+@dataclass(frozen=True)
+class Fractions(Kind[Range | None]):
+    """A range ``lo..hi`` within 0 to 1, both ends included; None where it is all of that."""
+
+    blank: bool = False  # whether a blank text counts as an absent key
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> Range | None:
+        """See ``Kind``."""
+        return None if self.blank and not texts[0] else read_range(key, texts[0])
+
+    def write(self, value: Range | None) -> list[str]:
+        """See ``Kind``."""
+        return [format_range(value)] if value else []
+
+
+@dataclass(frozen=True)
+class MetricChoice(Kind[Metric | None]):
+    """One metric, named by its key; see ``Choice``."""
+
+    metrics: Sequence[Metric]
+    unknown: str = "There is no metric {value!r}."
+    blank: bool = False
+    usual: Callable[[Facets], str] | None = None
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> Metric | None:
+        """See ``Kind``."""
+        if self.blank and not texts[0]:
+            return None
+        return CATALOGUE[allowed(key, texts[0], [metric.key for metric in self.metrics], facets, self.unknown)]
+
+    def default(self, facets: Facets) -> Metric | None:
+        """See ``Kind``."""
+        return CATALOGUE[self.usual(facets)] if self.usual else None
+
+    def write(self, value: Metric | None) -> list[str]:
+        """See ``Kind``."""
+        return [value.key] if value else []
+
+
+@dataclass(frozen=True)
+class MetricList(Kind[tuple[Metric, ...]]):
+    """Several metrics, ``a,b`` or repeated."""
+
+    metrics: Sequence[Metric] = tuple(CATALOGUE.values())
+    unknown: str = "There is no metric {value!r}."
+    repeatable: ClassVar[bool] = True
+
+    def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Metric, ...]:
+        """See ``Kind``."""
+        known = [metric.key for metric in self.metrics]
+        names = [allowed(key, name, known, facets, self.unknown) for text in texts for name in text.split(",")]
+        return tuple(CATALOGUE[name] for name in dict.fromkeys(names))
+
+    def write(self, value: tuple[Metric, ...]) -> list[str]:
+        """See ``Kind``."""
+        return [",".join(metric.key for metric in value)] if value else []
+
+
+@dataclass(frozen=True)
+class Group(Generic[T]):
+    """Several keys that make one value together.
+
+    Attributes:
+        about: what the keys mean together.
+        keys: the kind of each.
+        build: the value, of those keys that are given, by name; may raise ``BadRequest``.
+        split: the values of the keys, the inverse of ``build``.
+    """
+
+    about: str
+    keys: Mapping[str, Kind[Any]]
+    build: Callable[..., T]
+    split: Callable[[T], Mapping[str, object]]
+
+
+def allowed(key: str, value: str, options: Options, facets: Facets, unknown: str = "{key!r} cannot be {value!r}.") -> str:
+    """A value if it is one of the options.
+
+    Args:
+        key: of the address, for the error.
+        value: as the address has it.
+        options: what is allowed.
+        facets: what the dataset offers.
+        unknown: the message, with ``key``, ``value`` and ``dataset`` to fill in.
+
+    Raises:
+        BadRequest: it is none of them.
+    """
+    known = options(facets) if callable(options) else options
+    if value not in known:
+        message = unknown.format(key=key, value=value, dataset=facets.dataset)
+        raise BadRequest("unknown_value", message, key, known)
+    return value
+
+
+def read_number(key: str, text: str) -> float:
+    """A number that is not negative. Raises ``BadRequest``."""
+    if not NUMBER.fullmatch(text):
+        raise BadRequest("bad_value", f"{key} must be a number, not {text!r}.", key)
+    return float(text)
+
+
+def read_range(key: str, text: str) -> Range | None:
+    """A range ``lo..hi`` within 0 to 1; None where it is all of that. Raises ``BadRequest``."""
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise BadRequest("bad_value", f"{key} is a range such as 0.2..0.8, not {text!r}.", key)
+    ends = (read_number(key, low), read_number(key, high))
+    if not 0 <= ends[0] <= ends[1] <= 1:
+        raise BadRequest("bad_value", f"{key} must run upwards within 0..1, not {text!r}.", key)
+    return None if ends == (0, 1) else ends
+
+
+def format_range(ends: Range) -> str:
+    """A range as addresses write it."""
+    return f"{format_number(ends[0])}..{format_number(ends[1])}"
+
+
+def format_number(number: float) -> str:
+    """A number as addresses write it: the fewest digits that are read as the same number again."""
+    return repr(float(number)).removesuffix(".0")

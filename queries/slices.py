@@ -17,7 +17,7 @@ from queries.engine.bootstrap import DIGITS
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather import gather
-from queries.engine.inference import flips_within, permuted_labels_test, sign_flips_test
+from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.parameter_kinds import BadRequest, format_range

@@ -11,6 +11,7 @@ import numpy as np
 
 from queries.engine import bootstrap, inference
 from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, holm, resampling_weights
+from queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
 from queries.metrics.kernels.pairs import confidence_levels, consistency_band, isotonic
@@ -385,7 +386,7 @@ def letters(boards, seed, sizes=(8, 30, 120), runs=8):
             different = np.zeros((runs, runs), bool)
             for (a, b), p in zip(pairs, holm(np.array([p_values[pair] for pair in pairs])), strict=True):
                 different[a, b] = different[b, a] = p < SIGNIFICANCE
-            shared = [set(letter) for letter in inference.compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
+            shared = [set(letter) for letter in compact_letters(different, np.argsort(brier.mean(axis=1)).tolist())]
             assert all(bool(shared[a] & shared[b]) != different[a, b] for a, b in pairs), "letters contradict the tests"
             apart += bool(different.any())
         yield Measurement("8 equal runs: two share no letter", f"{questions} questions", 0.05, apart / boards, boards)
@@ -442,14 +443,11 @@ def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
                 parts += [(category == k) & (third == j) for k in range(6) for j in range(3)]
                 large = np.array([part for part in parts if part.sum() >= 8])
                 whole += (
-                    np.nanmin(inference.permuted_labels_test(brier.T, large, np.ones((len(large), runs), bool), index, flips)[1])
-                    < 0.05
+                    np.nanmin(permuted_labels_test(brier.T, large, np.ones((len(large), runs), bool), index, flips)[1]) < 0.05
                 )
                 against += (
                     np.nanmin(
-                        inference.sign_flips_test(
-                            (brier[1:] - brier[0]).T, large, np.ones((len(large), runs - 1), bool), index, flips
-                        )[1]
+                        sign_flips_test((brier[1:] - brier[0]).T, large, np.ones((len(large), runs - 1), bool), index, flips)[1]
                     )
                     < 0.05
                 )

@@ -20,7 +20,7 @@ from data.importing.seed import seed
 from data.store import open_store
 from data.store.migrations import current_schema, schema_of
 from data.store.tokens import Tokens
-from tests.helpers.nginx_server import Nginx
+from tests.helpers.nginx import balancer
 from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import PostgresServer
 from tests.helpers.redis_server import start_redis
@@ -49,7 +49,7 @@ class Cluster:
         self.questions = [q for (q,) in store.snapshot().rows("select question_id from questions where dataset = 'pyramid'")]
         store.close()
         self.hosts = [self.start(index) for index in range(2)]
-        self.nginx = Nginx(folder / "nginx", [host.address for host in self.hosts])
+        self.nginx = balancer(folder / "nginx", [host.address for host in self.hosts])
 
     def start(self, index, **settings):
         log = self.folder / f"host{index}.log"

@@ -1,49 +1,98 @@
-"""An nginx before a server, for tests: it says who its user is."""
+"""nginx before one server or several, for tests."""
 
 import os
 import shutil
-import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
+from pathlib import Path
 
+from tests.helpers.paths import ROOT
 from tests.helpers.serving import free_port
 
-PROGRAM = shutil.which("nginx")  # Debian: apt-get install nginx
-CONFIGURATION = """
-daemon off; master_process off; worker_processes 1; error_log {folder}/error.log; pid {folder}/pid; {user}
-events {{}}
-http {{
+PROGRAM = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")  # Debian: apt-get install nginx-light
+BALANCER = ROOT / "deploy" / "nginx.conf"  # that we give away
+NAMES = ("web-a:8050", "web-b:8050")  # of the servers, in these settings
+NAMING_USERS = """
+pid /tmp/nginx.pid;
+events {}
+http {
     access_log off;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/f;
-    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass {upstream};
+    client_body_temp_path /tmp/nginx-body; proxy_temp_path /tmp/nginx-proxy; fastcgi_temp_path /tmp/nginx-fastcgi;
+    uwsgi_temp_path /tmp/nginx-uwsgi; scgi_temp_path /tmp/nginx-scgi;
+    server {
+        listen 8080;
+        location / {
+            proxy_pass UPSTREAM;
             proxy_set_header Host $http_host;
             proxy_set_header X-Forwarded-Host $http_host;
             proxy_set_header X-Forwarded-Proto https;
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
             proxy_set_header X-Remote-User $http_x_login;
-        }}
-    }}
-}}
+        }
+    }
+}
 """
 
 
-def start_nginx(folder, upstream):
-    """Its address and its process; the user is who the header ``X-Login`` names, in place of a real log-in."""
-    port = free_port()
-    configuration = folder / "nginx.conf"
-    user = "user root;" if os.geteuid() == 0 else ""
-    configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=upstream, user=user))
-    process = subprocess.Popen([PROGRAM, "-c", configuration, "-p", folder], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 30
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return f"http://127.0.0.1:{port}", process
-        except OSError:
-            if process.poll() is not None or time.monotonic() > until:
-                raise
-            time.sleep(0.05)
+class Nginx:
+    """A proxy on loopback.
+
+    Args:
+        folder: for its files.
+        settings: its own; what they put into ``/tmp/nginx...`` goes into the folder, and it listens on a free port.
+
+    Attributes:
+        address: its own.
+    """
+
+    def __init__(self, folder: Path, settings: str):
+        folder.mkdir()
+        port = free_port()
+        file = folder / "nginx.conf"
+        settings = settings.replace("/tmp/nginx", f"{folder}/nginx")
+        file.write_text(settings.replace("listen 8080;", f"listen 127.0.0.1:{port};"), encoding="utf-8")
+        self.address = f"http://127.0.0.1:{port}"
+        directives = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
+        command = [PROGRAM, "-p", str(folder), "-c", str(file), "-g", directives]
+        self.process = subprocess.Popen(command, stderr=(folder / "stderr").open("wb"))
+        until = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.address}/healthz", timeout=10).close()
+                return
+            except (OSError, urllib.error.HTTPError):
+                if self.process.poll() is not None or time.monotonic() > until:
+                    self.stop()
+                    raise
+                time.sleep(0.05)
+
+    def stop(self):
+        """End it."""
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def balancer(folder: Path, addresses: list[str]) -> Nginx:
+    """A proxy that shares requests out between two servers, with the settings that we give away.
+
+    Args:
+        folder: for its files.
+        addresses: of the servers, ``http://HOST:PORT``.
+    """
+    settings = BALANCER.read_text(encoding="utf-8")
+    for name, address in zip(NAMES, addresses, strict=True):
+        assert name in settings
+        settings = settings.replace(name, address.removeprefix("http://"))
+    return Nginx(folder, settings)
+
+
+def naming_proxy(folder: Path, address: str) -> Nginx:
+    """A proxy that says who its user is: whom the header ``X-Login`` names, in place of a real log-in.
+
+    Args:
+        folder: for its files.
+        address: of the server, ``http://HOST:PORT``.
+    """
+    return Nginx(folder, NAMING_USERS.replace("UPSTREAM", address))

@@ -11,7 +11,7 @@ from flask import Flask, request
 from dashboard.access import trusted_proxies
 from dashboard.settings import BadSetting, read_settings
 from data.store import open_store
-from tests.helpers.nginx import PROGRAM, start_nginx
+from tests.helpers.nginx import PROGRAM, naming_proxy
 from tests.helpers.serving import start_server
 from tests.helpers.uploads import ADDRESS, post, upload_client
 
@@ -145,22 +145,21 @@ def test_through_a_real_proxy(copied, tmp_path, trusted):
     served = start_server(
         copied, tmp_path / "log", workers=1, trusted_proxies=trusted, user_header=HEADER, log_format="json", log_level="info"
     )
-    address, process = start_nginx(tmp_path, served.address)
+    proxy = naming_proxy(tmp_path / "nginx", served.address)
     try:
         headers = {
             "X-Login": "ann",
             HEADER: "mallory",
             "X-Forwarded-For": "1.1.1.1",
         }  # the proxy replaces the one and adds to the other
-        sent = urllib.request.Request(f"{address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
+        sent = urllib.request.Request(f"{proxy.address}{ADDRESS}?dataset=pyramid&model=m", ANSWERS, headers)
         try:
             with urllib.request.urlopen(sent, timeout=120) as answer:
                 status, body = answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             status, body = error.code, json.load(error)
     finally:
-        process.terminate()
-        process.wait()
+        proxy.stop()
         served.stop()
     if trusted == "10.0.0.0/8":
         assert (status, body["error"]["code"]) == (403, "untrusted_proxy")

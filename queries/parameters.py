@@ -41,7 +41,7 @@ class Parameters(msgspec.Struct, frozen=True):
         """The keys and values of a query string that is read as this, in the order of the fields, defaults left out."""
         annotations = _annotations(type(self))
         pairs = []
-        for field in msgspec.structs.fields(self):
+        for field in declared_fields(type(self)):
             part, value = annotations.get(field.name), getattr(self, field.name)
             if isinstance(part, Kind) and part.named:
                 pairs += [(named_key(field.name, name), text) for name, single in value for text in part.write(single)]
@@ -62,6 +62,12 @@ class Parameters(msgspec.Struct, frozen=True):
 
 class NoParameters(Parameters, frozen=True):
     """Of a view without keys of its own."""
+
+
+@cache
+def declared_fields(cls: type[Parameters]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a struct of keys. Kept: msgspec evaluates annotations anew at each call, and a page has hundreds of links."""
+    return msgspec.structs.fields(cls)
 
 
 @cache
@@ -148,7 +154,7 @@ def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **k
         BadRequest: a required key is missing, or a value is not allowed.
     """
     annotations = _annotations(cls)
-    for field in msgspec.structs.fields(cls):
+    for field in declared_fields(cls):
         if field.required and field.name not in texts and field.name not in known:
             about = annotations[field.name].about
             raise BadRequest("missing_key", f"The key {field.name!r} is missing: {about}.", field.name)

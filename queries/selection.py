@@ -35,7 +35,7 @@ from queries.filters import (
 from queries.human_collections import has_imported_people, human_collections, with_people
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
-from queries.parameters import NoParameters, P, Parameters, collect, decode, named_key, split_key
+from queries.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
 
 
 def _split(conventions: Conventions) -> dict[str, object]:
@@ -194,7 +194,7 @@ class Selection(Parameters, frozen=True):
     def without_filters(self, narrows: Narrows) -> Selection:
         """The same without its filters on runs, questions or clues."""
         filters = self.filters()
-        defaults = {field.name: field.default for field in msgspec.structs.fields(self) if field.name in filters}
+        defaults = {field.name: field.default for field in declared_fields(type(self)) if field.name in filters}
         return self.replace(**{key: value for key, value in defaults.items() if filters[key].narrows == narrows})
 
     def on_runs(self, runs: Iterable[str]) -> Selection:

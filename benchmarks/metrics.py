@@ -34,10 +34,10 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.statistics import BIN_COLUMNS, BINS, bin_of, pooled
 from data.store import Snapshot, open_store
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.metrics import METRICS, Conventions, Metric
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, mass_bins
-from queries.metrics.kernels.items import net_reward
+from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection
 from tests.helpers.run_tables import with_runs

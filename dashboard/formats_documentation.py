@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, GRADE_PREFIX, QUESTIONS, RESPONSES, VOTES, Column
+from data.importing.table_contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, GRADE_PREFIX, QUESTIONS, RESPONSES, VOTES, Column
 from data.readers import Format, formats
 
 ROOT = Path(__file__).parents[1]

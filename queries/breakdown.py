@@ -11,9 +11,9 @@ import polars as pl
 from data.statistics import bin_of
 from data.store import Snapshot
 from queries.engine.coverage import coverage, restrict
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.ranking import RunRow, run_rows
-from queries.engine.select import failed_calls
+from queries.engine.selected_statistics import failed_calls
 from queries.metrics import Metric
 from queries.parameter_kinds import format_range
 from queries.selection import Selection, selection_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from data.importing.contract import QUESTIONS as COLUMNS
+from data.importing.table_contract import QUESTIONS as COLUMNS
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameter_kinds import BadRequest

@@ -24,10 +24,10 @@ from queries.engine.bootstrap import (
 )
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.intervals import metric_intervals
 from queries.engine.run_pairs import RunName, known_runs, measure_pair
-from queries.engine.select import selection_clauses
+from queries.engine.selected_statistics import selection_clauses
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.decisions import (

@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.questions import slope

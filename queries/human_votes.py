@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.distributions import class_bin, comparable, selected_distributions
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.run_distributions import MOST_RANKED, Classes, RunDistributions, dataset_classes
-from queries.engine.select import chosen
+from queries.engine.selected_statistics import chosen
 from queries.metrics import Conventions
 from queries.metrics.kernels import distributions as kernels
 from queries.selection import Selection, number, selection_keys

@@ -11,7 +11,7 @@ from data.statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from data.store import Snapshot
 from queries.engine import run_columns
 from queries.engine.evidence import Evidence, Run
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.reliability_diagrams import BIN_TOTALS
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats

@@ -12,8 +12,8 @@ import numpy as np
 from data.life_table import best_guess, survivors
 from data.store import Snapshot
 from queries.buzzing import Buzzpoint, Rules, buzzpoints
-from queries.engine.gather import gather
-from queries.engine.select import selected_responses, selection_clauses
+from queries.engine.gather_evidence import gather
+from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.questions import buzz_mass
 from queries.parameter_kinds import BadRequest

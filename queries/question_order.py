@@ -11,8 +11,8 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict, shared_selections
-from queries.engine.gather import gather
-from queries.engine.select import selected_responses, selection_clauses
+from queries.engine.gather_evidence import gather
+from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.leaderboard import has_people
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import BadRequest

@@ -9,7 +9,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest
 from queries.question_order import QuestionOrder, human_facts, ordered_questions

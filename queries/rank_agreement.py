@@ -10,7 +10,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.ranking import ranks
 from queries.metrics import Metric
 from queries.metrics.kernels.agreement import tau_b

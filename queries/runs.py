@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from data.importing.contract import GRADE_PREFIX
+from data.importing.table_contract import GRADE_PREFIX
 from data.polars_frames import first_rows
 from data.store import Snapshot
 from data.store.export import Form, Table

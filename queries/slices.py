@@ -16,7 +16,7 @@ from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test
 from queries.metrics import Metric
 from queries.metrics.metric import Floats

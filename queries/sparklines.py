@@ -6,7 +6,7 @@ import msgspec
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict
-from queries.engine.select import selected_responses, selection_clauses
+from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.selection import Selection
 
 

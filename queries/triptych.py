@@ -9,13 +9,13 @@ from data.store import Snapshot
 from queries.engine.bootstrap import SEED
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
 from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
 from queries.metrics.kernels.ece_variants import smooth_curve
-from queries.metrics.kernels.pairs import confidence_levels, corp_curve
+from queries.metrics.kernels.item_level import confidence_levels, corp_curve
 from queries.selection import Selection, number, selection_keys
 from queries.time_limit import check_time_limit
 

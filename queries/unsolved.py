@@ -7,7 +7,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.coverage import restrict
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE
 from queries.questions import question_details
 from queries.selection import Selection, selection_keys

@@ -10,12 +10,12 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.ranking import ranks
 from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
-from queries.metrics.kernels.pairs import confidence_levels, corp_curve
+from queries.metrics.kernels.item_level import confidence_levels, corp_curve
 from queries.parameter_kinds import BadRequest
 from queries.rank_agreement import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys

@@ -16,7 +16,7 @@ from flask import Blueprint, Response, current_app, request
 from dashboard.access import signed_links
 from dashboard.access.rights import Denied
 from dashboard.api.responses import error_response
-from dashboard.citation.version_words import what_changed
+from dashboard.citation.version_wording import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
 from data.store import StoreError

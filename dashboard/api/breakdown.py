@@ -9,8 +9,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import IntervalsParameters
 from dashboard.service import service
+from dashboard.shared_parameters import IntervalsParameters
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
 from queries.parameter_kinds import Choice
 from queries.selection import Request

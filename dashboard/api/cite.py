@@ -9,7 +9,7 @@ from flask import Response, request
 from dashboard.api.blueprint import get
 from dashboard.api.responses import json_response
 from dashboard.citation.cited_view import cite
-from dashboard.parameters import View
+from dashboard.shared_parameters import View
 from queries.parameters import Parameters
 
 

@@ -9,8 +9,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import Metrics, MetricsParameters, known_run
 from dashboard.service import service
+from dashboard.shared_parameters import Metrics, MetricsParameters, known_run
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.metrics import METRICS
 from queries.parameters import Parameters

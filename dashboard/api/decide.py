@@ -6,8 +6,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import FirstCurve, SecondCurve
 from dashboard.service import service
+from dashboard.shared_parameters import FirstCurve, SecondCurve
 from queries.decide import Decisions, decide
 from queries.parameters import Parameters
 from queries.selection import Request

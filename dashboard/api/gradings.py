@@ -10,8 +10,8 @@ from flask import Response, request
 from dashboard.api.blueprint import api, document, get, get_selected, pairs
 from dashboard.api.responses import csv_response, json_response
 from dashboard.api.uploads import no_such_run
-from dashboard.parameters import GUESSES
 from dashboard.service import service
+from dashboard.shared_parameters import GUESSES
 from data.store.gradings import LONGEST_NOTE, Correction, NoSuchGuess, correct_grades
 from queries.gradings import GradeCorrection, GradedGuess, Show, corrections, graded_guesses, gradings
 from queries.parameter_kinds import BadRequest, Whole

@@ -8,8 +8,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import Confidence
 from dashboard.service import service
+from dashboard.shared_parameters import Confidence
 from queries.items import MOST_ITEMS, Item, ItemList, items
 from queries.parameter_kinds import Whole
 from queries.parameters import Parameters

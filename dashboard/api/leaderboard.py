@@ -6,8 +6,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import IntervalsParameters
 from dashboard.service import service
+from dashboard.shared_parameters import IntervalsParameters
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.selection import Request
 

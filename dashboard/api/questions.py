@@ -11,8 +11,8 @@ from flask import Response, request
 from dashboard.api.blueprint import get_selected, pairs
 from dashboard.api.responses import csv_parts, csv_response, json_response, stream_response, without_formulas
 from dashboard.cached_queries import question_list, question_with_buzzpoints
-from dashboard.parameters import Metrics, Sort
 from dashboard.service import service
+from dashboard.shared_parameters import Metrics, Sort
 from queries.buzzing import BuzzParameters
 from queries.metrics import CATALOGUE
 from queries.parameter_kinds import BadRequest, Text, Whole

@@ -8,8 +8,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import MetricsParameters
 from dashboard.service import service
+from dashboard.shared_parameters import MetricsParameters
 from queries.metrics.kernels.recalibration import METHODS
 from queries.parameter_kinds import Choice
 from queries.recalibration import Recalibration, recalibration

@@ -8,8 +8,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import BAND
 from dashboard.service import service
+from dashboard.shared_parameters import BAND
 from queries.engine.reliability_diagrams import BandKind, ReliabilityBin
 from queries.parameters import Parameters
 from queries.reliability import Reliability, reliability

@@ -8,8 +8,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import known_run
 from dashboard.service import service
+from dashboard.shared_parameters import known_run
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import MetricChoice
 from queries.parameters import Parameters

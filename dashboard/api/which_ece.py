@@ -6,8 +6,8 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.responses import csv_response, json_response
-from dashboard.parameters import BinnedRun
 from dashboard.service import service
+from dashboard.shared_parameters import BinnedRun
 from queries.parameters import Parameters
 from queries.selection import Request
 from queries.which_ece import WhichEce, which_ece

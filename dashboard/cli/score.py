@@ -12,8 +12,8 @@ import msgspec
 from dashboard.cli.file_options import FileOptions, file_options, import_options
 from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal
 from dashboard.error_messages import error_message
-from dashboard.parameters import MetricsParameters
 from dashboard.settings import Settings
+from dashboard.shared_parameters import MetricsParameters
 from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer

@@ -11,7 +11,7 @@ from dashboard.settings import Settings
 from data.store import Store, StoreError, open_store
 from data.store.audit import Audit
 from data.store.backup import back_up, copy_store, restore_backup, whole_version
-from data.store.lake import make_lake
+from data.store.ducklake import make_lake
 from data.store.objects import damaged_object
 from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, damage_of, lost_runs, mend, versions_on_disk

@@ -13,8 +13,8 @@ from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import AcrossDatasets, AcrossMetric, AcrossRows
 from dashboard.service import service
+from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows
 from queries.across import Across
 from queries.metrics import CATALOGUE, METRICS
 

@@ -13,7 +13,7 @@ from dashboard.citation.cited_view import cite
 from dashboard.components.citation import citation_sections
 from dashboard.components.links import address, page_link
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import View
+from dashboard.shared_parameters import View
 
 PATH = "/cite"
 

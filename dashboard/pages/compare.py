@@ -26,8 +26,8 @@ from dashboard.components.run_comparison import (
 )
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import known_run, usual_metric
 from dashboard.service import service
+from dashboard.shared_parameters import known_run, usual_metric
 from queries.compare import comparison
 from queries.engine.coverage import coverage
 from queries.leaderboard import leaderboard

@@ -18,8 +18,8 @@ from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import FirstCurve, SecondCurve
 from dashboard.service import service
+from dashboard.shared_parameters import FirstCurve, SecondCurve
 from queries.decide import Decisions, decide
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection

@@ -16,8 +16,8 @@ from dashboard.components.graded_guesses import agreement_table, gradings_list, 
 from dashboard.components.links import page_link, question_path, run_path
 from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import GUESSES, known_run
 from dashboard.service import service
+from dashboard.shared_parameters import GUESSES, known_run
 from data.store.gradings import REVIEWED
 from queries.gradings import SHOWN, GradedGuesses, Gradings, Show, graded_guesses, gradings
 

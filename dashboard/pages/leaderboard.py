@@ -26,8 +26,8 @@ from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import USUAL_METRICS
 from dashboard.service import service
+from dashboard.shared_parameters import USUAL_METRICS
 from queries.early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric

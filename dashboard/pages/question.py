@@ -23,8 +23,8 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.vote_shares import vote_shares
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import Sort, known_run, usual_metric
 from dashboard.service import service
+from dashboard.shared_parameters import Sort, known_run, usual_metric
 from queries.buzzing import Rules
 from queries.buzzing.rules import RULES
 from queries.clue_steps import clue_steps

@@ -20,8 +20,8 @@ from dashboard.components.numbers import count
 from dashboard.components.question_grid import QuestionGrid
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
-from dashboard.parameters import Sort, usual_metric
 from dashboard.service import service
+from dashboard.shared_parameters import Sort, usual_metric
 from data.store import StoreError
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest, MetricChoice

@@ -21,8 +21,8 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.triptych import triptych_section
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import BAND, Confidence
 from dashboard.service import service
+from dashboard.shared_parameters import BAND, Confidence
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram
 from queries.items import Item, ItemList, items
 from queries.leaderboard import leaderboard

@@ -15,12 +15,12 @@ from dashboard.components.messages import nothing_selected, withdrawn_banner
 from dashboard.components.numbers import count
 from dashboard.components.reliability import reliability_diagrams
 from dashboard.components.run_names import run_colours, run_names
-from dashboard.components.run_standing import standing_table
+from dashboard.components.run_ranks import standing_table
 from dashboard.components.runs_table import provenance
 from dashboard.components.worst_questions import worst_questions
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import USUAL_METRICS, usual_metric
 from dashboard.service import service
+from dashboard.shared_parameters import USUAL_METRICS, usual_metric
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS
 from queries.reliability import reliability

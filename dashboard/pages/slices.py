@@ -14,14 +14,14 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
+from dashboard.components.metric_by_part import parts_section
 from dashboard.components.numbers import count
-from dashboard.components.parts_table import parts_section
 from dashboard.components.run_names import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section
 from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import known_run
 from dashboard.service import service
+from dashboard.shared_parameters import known_run
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.facets import Facets

@@ -16,8 +16,8 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.which_ece import agreement_section, bins_section, definitions_section, review_text, variants_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
-from dashboard.parameters import BinnedRun
 from dashboard.service import service
+from dashboard.shared_parameters import BinnedRun
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, WhichEce, which_ece
 

@@ -18,11 +18,11 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from data.importing.contract import trimmed_text
 from data.importing.ingest import check_content, read_and_check
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions, open_staging
-from data.importing.trial import TABLES_OF_RUNS, Trial, make_trial
+from data.importing.table_contract import trimmed_text
+from data.importing.trial_catalogue import TABLES_OF_RUNS, Trial, make_trial
 from data.polars_frames import ArrowStream, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store

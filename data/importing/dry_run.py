@@ -16,7 +16,7 @@ from data.importing.ingest import Content, Progress, check_content, check_ids, r
 from data.importing.report import Report
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.table_files import LARGEST
-from data.importing.trial import make_trial
+from data.importing.trial_catalogue import make_trial
 from data.store import Snapshot, Store, StoreError
 from data.store.files import FolderFiles
 from data.store.objects import Objects

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from data.importing.contract import QUESTIONS, SHOWN, responses_columns
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.table_contract import QUESTIONS, SHOWN, responses_columns
 from data.importing.table_files import LONGEST_LINE, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import literal
 

@@ -13,7 +13,7 @@ from data.importing.incoming_file import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST
-from data.importing.trial import make_trial
+from data.importing.trial_catalogue import make_trial
 from data.readers import reader_for
 from data.store import Store, StoreError, StoreMoved
 from data.store.audit import Audit

@@ -14,12 +14,12 @@ from typing import Any
 
 from anyascii import anyascii
 
-from data.importing.contract import SHOWN
 from data.importing.evaluation_log import clean
 from data.importing.incoming_file import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole
 from data.importing.staging import Staging
+from data.importing.table_contract import SHOWN
 from data.importing.table_files import WRONG_LINE
 from data.store.gradings import RESERVED
 

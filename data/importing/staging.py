@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
-from data.importing.contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
-from data.importing.frame_file import FrameFile
+from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
+from data.importing.table_contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.polars_frames import execute, first_rows, frame, literal
 from data.scratch_folders import scratch_folder

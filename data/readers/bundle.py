@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from data.importing.contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, TAGS, VOTES, Column
 from data.importing.incoming_file import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
+from data.importing.table_contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, TAGS, VOTES, Column
 from data.importing.table_files import TableFile
 from data.readers import Format
 from data.readers.responses import read_file

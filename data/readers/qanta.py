@@ -18,7 +18,6 @@ from typing import Any
 
 import polars as pl
 
-from data.importing.contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
 from data.importing.evaluation_log import clean
 from data.importing.incoming_file import Incoming
 from data.importing.played_games import PlayedQuestion, add_questions, add_table
@@ -27,6 +26,7 @@ from data.importing.quizbowl_text import TAG, sentences
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.table_contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
 from data.polars_frames import ArrowStream
 from data.readers import Format
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.importing.contract import SHOWN
 from data.importing.evaluation_log import clean
 from data.importing.incoming_file import Incoming
 from data.importing.played_games import (
@@ -32,6 +31,7 @@ from data.importing.quizbowl_text import count_words, plain_text
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, Staging
+from data.importing.table_contract import SHOWN
 from data.readers import Format
 
 FORMAT = Format(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from data.store.durable import make_folder, sync
+from data.store.durable_files import make_folder, sync
 
 CATALOGUE = re.compile(r"gen-(\d{6,})(-[0-9a-f]{8})?\.duckdb")
 

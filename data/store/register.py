@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from data.store.checksums import fingerprint
-from data.store.durable import make_folder, sync
+from data.store.durable_files import make_folder, sync
 from data.store.errors import DamagedStore, StoreError
 from data.store.exclusive_lock import Claim, exclusive_lock
 from data.store.files import CATALOGUE, number_of

@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
-from data.store.durable import make_folder
+from data.store.durable_files import make_folder
 from data.store.files import CATALOGUE, DRAFT, OBJECTS, CatalogueFile, oldest_first
 
 LOCAL_BYTES = 20 * 2**30  # of copies, above which those that were not read for long are removed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.polars_frames import SqlParameters
 from data.store import Snapshot
-from queries.engine.select import selection_clauses
+from queries.engine.selected_statistics import selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.opponents import Opponents, meet_opponents
 from queries.selection import Selection, dataset_conventions

@@ -15,7 +15,7 @@ from queries.buzzing.rules import Rules
 from queries.engine import run_columns
 from queries.engine.coverage import restrict
 from queries.engine.evidence import Run
-from queries.engine.select import rows_about, selection_clauses
+from queries.engine.selected_statistics import rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,

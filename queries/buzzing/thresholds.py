@@ -11,7 +11,7 @@ from queries.buzzing.rules import Rules
 from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
 from queries.engine.inference import FEW, jackknife_t_interval
-from queries.engine.select import selected_responses, selection_clauses
+from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.opponents import NEG, TOSSUP, expected_points
 from queries.selection import Selection

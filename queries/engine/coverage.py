@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine import run_columns, select
+from queries.engine import run_columns, selected_statistics
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
 
@@ -143,12 +143,12 @@ class _Answers(NamedTuple):
 
 def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answers]:
     """The runs of a selection, in order of import, and what they answered."""
-    runs, positions = select.chosen(snapshot, selection)
+    runs, positions = selected_statistics.chosen(snapshot, selection)
     question, number = run_columns.clues(snapshot, selection.dataset).numbered()
     chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
     chosen[positions] = True
     selected = chosen[question]
-    kept = select.clue_mask(snapshot, selection)
+    kept = selected_statistics.clue_mask(snapshot, selection)
     if kept is not None:
         selected &= kept
     answered = np.zeros((len(runs), len(question)), dtype=bool)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from data.ragged_arrays import Floats, Ints
 from data.statistics import BINS, bin_of
 from data.store import Snapshot
-from queries.engine import run_columns, select
+from queries.engine import run_columns, selected_statistics
 from queries.engine.run_columns import SparseColumn, joined
 from queries.engine.run_distributions import Classes, RunDistributions, dataset_classes, run_distributions
 from queries.metrics import Conventions
@@ -52,7 +52,7 @@ def selected_distributions(
         runs: ids of the chosen runs, in the order of the result.
         questions: positions of the chosen questions, shape (questions,).
     """
-    clue_mask = select.clue_mask(snapshot, selection)
+    clue_mask = selected_statistics.clue_mask(snapshot, selection)
     first = None if clue_mask is None else run_columns.clues(snapshot, selection.dataset).first
     results = []
     for part in run_distributions(snapshot, selection.dataset, runs):

@@ -11,7 +11,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.engine.coverage import restrict, shared_selections
 from queries.engine.evidence import Evidence
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.intervals import difference_tests
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats, Ints

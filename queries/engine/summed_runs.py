@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from data.statistics import BIN_COLUMNS
 from data.store import Snapshot
-from queries.engine import distributions, select
+from queries.engine import distributions, selected_statistics
 from queries.engine.bootstrap import MOST_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums
 from queries.engine.evidence import Evidence, Respondents, Run
-from queries.engine.gather import columns_of_rows, gather
+from queries.engine.gather_evidence import columns_of_rows, gather
 from queries.engine.run_columns import Floats, float_array
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
@@ -144,7 +144,7 @@ def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Me
     """
     graded = snapshot.with_grading(selection.grading)
     conventions = dataset_conventions(graded, selection)
-    clauses, parameters = select.selection_clauses(selection)
+    clauses, parameters = selected_statistics.selection_clauses(selection)
     questions = graded.frame(
         f"{clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
@@ -266,7 +266,7 @@ class _Reader:
     def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
         """The stored rows of some runs."""
         runs = self.runs.filter(pl.col("run").is_in(names))
-        rows = select.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
+        rows = selected_statistics.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
         sums, binned = columns_of_rows(rows, self.conventions, reads, self.questions, rebinned=False)
         starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
         return Evidence(

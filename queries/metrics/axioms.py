@@ -26,7 +26,7 @@ import numpy as np
 from data.human_curves import CURVES
 from data.statistics import Items, bin_sums, sums
 from queries.metrics.kernels.bins import FOLDS, fold_totals
-from queries.metrics.kernels.items import net_reward
+from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD, Axiom, Conventions, ItemPair, Metric
 
 AXIOMS: dict[Axiom, str] = {

@@ -14,7 +14,7 @@ from queries.breakdown import breakdown
 from queries.buzzing import Rules, buzz
 from queries.compare import compare
 from queries.difficulty import difficulty
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.human_votes import people
 from queries.items import items
 from queries.leaderboard import leaderboard

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameter_kinds import BadRequest, read_range

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from data.importing.contract import SHOWN
 from data.importing.grading import grade_guesses
 from data.importing.report import KEPT, Problem
 from data.importing.staging import ImportOptions, Staging
+from data.importing.table_contract import SHOWN
 from data.polars_frames import ArrowStream, first_rows
 
 BATCH = 50_000  # guesses graded at a time

@@ -8,7 +8,7 @@ import numpy as np
 
 from data.statistics import BIN_COLUMNS, BINS
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
-from queries.metrics.kernels import bins, items
+from queries.metrics.kernels import bins, item_totals
 from queries.metrics.kernels.arrays import FLAT
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums, Value
 
@@ -48,7 +48,7 @@ def _murphy_part(part: int) -> Value:
 def _residual(totals: Sums, conventions: Conventions) -> Floats:
     """What is left of the Brier score when the parts over bins are taken away."""
     reliability, resolution, uncertainty = (_murphy_part(part)(totals, conventions) for part in range(3))
-    score = items.brier(totals["items"], totals["confidence_sq"], totals["confidence_correct"], totals["correct"])
+    score = item_totals.brier(totals["items"], totals["confidence_sq"], totals["confidence_correct"], totals["correct"])
     return score - (reliability - resolution + uncertainty)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints
+from queries.metrics.kernels.item_level import first_of_ties
 from queries.metrics.kernels.item_weights import ItemWeights, cumulate
-from queries.metrics.kernels.pairs import first_of_ties
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 
 DRAWS = 1000  # of the multipliers

@@ -7,10 +7,10 @@ import sys
 import polars as pl
 import pytest
 
-from data.importing.contract import Column
 from data.importing.incoming_file import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
+from data.importing.table_contract import Column
 from tests.helpers.encrypted_zips import encrypted_zip
 
 if sys.version_info >= (3, 14):

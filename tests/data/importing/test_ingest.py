@@ -7,10 +7,10 @@ import re
 import duckdb
 import pytest
 
-from data.importing import contract, ingest
-from data.importing.contract import responses_columns, stage
+from data.importing import ingest, table_contract
 from data.importing.report import Refused, Report
 from data.importing.staging import ImportOptions
+from data.importing.table_contract import responses_columns, stage
 from data.importing.table_files import TableFile
 from data.store import StoreError, open_store
 from tests.helpers import bundle_factory as bundles
@@ -108,7 +108,8 @@ def test_scratch_files_are_gone(store, tmp_path, monkeypatch):
 @pytest.mark.parametrize("breaks", ["\n", "\r\n"])
 def test_a_bad_row_far_down_a_large_file(tmp_path, breaks, monkeypatch):
     """Several threads read a file in blocks; rows keep their order, and lines their numbers."""
-    monkeypatch.setattr(contract, "READ", re.sub(r"(max_line_size|buffer_size) = \d+", r"\1 = 1000000", contract.READ))
+    smaller = re.sub(r"(max_line_size|buffer_size) = \d+", r"\1 = 1000000", table_contract.READ)
+    monkeypatch.setattr(table_contract, "READ", smaller)
     chance = random.Random(3)
     path = tmp_path / "run.csv"
     rows = [f'q{i},{i % 7},"a{breaks}b",0.5' if chance.random() < 0.3 else f"q{i},{i % 7},plain,0.5" for i in range(150_000)]
@@ -144,7 +145,7 @@ def test_names_in_any_script_are_taken(store, tmp_path):
 def test_rows_are_the_same_converted_once_or_in_each_query(store, folder, tmp_path, monkeypatch):
     bundles.write(folder, **bundles.TEXTS)
     bundles.put(store, folder, model="m")
-    monkeypatch.setattr(contract, "FEW", -1)
+    monkeypatch.setattr(table_contract, "FEW", -1)
     other = open_store(tmp_path / "other", threads=1)
     bundles.put(other, folder, model="m")
     assert bundles.content(other) == bundles.content(store)

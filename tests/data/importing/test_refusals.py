@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from data.importing import report
-from data.importing.contract import trimmed_text
 from data.importing.report import Problem, Refused
+from data.importing.table_contract import trimmed_text
 from data.importing.table_files import OPEN_QUOTE, zstd
 from data.readers import readers
 from data.store import open_store

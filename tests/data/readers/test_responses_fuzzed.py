@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
-from data.importing.contract import responses_columns, stage
 from data.importing.report import Refused, Report
+from data.importing.table_contract import responses_columns, stage
 from data.importing.table_files import TableFile
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles

@@ -9,7 +9,7 @@ from data.store import open_store
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.engine.coverage import coverage, restrict
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.items import items
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE

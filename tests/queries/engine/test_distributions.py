@@ -13,7 +13,7 @@ from scipy.spatial.distance import cityblock
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense
 from queries.engine.run_distributions import class_named, run_distributions
 from queries.human_votes import people

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
 from queries.engine import distributions
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions

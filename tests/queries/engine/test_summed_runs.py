@@ -9,7 +9,7 @@ import pytest
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from queries.engine.gather import gather
+from queries.engine.gather_evidence import gather
 from queries.engine.intervals import difference_tests, metric_intervals
 from queries.engine.summed_runs import SummedRuns, measured_runs
 from queries.leaderboard import leaderboard

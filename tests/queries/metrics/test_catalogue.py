@@ -10,7 +10,7 @@ from data import human_curves, statistics
 from data.statistics import pooled
 from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
-from queries.metrics.kernels.items import net_reward
+from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import HALF_REWARD, NET_REWARD
 
 EACH = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)

@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from data.statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import pairs
+from queries.metrics.kernels import item_level
 from queries.metrics.kernels.item_weights import ItemWeights
 
 EXACT = {"abs": 1e-12, "rel": 0}
@@ -88,7 +88,7 @@ def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
     fit = isotonic_regression(np.bincount(place, correct) / weights, weights=weights).x[place]
     assert len(distinct) == len(weights)
     order = np.argsort(confidence, kind="stable")
-    (mcb,), (dsc,) = pairs.corp(confidence[order], correct[order], ItemWeights.equal(len(order)))
+    (mcb,), (dsc,) = item_level.corp(confidence[order], correct[order], ItemWeights.equal(len(order)))
     assert mcb == pytest.approx(((confidence - correct) ** 2).mean() - ((fit - correct) ** 2).mean(), **EXACT)
     assert dsc == pytest.approx(((fit - correct.mean()) ** 2).mean(), **EXACT)
 

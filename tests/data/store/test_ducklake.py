@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-from data.store import DamagedStore, StoreError, lake, open_store
-from data.store.lake import make_lake
+from data.store import DamagedStore, StoreError, ducklake, open_store
+from data.store.ducklake import make_lake
 from data.store.objects import all_objects
 from data.store.withdrawal import withdraw
 from tests.helpers.bundle_factory import RESPONSES, put, write
@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_said(toy, tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="the lake cannot be written"):
         make_lake(toy, tmp_path / "file" / "lab.ducklake")
     with monkeypatch.context() as bare:
-        bare.setattr(lake, "PACKAGE", "no_such_package")
+        bare.setattr(ducklake, "PACKAGE", "no_such_package")
         with pytest.raises(StoreError, match="pip install duckdb-extension-ducklake=="):
             make_lake(toy, tmp_path / "lab.ducklake")
     part = all_objects(toy.snapshot().connection)[0]

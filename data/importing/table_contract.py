@@ -15,7 +15,7 @@ from typing import Literal
 import duckdb
 import polars as pl
 
-from data.importing.frame_file import FrameFile
+from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import ArrowStream, first_rows, literal

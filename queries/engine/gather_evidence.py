@@ -10,19 +10,22 @@ import polars as pl
 
 from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
-from queries.engine import distributions, select
+from queries.engine import distributions, selected_statistics
 from queries.engine.evidence import Evidence, Run
 from queries.engine.respondents import RespondentCells
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
 from queries.engine.samples import Samples
 from queries.metrics import Conventions, Metric
-from queries.metrics.kernels.items import net_reward
+from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD
 from queries.selection import Selection, dataset_conventions
 
 
 def gather(
-    snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric], responses: Mapping[str, select.Responses] | None = None
+    snapshot: Snapshot,
+    selection: Selection,
+    metrics: Sequence[Metric],
+    responses: Mapping[str, selected_statistics.Responses] | None = None,
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
@@ -38,7 +41,7 @@ def gather(
     snapshot = snapshot.with_grading(selection.grading)
     selection = selection.replace(conventions=dataset_conventions(snapshot, selection))
     reads = {name for metric in metrics for name in metric.reads(selection.conventions)} | {"items"}
-    with_clauses, parameters = select.selection_clauses(selection)
+    with_clauses, parameters = selected_statistics.selection_clauses(selection)
     selected_questions = snapshot.frame(
         f"{with_clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
     )
@@ -52,9 +55,9 @@ def gather(
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
     if selection.filters_clues or failed or responses is not None:
-        rows = select.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
+        rows = selected_statistics.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
-        rows = select.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
+        rows = selected_statistics.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)
     starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
     sums, binned = columns_of_rows(rows, selection.conventions, reads, selected_questions, rebinned)
     if whole:
@@ -63,9 +66,9 @@ def gather(
         sums, binned = sums | columns, binned | of_bins
     question_ids = selected_questions["question_id"].to_numpy()
 
-    def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> select.StatisticRows:
+    def rows_of_samples(chosen: pl.Series, reads: set[str], pairs: bool) -> selected_statistics.StatisticRows:
         """A row for each sample of a question, of the runs chosen among ``runs``."""
-        of_samples = select.computed_rows(
+        of_samples = selected_statistics.computed_rows(
             snapshot, selection, runs.filter(chosen), selected_questions, reads, pairs, responses, by_sample=True
         )
         return replace(of_samples, run=np.flatnonzero(chosen.to_numpy())[of_samples.run])
@@ -109,7 +112,11 @@ def gather(
 
 
 def columns_of_rows(
-    rows: select.StatisticRows, conventions: Conventions, reads: Set[str], selected_questions: pl.DataFrame, rebinned: bool
+    rows: selected_statistics.StatisticRows,
+    conventions: Conventions,
+    reads: Set[str],
+    selected_questions: pl.DataFrame,
+    rebinned: bool,
 ) -> tuple[dict[str, Floats], dict[str, SparseColumn]]:
     """The statistics of rows but for those of whole distributions: plain ones, and those of bins."""
     sums = rows.sums
@@ -121,17 +128,17 @@ def columns_of_rows(
     return sums, {} if bins is None else bin_columns(bins)
 
 
-def _right_closed(rows: select.StatisticRows) -> Bins:
+def _right_closed(rows: selected_statistics.StatisticRows) -> Bins:
     """Bins that are closed on the right, from the items: the store has those that are closed on the left."""
     return bin_sums(_items(rows), "right")
 
 
-def _net_rewards(rows: select.StatisticRows, threshold: float) -> Floats:
+def _net_rewards(rows: selected_statistics.StatisticRows, threshold: float) -> Floats:
     """Sum of the net rewards of the items of each row, shape (rows,)."""
     items = _items(rows)
     return items.total(net_reward(items.confidence, items.correct, threshold))
 
 
-def _items(rows: select.StatisticRows) -> Items:
+def _items(rows: selected_statistics.StatisticRows) -> Items:
     assert rows.pairs is not None
     return Items(*rows.pairs, np.append(0, np.cumsum(rows.sums["items"])).astype(np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SAME_ORDER, columns
-from queries.metrics.kernels import arrays, items
+from queries.metrics.kernels import arrays, item_totals
 from queries.metrics.metric import Floats, Metric, Sums
 
 REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confidence_incorrect")
@@ -13,8 +13,8 @@ REWARD_COLUMNS = ("items", "correct", "confidence_correct", "incorrect", "confid
 
 def _rewards(t: Sums) -> tuple[Floats, Floats]:
     return (
-        items.reward_over(t["items"], t["incorrect"], t["confidence_incorrect"]),
-        items.reward_under(t["items"], t["correct"], t["confidence_correct"]),
+        item_totals.reward_over(t["items"], t["incorrect"], t["confidence_incorrect"]),
+        item_totals.reward_under(t["items"], t["correct"], t["confidence_correct"]),
     )
 
 
@@ -32,7 +32,7 @@ ITEMS = (
         source="Brier 1950; GRACE app. G",
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence_sq", "confidence_correct", "correct"),
-        value=lambda t, _: items.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
+        value=lambda t, _: item_totals.brier(t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"]),
         caveat="Rewards knowing more as well as knowing what one knows: a more accurate model can win with worse calibration.",
         axioms=("U", "O", "UO"),
     ),
@@ -49,7 +49,7 @@ ITEMS = (
         source="Murphy 1973",
         needs=("correctness", "confidence"),
         reads=columns("items", "confidence_sq", "confidence_correct", "correct", "incorrect"),
-        value=lambda t, _: items.brier_skill(
+        value=lambda t, _: item_totals.brier_skill(
             t["items"], t["confidence_sq"], t["confidence_correct"], t["correct"], t["incorrect"]
         ),
         undefined="everything is correct, or nothing is",
@@ -145,7 +145,7 @@ ITEMS = (
         source="Sakai eq. 8 and its footnote on beta",
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
-        value=lambda t, conventions: items.hmr(*_rewards(t), conventions.beta),
+        value=lambda t, conventions: item_totals.hmr(*_rewards(t), conventions.beta),
         caveat="Rewards confidence of 0 and 1; a perfectly calibrated model of middling confidence does not reach 1.",
         axioms=("U", "O", "UO"),
     ),
@@ -197,7 +197,7 @@ ITEMS = (
         source="Si et al. 2022, in GRACE app. N",
         needs=("correctness", "confidence"),
         reads=columns(*REWARD_COLUMNS),
-        value=lambda t, _: items.macro_ce(t["correct"], t["confidence_correct"], t["incorrect"], t["confidence_incorrect"]),
+        value=lambda t, _: item_totals.macro_ce(t["correct"], t["confidence_correct"], t["incorrect"], t["confidence_incorrect"]),
         undefined="either nothing is correct or nothing is incorrect",
         caveat="A perfectly calibrated model does not reach 0: it asks for confidences of 0 and 1.",
         axioms=("U", "O", "UO"),

@@ -1,0 +1,58 @@
+"""docs/papers.md names tests that exist, and every table and figure whose numbers were collected from the papers."""
+
+import ast
+import csv
+import re
+
+import pytest
+
+from tests.helpers.paths import ROOT
+
+TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+PAPERS = {"GRACE": "GRACE", "LifeEval": "LifeEval", "Baan": "Baan et al."}
+
+
+def section(paper):
+    """The part of the page that is about a paper, named as the files name it."""
+    return next(SECTIONS[title] for name, title in PAPERS.items() if paper.startswith(name))
+
+
+def collected(shared, name, place):
+    with (shared("../published") / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+        return sorted({(row["paper"], row[place]) for row in csv.DictReader(lines)})
+
+
+def is_named(place, text):
+    """Whether a row is about a place, such as ``fig. 10`` or ``Table 5 (no evidence)``."""
+    kind, _, number = place.partition(" (")[0].rpartition(" ")
+    kind = {"Tables": "Table", "App. N": "App. N"}.get(kind, kind).rstrip(".")
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| ")]
+    return any(kind.lower() in row.lower() and re.search(rf"(?<![\w.]){re.escape(number)}(?!\w)", row) for row in rows)
+
+
+def test_every_test_that_it_names_exists():
+    names = set(re.findall(r"`(test_\w+)`", TEXT))
+    defined = {
+        node.name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert names and sorted(names - defined) == []
+    assert [path for path in re.findall(r"`(tests/\w[\w/]*\.py)`", TEXT) if not (ROOT / path).is_file()] == []
+
+
+def test_every_published_table_is_listed():
+    with (ROOT / "queries" / "facts" / "published_tables.csv").open(encoding="utf-8", newline="") as lines:
+        tables = [(row["paper"], row["table"]) for row in csv.DictReader(lines)]
+    assert tables and [table for paper, table in tables if table not in section(paper)] == []
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "place"), [("baan_figure_numbers", "place"), ("lifeeval_text_numbers", "place"), ("published_metrics", "table")]
+)
+def test_every_collected_number_is_listed(shared, name, place):
+    places = collected(shared, name, place)
+    assert places and [key for key in places if not is_named(key[1], section(key[0]))] == []

@@ -24,8 +24,8 @@ from data.store.tokens import TokenError, Tokens
 def backup(settings: Settings, dest: Path) -> None:
     """Copy the store to the new folder DEST.
 
-    Servers and imports may go on meanwhile. The copy holds all data, provenance and tokens. It is a store itself:
-    CLUELINE_STORE=DEST serves it.
+    Servers and imports may go on meanwhile. The copy holds all data, provenance, tokens and sessions of people. It is a store
+    itself: CLUELINE_STORE=DEST serves it.
     """
     version = back_up(open_store(settings.store), dest)
     click.echo(f"{dest}: {_contents(version)}, {version.size / 2**20:,.1f} MiB")
@@ -39,7 +39,7 @@ def restore(settings: Settings, source: Path, yes: bool) -> None:
     """Replace the content of the store by the backup in SOURCE.
 
     Running servers show it at once. Tokens are restored only into a store that has none, so that a token revoked since stays
-    revoked.
+    revoked. Of sessions of people, those come back that the store does not have, so that who was erased since stays erased.
     """
     store = open_store(settings.store)
     version = whole_version(open_store(source))
@@ -94,7 +94,8 @@ def verify(settings: Settings) -> None:
     """Read everything in the store, and name what is damaged.
 
     Each file of the version in force is compared with its checksum, and so are those of the earlier versions that are still
-    there. Servers and imports may go on meanwhile. The exit code is 1 if the version in force or the tokens are damaged.
+    there. Servers and imports may go on meanwhile. The exit code is 1 if the version in force, the tokens or the sessions of
+    people are damaged.
     """
     store = open_store(settings.store)
     damage: StoreError | TokenError | None = None
@@ -117,10 +118,19 @@ def verify(settings: Settings) -> None:
     except TokenError as error:
         click.echo(str(error))
         damage = damage or error
+    lost_sessions = False
+    try:
+        sessions, players, answers = store.register.play_log().tables()
+        click.echo(f"sessions of people: {len(sessions)}, with {len(players)} players and {len(answers)} answers")
+    except StoreError as error:
+        click.echo(str(error))
+        lost_sessions = True
     if isinstance(damage, StoreError):
         raise Refusal("The store is damaged. To mend it: python -m dashboard repair")
     if damage is not None:
         raise Refusal("The tokens are damaged.")
+    if lost_sessions:
+        raise Refusal("The log of sessions of people is damaged. To mend it, see docs/operations.md, Damaged files.")
     click.echo(f"The store in {store.place} is {'whole' if pointer.name else 'empty'}.")
 
 

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from data.store.audit import copy_changes
 from data.store.errors import StoreError
+from data.store.play_log import copy_sessions
 from data.store.register import EMPTY
 from data.store.repair import VersionOnDisk, inspect_version
 from data.store.store import Store, open_store
 
 
 def back_up(store: Store, target: Path) -> VersionOnDisk:
-    """Copy the current version, the tokens and the audit of changes to a new folder, while others may read and write the store.
+    """Copy the current version, the tokens, the audit of changes and the sessions of people to a new folder.
+
+    Others may read and write the store meanwhile.
 
     A version is never changed, so the copy is consistent without a lock. It is read again and compared with its
     checksums before the folder gets its name.
@@ -48,7 +51,8 @@ def back_up(store: Store, target: Path) -> VersionOnDisk:
 def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     """Make the content of a backup the current version, in the place of whatever the store holds.
 
-    Tokens and the audit are restored only where the store has none, so that a token revoked since stays revoked.
+    Tokens and the audit are restored only where the store has none, so that a token revoked since stays revoked. Of the
+    sessions of people, those come back that the store does not have, so that a player who was erased since stays erased.
 
     Args:
         store: where to.
@@ -66,8 +70,9 @@ def restore_backup(store: Store, source: Path) -> VersionOnDisk:
     try:
         copy_tokens(backup, store)
         copy_changes(backup.register, store.register)
+        copy_sessions(backup.register.play_log(), store.register.play_log())
     except OSError as error:
-        raise StoreError(f"the data is restored, but the tokens or the audit cannot be written: {error}") from error
+        raise StoreError(f"the data is restored, but not the tokens or the audit: they cannot be written: {error}") from error
     return version
 
 
@@ -79,7 +84,7 @@ def copy_tokens(source: Store, target: Store) -> None:
 
 
 def copy_store(source: Store, target: Store) -> VersionOnDisk:
-    """Copy the current version, the tokens and the audit of changes to an empty store, which may be of another kind.
+    """Copy the current version, the tokens, the audit of changes and the sessions of people to an empty store of any kind.
 
     The source is only read.
 
@@ -99,8 +104,9 @@ def copy_store(source: Store, target: Store) -> VersionOnDisk:
     try:
         copy_tokens(source, target)
         copy_changes(source.register, target.register)
+        copy_sessions(source.register.play_log(), target.register.play_log())
     except OSError as error:
-        raise StoreError(f"the data is copied, but the tokens or the audit cannot be written: {error}") from error
+        raise StoreError(f"the data is copied, but not the tokens or the audit: they cannot be written: {error}") from error
     return whole_version(target)
 
 

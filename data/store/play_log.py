@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ TABLES = (
         primary key (session, player, step),
         foreign key (session, player) references clueline_play_players on delete cascade)""",
 )
+NAMES = ("clueline_play_sessions", "clueline_play_players", "clueline_play_answers")  # each refers to the one before
 
 
 class LoggedAnswer(NamedTuple):
@@ -46,6 +47,18 @@ class LoggedAnswer(NamedTuple):
     answer: str
 
 
+class PlayTables(NamedTuple):
+    """Everything in a log at one moment: the rows of its tables, in order of their keys."""
+
+    sessions: list[tuple[Any, ...]]
+    players: list[tuple[Any, ...]]
+    answers: list[tuple[Any, ...]]
+
+    def of_sessions(self, sessions: Collection[str]) -> PlayTables:
+        """The rows of some sessions."""
+        return PlayTables(*([row for row in rows if row[0] in sessions] for rows in self))
+
+
 class PlayLog:
     """Sessions, players and answers. All ids are digests of secrets.
 
@@ -53,12 +66,22 @@ class PlayLog:
 
     Args:
         connect: opens a connection that commits each statement, to a database with the tables.
+        read: opens a connection that changes nothing; None where there is no log yet.
         mark: stands for a parameter in SQL.
         errors: what the driver raises.
+        at_one_moment: begins a transaction whose statements all read the same state.
     """
 
-    def __init__(self, connect: Callable[[], Any], mark: str, errors: type[Exception]) -> None:
-        self._connect, self._mark, self._errors = connect, mark, errors
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        read: Callable[[], Any],
+        mark: str,
+        errors: type[Exception],
+        at_one_moment: str = "begin",
+    ) -> None:
+        self._connect, self._read, self._mark, self._errors = connect, read, mark, errors
+        self._at_one_moment = at_one_moment
 
     def add_session(self, session: str, document: str) -> None:
         """Add a session."""
@@ -124,13 +147,65 @@ class PlayLog:
         sql = "delete from clueline_play_players where session = ? and player = ? returning place"
         return bool(self._run(sql, session, player))
 
+    def tables(self) -> PlayTables:
+        """Everything in the log, which is only read: no file or table is made where there is none."""
+        with self._errors_told():
+            connection = self._read()
+            if connection is None:
+                return PlayTables([], [], [])
+            with closing(connection):
+                connection.execute(self._at_one_moment)
+                return PlayTables(*(sorted(connection.execute(f"select * from {name}").fetchall()) for name in NAMES))
+
+    def add_missing(self, tables: PlayTables) -> set[str]:
+        """Add the sessions that the log does not have, with their players and answers: all of them, or none.
+
+        A session that the log has stays as it is, so that nobody comes back who was erased since.
+
+        Args:
+            tables: of another log.
+
+        Returns:
+            The sessions that were added.
+        """
+        if not tables.sessions:
+            return set()
+        with self._errors_told(), closing(self._connect()) as connection:
+            connection.execute("begin")
+            insert = f"insert into clueline_play_sessions values ({self._marks(2)}) on conflict do nothing returning session"
+            added = {row[0] for row in tables.sessions if connection.execute(insert, row).fetchall()}
+            for name, rows in zip(NAMES[1:], tables.of_sessions(added)[1:], strict=True):
+                for row in rows:
+                    connection.execute(f"insert into {name} values ({self._marks(len(row))})", row)
+            connection.execute("commit")
+        return added
+
+    def _marks(self, count: int) -> str:
+        return ", ".join([self._mark] * count)
+
     def _run(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
+        with self._errors_told(), closing(self._connect()) as connection:
+            cursor = connection.execute(sql.replace("?", self._mark), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def _errors_told(self) -> Iterator[None]:
         try:
-            with closing(self._connect()) as connection:
-                cursor = connection.execute(sql.replace("?", self._mark), parameters)
-                return cursor.fetchall() if cursor.description else []
+            yield
         except self._errors as error:
             raise StoreError(f"the log of people's sessions cannot be used ({error})") from error
+
+
+def copy_sessions(source: PlayLog, target: PlayLog) -> None:
+    """Copy the sessions that another log does not have, with their players and answers.
+
+    Raises:
+        StoreError: a log cannot be read or written, or the copy is not what was copied.
+    """
+    tables = source.tables()
+    added = target.add_missing(tables)
+    if added and target.tables().of_sessions(added) != tables.of_sessions(added):
+        raise StoreError("the log of people's sessions was not copied whole")
 
 
 def folder_log(folder: Path) -> PlayLog:
@@ -151,7 +226,27 @@ def folder_log(folder: Path) -> PlayLog:
             connection.execute("pragma journal_mode = wal")
         return connection
 
-    return PlayLog(connect, "?", sqlite3.Error)
+    def read() -> sqlite3.Connection | None:
+        if not path.exists():
+            return None
+        if os.access(folder, os.W_OK):
+            mode = "mode=rw"  # with mode=ro, SQLite would leave its files for locks behind
+        elif path.with_name(f"{FILE}-wal").exists():
+            mode = "mode=ro"
+        else:
+            mode = "immutable=1"  # a backup on a medium that is only read, where SQLite cannot lock
+        address = f"{path.absolute().as_uri()}?{mode}"
+        connection = sqlite3.connect(address, timeout=BUSY, isolation_level=None, uri=True)
+        try:
+            problems = connection.execute("pragma integrity_check").fetchall()
+            if problems != [("ok",)]:
+                raise sqlite3.DatabaseError(f"{FILE} is damaged: {problems[0][0]}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    return PlayLog(connect, read, "?", sqlite3.Error)
 
 
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:
@@ -162,13 +257,23 @@ def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog
         errors: what the driver raises.
     """
 
+    def has_tables(connection: Any) -> bool:
+        return bool(connection.execute("select to_regclass('clueline_play_answers') is not null").fetchone()[0])
+
+    def read() -> Any:
+        connection = connect()
+        if has_tables(connection):
+            return connection
+        connection.close()
+        return None
+
     def connect_to_tables() -> Any:
         connection = connect()
-        if connection.execute("select to_regclass('clueline_play_answers')").fetchone() == (None,):
+        if not has_tables(connection):
             with connection.transaction():
                 connection.execute("select pg_advisory_xact_lock(hashtext('clueline tables'))")  # two at once would collide
                 for table in TABLES:
                     connection.execute(table)
         return connection
 
-    return PlayLog(connect_to_tables, "%s", errors)
+    return PlayLog(connect_to_tables, read, "%s", errors, "begin isolation level repeatable read")

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from data.store import StoreError
+from data.store.play_log import copy_sessions, folder_log
 
 
 def test_hosts_share_the_log(store, other_host):
@@ -30,3 +31,18 @@ def test_a_session_is_not_replaced(store):
     with pytest.raises(StoreError):
         log.add_session("s", "[]")
     assert log.session("s") == "{}"
+
+
+def test_a_log_is_copied_to_a_store_of_any_kind(store, tmp_path):
+    """From PostgreSQL to a file, and back into a store that has one of the sessions already."""
+    log = store.register.play_log()
+    for session in ("s", "t"):
+        log.add_session(session, "{}")
+        log.join(session, "p", 10)
+        log.add_answer(session, "p", 0, '{"guess": "café"}')
+    saved = folder_log(tmp_path)
+    copy_sessions(log, saved)
+    assert saved.tables() == log.tables() and len(saved.tables().answers) == 2
+    log.erase("s", "p")
+    copy_sessions(saved, log)
+    assert log.tables().answers == [("t", "p", 0, '{"guess": "café"}')]

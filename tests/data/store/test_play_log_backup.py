@@ -1,0 +1,121 @@
+"""Sessions of people in backups: they are copied, checked and put back."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from data.people.sessions import Answer, add_answer, create_session, digest, join
+from data.store import StoreError, open_store
+from data.store.backup import back_up, restore_backup
+from data.store.play_log import PlayTables
+from tests.helpers.bundle_factory import put, write
+
+SOON = datetime.now(UTC) + timedelta(days=1)
+ANN, BEN = "a" * 32, "b" * 32
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A store with a session in which two people gave three answers."""
+    folder = tmp_path / "store"
+    store = open_store(folder, threads=1)
+    put(store, write(tmp_path / "toy"))
+    log = store.register.play_log()
+    secret = create_session(log, store.snapshot(), "toy", 20, 2, SOON, "Be kind.")
+    for player, steps in ((ANN, 2), (BEN, 1)):
+        for step in range(join(log, secret, player).step, steps):
+            add_answer(log, secret, player, step, Answer("Paris", 0.5, False))
+    (folder / "session").write_text(digest(secret))
+    return folder
+
+
+def log_of(folder):
+    return open_store(folder).register.play_log()
+
+
+def test_a_backup_has_the_sessions(folder, tmp_path):
+    back_up(open_store(folder), tmp_path / "saved")
+    kept = log_of(tmp_path / "saved").tables()
+    assert kept == log_of(folder).tables()
+    assert tuple(map(len, kept)) == (1, 2, 3)
+    assert (tmp_path / "saved" / "people.sqlite").stat().st_mode & 0o077 == 0
+    assert not list((tmp_path / "saved").glob("people.sqlite-*"))
+
+
+def test_a_backup_is_of_one_moment_while_people_play(folder, tmp_path):
+    """A connection that is open holds answers that are not in the file yet."""
+    log, session = log_of(folder), (folder / "session").read_text()
+    with closing(sqlite3.connect(folder / "people.sqlite")) as playing:
+        playing.execute("select 1 from clueline_play_answers").fetchall()
+        log.add_answer(session, digest(BEN), 1, '{"guess": "Rome"}')
+        assert (folder / "people.sqlite-wal").stat().st_size > 0
+        back_up(open_store(folder), tmp_path / "saved")
+    assert len(log_of(tmp_path / "saved").tables().answers) == 4
+
+
+def test_an_empty_store_gets_the_sessions_back(folder, tmp_path):
+    back_up(open_store(folder), tmp_path / "saved")
+    restore_backup(open_store(tmp_path / "new"), tmp_path / "saved")
+    assert log_of(tmp_path / "new").tables() == log_of(folder).tables()
+
+
+def test_a_player_erased_since_stays_erased(folder, tmp_path):
+    back_up(open_store(folder), tmp_path / "saved")
+    log, session = log_of(folder), (folder / "session").read_text()
+    assert log.erase(session, digest(ANN))
+    log.add_answer(session, digest(BEN), 1, '{"guess": "Rome"}')
+    log.add_session("another", "{}")
+    before = log.tables()
+    restore_backup(open_store(folder), tmp_path / "saved")
+    assert log.tables() == before and [len(rows) for rows in before] == [2, 1, 2]
+
+
+def test_a_session_that_is_lost_comes_back(folder, tmp_path):
+    back_up(open_store(folder), tmp_path / "saved")
+    whole = log_of(folder).tables()
+    (folder / "people.sqlite").unlink()
+    log_of(folder).add_session("another", "{}")
+    restore_backup(open_store(folder), tmp_path / "saved")
+    assert log_of(folder).tables() == (sorted([*whole.sessions, ("another", "{}")]), *whole[1:])
+
+
+def test_a_store_without_sessions_gets_no_file(folder, tmp_path):
+    (folder / "people.sqlite").unlink()
+    back_up(open_store(folder), tmp_path / "saved")
+    assert not list(tmp_path.rglob("people.sqlite*"))
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:5000], lambda content: b"x" * len(content)])
+def test_damaged_sessions_are_named(cli, folder, tmp_path, damage):
+    path = folder / "people.sqlite"
+    assert "sessions of people: 1, with 2 players and 3 answers" in cli("verify", store=folder).stdout
+    path.write_bytes(damage(path.read_bytes()))
+    checked = cli("verify", store=folder)
+    assert checked.returncode == 1 and "log of sessions of people is damaged" in checked.stderr
+    saved = cli("backup", tmp_path / "saved", store=folder)
+    assert saved.returncode == 1 and "log of people's sessions cannot be used" in saved.stderr
+    assert not (tmp_path / "saved").exists()
+
+
+def test_a_backup_that_is_only_read_is_restored(folder, tmp_path, monkeypatch):
+    """SQLite can lock nothing there, and needs no lock."""
+    import os
+
+    back_up(open_store(folder), tmp_path / "saved")
+    saved, access = tmp_path / "saved", os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+    before = sorted(path.name for path in saved.iterdir())
+    restore_backup(open_store(tmp_path / "new"), saved)
+    assert len(log_of(tmp_path / "new").tables().answers) == 3
+    assert sorted(path.name for path in saved.iterdir()) == before
+
+
+def test_a_copy_that_fails_adds_nothing(folder, tmp_path):
+    tables = log_of(folder).tables()
+    fresh = log_of(tmp_path / "fresh")
+    broken = PlayTables(tables.sessions, tables.players, [*tables.answers, tables.answers[0]])  # twice the same step
+    with pytest.raises(StoreError):
+        fresh.add_missing(broken)
+    assert fresh.tables() == ([], [], [])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -18,7 +18,9 @@ from flask import g, request
 
 from dashboard.access import signed_links
 from dashboard.access.dash_requests import CALLBACKS, CallbackRequest
+from dashboard.access.signed_links import SignedLink
 from dashboard.access.trusted_proxies import from_trusted_proxy
+from dashboard.components.links import address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
 from data.store import StoreError
@@ -58,13 +60,13 @@ class Reader(NamedTuple):
     Attributes:
         name: of the token, or ``user:NAME`` for a user of a trusted proxy; blank for anybody.
         right: the greatest one; None for anybody.
-        linked: the dataset that the signed link of this request opens; None without one.
+        link: what the signed link of this request opens; None without one.
         by_cookie: whether the token is in the cookie of the login page.
     """
 
     name: str = ""
     right: Right | None = None
-    linked: str | None = None
+    link: SignedLink | None = None
     by_cookie: bool = False
 
     def has(self, right: Right) -> bool:
@@ -148,18 +150,18 @@ class Access:
 
     def _reader(self) -> Reader:
         record = self._record()
-        linked = _linked(record.link_key)
+        link = _link(record.link_key)
         secret = _bearer()
         if secret is not None:
             token = _valid(record.find(secret))
-            return Reader(token.name, token.right, linked)
+            return Reader(token.name, token.right, link)
         user = self.user()
         if user:
-            return Reader(f"{USER}{user}", "upload", linked)
+            return Reader(f"{USER}{user}", "upload", link)
         cookie = record.find(request.cookies[COOKIE]) if COOKIE in request.cookies else None
         if cookie and not cookie.ended_at():
-            return Reader(cookie.name, cookie.right, linked, by_cookie=True)
-        return Reader(linked=linked)
+            return Reader(cookie.name, cookie.right, link, by_cookie=True)
+        return Reader(link=link)
 
     def check_reading(self) -> None:
         """Refuse a request whose reader may read nothing at all.
@@ -169,7 +171,7 @@ class Access:
             StoreError: the tokens cannot be read.
         """
         reader = self.reader()
-        if self.reading == "open" or reader.has("read") or reader.linked is not None:
+        if self.reading == "open" or reader.has("read") or reader.link is not None:
             return
         way = (
             "the proxy before this server says who its users are, and did not"
@@ -185,7 +187,7 @@ class Access:
         reads_public = self.reading == "open" or reader.has("read")
 
         def may_read(dataset: str) -> bool:
-            if dataset == reader.linked or reader.has("admin"):
+            if (reader.link is not None and dataset == reader.link.dataset) or reader.has("admin"):
                 return True
             return reads_public and (dataset not in private or reader.name in private[dataset])
 
@@ -194,6 +196,18 @@ class Access:
     def hidden_names(self) -> list[str]:
         """Ids of the private datasets, stored or not, that the reader of this request may not read. Raises as ``hidden``."""
         return self.hidden(self._record().private)
+
+    def address_of_view(self, path: str, pairs: Sequence[tuple[str, str]]) -> str:
+        """The address of something that belongs to the view of this request, such as its table as CSV.
+
+        Where a signed link opened the view, the address has a signature until the same date. So it must show no more of the
+        dataset than the view does. Raises as ``reader``.
+        """
+        link = self.reader().link
+        if link is None:
+            return address(path, pairs)
+        signature = signed_links.sign(self._record().link_key, path, pairs, link.dataset, link.until)
+        return address(path, [*pairs, (signed_links.KEY, signature)])
 
     def page_mode(self) -> str:
         """``mode`` for pages: ``login`` where the reader is logged in and need not be asked for a token. Raises as ``reader``."""
@@ -346,8 +360,8 @@ def _wrong_token() -> Denied:
     )  # fmt: skip
 
 
-def _linked(key: str) -> str | None:
-    """The dataset that the signed link of this request opens, of its own address or of the page that it draws."""
+def _link(key: str) -> SignedLink | None:
+    """What the signed link of this request opens, of its own address or of the page that it draws."""
     path, pairs = request.path, list(request.args.items(multi=True))
     if path == CALLBACKS:
         try:
@@ -357,7 +371,7 @@ def _linked(key: str) -> str | None:
         path, pairs = drawn.value.path, parse_qsl(drawn.value.query, keep_blank_values=True)
         path = unquote(path)
     signature = dict(pairs).get(signed_links.KEY)
-    return None if signature is None else signed_links.dataset_of_link(key, signature, path, pairs)
+    return None if signature is None else signed_links.open_link(key, signature, path, pairs)
 
 
 def _is_number(host: str) -> bool:

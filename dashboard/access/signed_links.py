@@ -1,7 +1,8 @@
 """Signed links: an address with a signature that opens it without a token, until a date.
 
 The signature covers the path, all keys of the address and the dataset that they are about, so that a changed address is another
-view, which the link does not open.
+view, which the link does not open. What a page fetches for the view that it shows, such as its table as CSV, is an address of its
+own: the page that is opened by a link signs it, until the same date.
 """
 
 from __future__ import annotations
@@ -9,15 +10,30 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 import msgspec
 from itsdangerous import BadData, URLSafeSerializer
 
 KEY = "signed"  # of the address
-FREE = (KEY, "theme")  # keys that the signature does not cover
+ROWS = "/_rows"  # of the list of questions, which come a few at a time
+FREE = frozenset({KEY, "theme"})  # keys that the signature does not cover
+FREE_OF_ROWS = FREE | {"start", "count", "sort"}  # ``dashboard.pages.questions.rows`` refuses orders that show more
 SALT = "clueline signed link"
 Pairs = Iterable[tuple[str, str]]
+
+
+class SignedLink(NamedTuple):
+    """What a signed link opens.
+
+    Attributes:
+        dataset: the only one that it shows.
+        until: when it ends.
+    """
+
+    dataset: str
+    until: datetime
 
 
 def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> str:
@@ -33,15 +49,15 @@ def sign(key: str, path: str, pairs: Pairs, dataset: str, until: datetime) -> st
     return str(_serializer(key).dumps([int(until.timestamp()), dataset, _digest(path, pairs)]))
 
 
-def dataset_of_link(key: str, signature: str, path: str, pairs: Pairs, now: float | None = None) -> str | None:
-    """The dataset that a signed link shows; None where the signature is not of this address, or has ended.
+def open_link(key: str, signature: str, path: str, pairs: Pairs, now: float | None = None) -> SignedLink | None:
+    """What a signed link opens; None where the signature is not of this address, or has ended.
 
     >>> signature = sign("secret", "/", [("dataset", "lab")], "lab", datetime.fromtimestamp(1000))
-    >>> dataset_of_link("secret", signature, "/", [("dataset", "lab"), ("theme", "dark")], now=999)
+    >>> open_link("secret", signature, "/", [("dataset", "lab"), ("theme", "dark")], now=999).dataset
     'lab'
-    >>> dataset_of_link("secret", signature, "/", [("dataset", "other")], now=999) is None
+    >>> open_link("secret", signature, "/", [("dataset", "other")], now=999) is None
     True
-    >>> dataset_of_link("secret", signature, "/", [("dataset", "lab")], now=1000) is None
+    >>> open_link("secret", signature, "/", [("dataset", "lab")], now=1000) is None
     True
     """
     if not key:
@@ -51,7 +67,9 @@ def dataset_of_link(key: str, signature: str, path: str, pairs: Pairs, now: floa
     except (BadData, msgspec.ValidationError):
         return None
     current = time.time() if now is None else now
-    return dataset if current < until and digest == _digest(path, pairs) else None
+    if current >= until or digest != _digest(path, pairs):
+        return None
+    return SignedLink(dataset, datetime.fromtimestamp(until, UTC))
 
 
 def _serializer(key: str) -> URLSafeSerializer:
@@ -59,5 +77,6 @@ def _serializer(key: str) -> URLSafeSerializer:
 
 
 def _digest(path: str, pairs: Pairs) -> str:
-    address = [path, sorted([name, value] for name, value in pairs if name not in FREE)]
+    free = FREE_OF_ROWS if path == ROWS else FREE
+    address = [path, sorted([name, value] for name, value in pairs if name not in free)]
     return hashlib.sha256(msgspec.json.encode(address)).hexdigest()[:32]

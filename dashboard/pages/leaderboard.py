@@ -18,7 +18,7 @@ from dashboard.components.dataset_menu import only_samples
 from dashboard.components.early_mistake import early_mistake_story
 from dashboard.components.filters import filter_keys
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
-from dashboard.components.links import address, run_path
+from dashboard.components.links import run_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
@@ -174,7 +174,7 @@ def _run_page(request: PageRequest[LeaderboardPage], run: str) -> str:
 
 def _csv(request: PageRequest[LeaderboardPage], shown: Sequence[Metric]) -> str:
     keys = [("metrics", ",".join(metric.key for metric in shown)), ("intervals", "1")]
-    return address("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
+    return service().access.address_of_view("/api/v1/leaderboard.csv", [*request.selection.pairs(), *keys])
 
 
 def _table(request: PageRequest[LeaderboardPage]) -> TableSource:

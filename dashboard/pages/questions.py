@@ -9,12 +9,13 @@ import flask
 from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.access.signed_links import ROWS
 from dashboard.api.responses import json_response
 from dashboard.cached_queries import question_list, question_order, selected_runs
 from dashboard.citation.table_source import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import address, question_path
+from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.question_grid import QuestionGrid
@@ -56,7 +57,11 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     grid, metric, standard = _grid(request), request.parameters.metric.key, usual_metric(request.facets)
     metrics = {"" if metric.key == standard else metric.key: metric.name for metric in QUESTION_METRICS}
     revision = service().revision(request.selection.dataset)  # so that the rows fit the columns, whatever is imported meanwhile
-    rows_address = request.link("/_rows", metric=request.written("metric") or None, revision=revision)
+    own = request.parameters.sort if grid.extra_column else ""
+    keys = {"metric": request.written("metric"), "revision": revision, "own": own}
+    rows_address = service().access.address_of_view(
+        ROWS, [*request.shared_pairs(), *((key, text) for key, text in keys.items() if text)]
+    )
     return [
         html.Div(
             [
@@ -89,12 +94,13 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
 
 def _csv(request: PageRequest[QuestionsPage]) -> str:
     keys = [("metrics", request.parameters.metric.key), ("sort", request.parameters.sort)]
-    return address("/api/v1/questions.csv", [*request.selection.pairs(), *keys])
+    return service().access.address_of_view("/api/v1/questions.csv", [*request.selection.pairs(), *keys])
 
 
 def rows() -> flask.Response:
     """Rows of the grid as JSON: ``count`` from ``start`` on, in the order of ``sort``, of the ``revision`` of the dataset that
-    the page was drawn from, if it is still kept. ``assets/questions.js`` asks for them.
+    the page was drawn from, if it is still kept. ``own`` is the order that has a column of its own on the page.
+    ``assets/questions.js`` asks for them.
     """
     pairs = list(flask.request.args.items(multi=True))
     texts = dict(pairs)
@@ -102,8 +108,10 @@ def rows() -> flask.Response:
         start, count = int(texts["start"]), min(int(texts["count"]), MOST_ROWS)
         if "revision" in texts:
             service().read_revision(texts["revision"])
-        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision")])
+        request = read_page(PAGE, [pair for pair in pairs if pair[0] not in ("start", "count", "revision", "own")])
         grid, sort = _grid(request), request.parameters.sort
+        if service().access.reader().link and grid.extra_column and sort.lstrip("-") != texts.get("own", "").lstrip("-"):
+            raise BadRequest("not_signed", "The link does not open this order, which shows another column.", "sort", status=401)
         page = question_list(request.selection, (request.parameters.metric,), sort, max(1, count), str(max(0, start)))
     except (BadRequest, KeyError, ValueError, StoreError) as error:
         status = error.status if isinstance(error, BadRequest) else 503 if isinstance(error, StoreError) else 400
@@ -134,7 +142,7 @@ def _sparklines(request: PageRequest[QuestionsPage], grid: QuestionGrid, questio
 
 # The rows are of another selection: the grid stays, asks for them anew, and is as high as they need.
 clientside_callback(ClientsideFunction("clueline", "fillGrid"), Output("grid", "style"), Input(STATE, "data"))
-ROUTES = {"/_rows": rows}
+ROUTES = {ROWS: rows}
 
 
 def _table(request: PageRequest[QuestionsPage]) -> TableSource:

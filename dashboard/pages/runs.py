@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
-from dashboard.components.links import address, page_link
+from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -65,7 +65,7 @@ def draw(request: PageRequest[RunsPage]) -> Sequence[Component | None]:
         html.P(
             [
                 "As a table: ",
-                html.A("CSV", href=address("/api/v1/runs.csv", keys)),
+                html.A("CSV", href=service().access.address_of_view("/api/v1/runs.csv", keys)),
                 ". The downloads hold the answers as imported, by question id and clue; importing one again gives the same run.",
             ],
             className="note",

@@ -110,7 +110,7 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         ),
         unsolved_section(
             service().ask(unsolved, request.selection), runs, colours, partial(_question, request),
-            address("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
+            service().access.address_of_view("/api/v1/unsolved.csv", request.selection.pairs()), quizbowl=request.facets.quizbowl,
         ),
     ]  # fmt: skip
 

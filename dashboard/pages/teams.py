@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.citation.table_source import TableSource
 from dashboard.components.filters import filter_keys
-from dashboard.components.links import address, page_link, question_path
+from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.team_tables import buzzes_section, categories_section, questions_section, teams_section
@@ -48,7 +48,9 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
         buzzes_section(team, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if team else None,
         teams_section(result.teams, lambda name: request.link(PATH, team=name)),
         categories_section(result.categories, lambda name: request.link("/questions", category=name)),
-        questions_section(result.questions, question, address("/api/v1/teams.csv", pairs), quizbowl=quizbowl),
+        questions_section(
+            result.questions, question, service().access.address_of_view("/api/v1/teams.csv", pairs), quizbowl=quizbowl
+        ),
     ]
 
 

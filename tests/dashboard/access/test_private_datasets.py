@@ -1,15 +1,17 @@
 """Who may read what: without a token nothing, and of a dataset that is private to others not even its name, on every address."""
 
+import html
 import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 import pytest
 
 from dashboard import router
+from dashboard.access import signed_links
 from dashboard.access.rights import COOKIE
 from dashboard.app import create_app
 from dashboard.page_registry import PAGES
@@ -299,6 +301,97 @@ def test_a_signed_link_opens_one_view(lab, cli):
     assert cli("sign", "/", "--until", "1999-01-01", store=lab.folder / "store").returncode == 2
     assert cli("sign", "--revoke-all", store=lab.folder / "store").returncode == 0
     assert lab.client.get(link).status_code == 401
+
+
+def signed_page(lab, cli, page):
+    """The drawing of a page that a signed link opens, and the addresses of this server in it."""
+    done = cli("sign", page, "--until", "2999-01-01", store=lab.folder / "store", read="token")
+    assert done.returncode == 0, done.stderr
+    path, _, query = done.stdout.strip().partition("?")
+    drawn = draw(lab.client, path, query)
+    return drawn, [html.unescape(address) for address in re.findall(r'["\\](/(?:api/v1/|_rows)[^"\\]*)', drawn)]
+
+
+TABLES = {
+    "/": "leaderboard.csv",
+    "/questions": "questions.csv",
+    "/runs": "runs.csv",
+}
+
+
+@pytest.mark.parametrize("path", TABLES)
+def test_a_signed_page_downloads_its_own_table(lab, cli, path):
+    _, addresses = signed_page(lab, cli, f"{path}?dataset={SECRET}")
+    (download,) = [address for address in addresses if f"/api/v1/{TABLES[path]}" in address]
+    assert lab.client.get(download).status_code == 200
+    for other in (
+        download.replace(".csv", ""),
+        download.replace(f"dataset={SECRET}", "dataset=toy"),
+        download.replace(TABLES[path], "reliability.csv"),
+        download.replace("signed=", "failed=1&signed="),
+        download.replace("signed=", f"run={lab.runs[SECRET]}&signed="),
+        download.partition("&signed=")[0],
+        download[:-1] + ("A" if download[-1] != "A" else "B"),
+    ):
+        assert other != download and lab.client.get(other).status_code == 401, other
+
+
+@pytest.mark.parametrize(("path", "table"), [("/slices", "unsolved.csv"), ("/teams", "teams.csv")])
+def test_sections_of_a_signed_page_download_too(copied, path, table):
+    client = create_app(Settings(store=str(copied), workers=1, read="token")).test_client()
+    key = Tokens(open_store(copied).register).new_link_key()
+    until = datetime.now(UTC) + timedelta(days=1)
+    signature = signed_links.sign(key, path, [("dataset", "pyramid")], "pyramid", until)
+    drawn = draw(client, path, f"dataset=pyramid&signed={signature}")
+    (download,) = set(re.findall(rf"/api/v1/{re.escape(table)}[^\"\\]*", html.unescape(drawn)))
+    assert client.get(download).status_code == 200
+    assert client.get(download.replace("signed=", "category=Art&signed=")).status_code == 401
+
+
+def test_a_signed_list_of_questions_gets_its_rows(lab, cli):
+    _, addresses = signed_page(lab, cli, f"/questions?dataset={SECRET}&metric=accuracy")
+    (rows,) = [address for address in addresses if address.startswith("/_rows")]
+    assert "own=" not in rows
+    got = lab.client.get(f"{rows}&start=0&count=100").json
+    assert got["total"] == len(got["rows"]) > 0 and SECRET in json.dumps(got)
+    assert lab.client.get(f"{rows}&start=0&count=100&sort=-category").json["total"] == got["total"]
+    run = lab.runs[SECRET]
+    for changed in (
+        f"{rows}&start=0&count=100&sort=-wrong:{run}",  # an order that adds a column
+        f"{rows}&start=0&count=100&sort=-wrong:{run}&own=-wrong:{run}",
+        f"{rows}&start=0&count=100&category=Art",
+        f"{rows}&start=0&count=100&people=imported",
+        rows.replace("metric=accuracy", "metric=brier") + "&start=0&count=100",
+        rows.replace(SECRET, "toy") + "&start=0&count=100",
+        rows.partition("&signed=")[0] + "&start=0&count=100",
+    ):
+        answer = lab.client.get(changed)
+        assert answer.status_code == 401 and SECRET not in answer.text.replace(changed, ""), changed
+    _, addresses = signed_page(lab, cli, f"/questions?dataset={SECRET}&sort=-wrong:{run}")
+    (rows,) = [address for address in addresses if address.startswith("/_rows")]
+    for sort, status in ((f"-wrong:{run}", 200), (f"wrong:{run}", 200), ("category", 200), (f"-accuracy:{run}", 401)):
+        assert lab.client.get(f"{rows}&start=0&count=100&sort={sort}").status_code == status, sort
+
+
+def test_what_a_signed_page_signs_ends_with_it(lab, cli):
+    until = datetime.now(UTC) + timedelta(hours=1)
+    signature = signed_links.sign(lab.tokens.record().link_key, "/", [("dataset", SECRET)], SECRET, until)
+    drawn = draw(lab.client, "/", f"dataset={SECRET}&signed={signature}")
+    (download,) = set(re.findall(r"/api/v1/leaderboard\.csv[^\"\\]*", html.unescape(drawn)))
+    path, _, query = download.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    opened = [
+        signed_links.open_link(lab.tokens.record().link_key, dict(pairs)["signed"], path, pairs, now)
+        for now in (until.timestamp() - 2, until.timestamp() + 1)
+    ]
+    assert opened[0].dataset == SECRET and opened[1] is None
+
+
+def test_whole_answers_are_no_part_of_a_signed_page(lab, cli):
+    _, addresses = signed_page(lab, cli, f"/runs?dataset={SECRET}")
+    responses = [address for address in addresses if "/responses" in address]
+    assert responses and all(lab.client.get(address).status_code == 401 for address in responses)
+    assert "signed=" not in draw(logged_in(lab, "ann"), "/runs", f"dataset={SECRET}", headers=lab.ann)
 
 
 def test_an_open_server_has_private_datasets_too(lab):

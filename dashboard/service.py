@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import TypeVar, cast, get_type_hints
+from typing import BinaryIO, TypeVar, cast, get_type_hints
 
 import duckdb
 import msgspec
@@ -37,6 +37,7 @@ from dashboard.settings import Settings, variable
 from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportProcesses
 from data.store import Snapshot, StoreError, open_store
 from data.store.errors import UnreadableStore
+from data.store.export import Form, Table, export, exporter
 from data.store.tokens import Tokens
 from data.store.version_check import VersionCheck
 from queries.datasets import Dataset, describe_dataset
@@ -210,15 +211,33 @@ class Service:
         Raises:
             BadRequest: with status 503 where it takes too long, or where too many wait.
         """
-        snapshot, client, queue = self.snapshot(), current_client(), self.cache.queue
-        with (
-            self._refusals(query),
-            queue.place(client, f"{query.__qualname__} {id(arguments)}"),
-            queue.turn(client, time.monotonic() + self.settings.query_seconds, client.left),
-        ):
+        snapshot, client = self.snapshot(), current_client()
+        with self._turn(query, client, f"{query.__qualname__} {id(arguments)}"):
             measured = _with_people(snapshot, arguments)
             with time_limit(self.settings.query_seconds, measured.connection.interrupt, client.left):
                 return query(measured, *arguments)
+
+    def export(self, table: Table, form: Form) -> BinaryIO:
+        """The rows of a table as a file, open for reading. Its space on the disk is free once it is closed.
+
+        Raises:
+            BadRequest: as ``compute``.
+            StoreError: the store cannot be read or the disk for temporary files is full.
+        """
+        client = current_client()
+        with (
+            self._turn(export, client, f"export {id(table)}"),
+            exporter(self.store) as opened,
+            time_limit(self.settings.query_seconds, opened.snapshot.connection.interrupt, client.left),
+        ):
+            return opened.file(table, form)
+
+    @contextmanager
+    def _turn(self, query: Callable[..., object], client: Client, name: str) -> Iterator[None]:
+        """Wait until a client may compute what is not cached."""
+        queue, until = self.cache.queue, time.monotonic() + self.settings.query_seconds
+        with self._refusals(query), queue.place(client, name), queue.turn(client, until, client.left):
+            yield
 
     def stream(self, query: Callable[..., Iterator[T]], *arguments: object) -> Iterator[T]:
         """The parts of ``query(snapshot, *arguments)``, each made when it is asked for, but the first one at once.

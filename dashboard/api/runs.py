@@ -10,7 +10,7 @@ from flask import Response
 from dashboard.api.blueprint import get
 from dashboard.api.responses import csv_response, file_response, json_response
 from dashboard.service import service
-from data.store.export import Form, export
+from data.store.export import Form
 from queries.parameter_kinds import Text
 from queries.parameters import NoParameters, Parameters
 from queries.runs import RunFacts, Runs, responses, run, runs
@@ -59,4 +59,4 @@ def get_responses(parameters: NoParameters, run_id: str, form: Form) -> Response
     facts = service().ask(run, run_id)
     table = responses(service().snapshot(), run_id, form)
     name = f"{facts.dataset}-{facts.model}-{facts.elicitation}"[:60]
-    return file_response(export(service().store, table, form), form, f"{name}-{facts.run}")
+    return file_response(service().export(table, form), form, f"{name}-{facts.run}")

@@ -54,15 +54,33 @@ class Exporter:
         except duckdb.IOException as error:
             raise StoreError(f"the file cannot be written: {error}") from error
 
+    def file(self, table: Table, form: Form) -> BinaryIO:
+        """The rows of a query as a file, open for reading. Its space on the disk is free once it is closed.
+
+        Raises:
+            StoreError: the store cannot be read or the disk for temporary files is full.
+        """
+        try:
+            with TemporaryDirectory(prefix="clueline-") as folder:
+                path = Path(folder) / "table"
+                self.write(table, form, path)
+                return path.open("rb")
+        except OSError as error:
+            raise StoreError(f"the file cannot be written: {error}") from error
+
 
 @contextmanager
 def exporter(store: Store) -> Iterator[Exporter]:
     """Open the current version for export: all files written in the block come from it, whatever is imported meanwhile.
 
     Raises:
-        StoreError: the store is empty or cannot be read.
+        StoreError: the store is empty or cannot be read, or there is no place for temporary files.
     """
-    with TemporaryDirectory(prefix="clueline-") as spill:
+    try:
+        folder = TemporaryDirectory(prefix="clueline-")
+    except OSError as error:
+        raise StoreError(f"the file cannot be written: {error}") from error
+    with folder as spill:
         # The connection that pages read through may not write files.
         config = {**store.options, **OPTIONS, "temp_directory": spill}
         with duckdb.connect(":memory:", config=config) as connection:
@@ -71,18 +89,9 @@ def exporter(store: Store) -> Iterator[Exporter]:
 
 
 def export(store: Store, table: Table, form: Form) -> BinaryIO:
-    """The rows of a query as a file, open for reading. Its space on the disk is free once it is closed.
-
-    Raises:
-        StoreError: the store cannot be read or the disk for temporary files is full.
-    """
-    try:
-        with exporter(store) as opened, TemporaryDirectory(prefix="clueline-") as folder:
-            path = Path(folder) / "table"
-            opened.write(table, form, path)
-            return path.open("rb")
-    except OSError as error:
-        raise StoreError(f"the file cannot be written: {error}") from error
+    """The rows of a query over the current version as a file. See ``Exporter.file``."""
+    with exporter(store) as opened:
+        return opened.file(table, form)
 
 
 def _attach(store: Store, connection: duckdb.DuckDBPyConnection) -> str:

@@ -175,6 +175,7 @@ class Evidence:
 
     def per_question(self, metric: Metric) -> Floats:
         """The metric of each (run, question) by itself, shape (rows,), NaN where undefined."""
+        check_time_limit()
         if metric.pairs is not None:
             return self._from_pairs(metric, np.arange(len(self.places)))
         if metric.cross_fitted:  # one question has no halves

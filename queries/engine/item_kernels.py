@@ -9,6 +9,7 @@ import numpy as np
 
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.metric import Metric
+from queries.time_limit import check_time_limit
 
 
 def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: Sequence[int]) -> Floats:
@@ -28,6 +29,7 @@ def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: S
         group = confidence[first:end], correct[first:end]
         key = group[0].tobytes(), group[1].tobytes()
         if key not in known:
+            check_time_limit()
             known[key] = metric.of_kernel(*group)
         values.append(known[key])
     return np.stack(values, axis=-1)

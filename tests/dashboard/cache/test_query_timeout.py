@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import gettempdir
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -16,7 +18,9 @@ from dashboard.cache.query_cache import QueryCache
 from dashboard.router import draw
 from dashboard.settings import Settings
 from data.store import Snapshot
+from data.store.export import Table
 from queries.engine import evidence
+from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest
 from queries.time_limit import TimeLimitExceeded, check_time_limit, time_limit
 from tests.helpers.serving import start_server
@@ -114,6 +118,36 @@ def test_downloads_that_take_too_long_are_ended(limited, monkeypatch):
     for path in ("questions.csv?dataset=tone", "datasets/tone/prompts.csv"):
         answer = client.get(f"/api/v1/{path}")
         assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), path
+
+
+def test_responses_that_take_too_long_are_ended(limited, monkeypatch):
+    client = limited.test_client()
+    run = client.get("/api/v1/runs?dataset=tone").json["runs"][0]["run"]
+    monkeypatch.setattr("dashboard.api.runs.responses", lambda *_: Table(ENDLESS, {}))
+    folders = set(Path(gettempdir()).glob("clueline-*"))
+    for form in ("csv", "parquet"):
+        answer = client.get(f"/api/v1/runs/{run}/responses.{form}")
+        assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), form
+    monkeypatch.undo()
+    assert client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200
+    assert set(Path(gettempdir()).glob("clueline-*")) <= folders
+
+
+@pytest.mark.parametrize("metric", ["brier,accuracy,ece", "auroc"])
+def test_metrics_of_single_questions_are_ended(limited, monkeypatch, metric):
+    """Each step takes less than the limit of a second; all of them take more."""
+
+    def slowly(function):
+        def slow(*arguments):
+            time.sleep(0.6)
+            return function(*arguments)
+
+        return slow
+
+    monkeypatch.setattr(evidence.Evidence, "contributions", slowly(evidence.Evidence.contributions))
+    monkeypatch.setattr(Metric, "of_kernel", slowly(Metric.of_kernel))
+    answer = limited.test_client().get(f"/api/v1/questions.csv?dataset=tone&metrics={metric}")
+    assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout")
 
 
 def test_a_download_whose_later_part_takes_too_long_ends(limited, monkeypatch):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import msgspec
-from flask import g, request
+from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
 from dashboard.access.dash_requests import CALLBACKS, CallbackRequest
@@ -181,7 +181,12 @@ class Access:
         raise Denied(401, "no_token", f"Reading needs a token or a signed link: {way}.", headers={"WWW-Authenticate": CHALLENGE})
 
     def hidden(self, datasets: Iterable[str]) -> list[str]:
-        """Those of some datasets that the reader of this request may not read. Raises as ``check_reading``."""
+        """Those of some datasets that the reader of this request may not read. Raises as ``check_reading``.
+
+        Without a request it is none: who runs a command has the store itself.
+        """
+        if not has_request_context():
+            return []
         self.check_reading()
         reader, private = self.reader(), self._record().private
         reads_public = self.reading == "open" or reader.has("read")
@@ -244,6 +249,11 @@ class Access:
             StoreError: the tokens cannot be read.
         """
         return self._recorded("upload")
+
+    def check(self, right: Right) -> None:
+        """Refuse a request that lacks a right; that of reading is checked where a dataset is named. Raises as ``writer``."""
+        if right != "read":
+            self._recorded(right)
 
     def _recorded(self, right: Right) -> str:
         try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import cleandoc
-from typing import Any, Concatenate, cast
+from typing import Any, Concatenate
 
 from flask import Blueprint, Response, current_app, request
+from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
 from dashboard.access.rights import Denied
@@ -20,6 +21,7 @@ from dashboard.citation.version_wording import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
 from data.store import StoreError
+from data.store.tokens import Right
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P, Parameters
 from queries.pinned_version import version_changes
@@ -40,35 +42,47 @@ class Route:
         gives: what it answers, the docstring of its function.
         takes: its own keys.
         selection: whether it also takes those of the selection.
-        view: its function.
+        view: its function, where ``get`` or ``get_selected`` declares it.
     """
 
     address: str
     gives: str
     takes: type[Parameters]
     selection: bool = False
-    view: Callable[..., object] | None = None
+    view: Callable[..., Response] | None = None
 
 
 ROUTES: list[Route] = []
 
 
-def document(address: str, view: Callable[..., object], takes: type[Parameters], selection: bool = False) -> None:
+def document(address: str, view: Callable[..., object], takes: type[Parameters]) -> None:
     """Add an address to the documentation."""
-    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes, selection, view))
+    ROUTES.append(Route(address, cleandoc(view.__doc__ or ""), takes))
+
+
+def _declare(path: str, view: Callable[..., Response], takes: type[Parameters], selection: bool) -> None:
+    ROUTES.append(Route(f"GET {path}", cleandoc(view.__doc__ or ""), takes, selection, view))
 
 
 def get(
-    path: str, takes: type[P], **options: Any
+    path: str, takes: type[P], right: Right = "read", **options: Any
 ) -> Callable[[Callable[Concatenate[P, ...], Response]], Callable[Concatenate[P, ...], Response]]:
-    """Declare an address without a selection. Its function gets its parameters, then the parts of its path."""
+    """Declare an address without a selection. Its function gets its parameters, then the parts of its path.
+
+    Args:
+        path: of the address.
+        takes: its keys.
+        right: what a client needs, beside that of reading.
+        options: of the rule, as Flask takes them.
+    """
 
     def declare(view: Callable[Concatenate[P, ...], Response]) -> Callable[Concatenate[P, ...], Response]:
         @wraps(view)
         def answer(**parts: Any) -> Response:
+            service().access.check(right)
             return view(read_parameters(pairs(), takes), **parts)
 
-        document(f"GET {path}", view, takes)
+        _declare(path, view, takes, selection=False)
         api.add_url_rule(path, endpoint=f"{view.__name__}-{len(ROUTES)}", view_func=answer, **options)
         return view
 
@@ -83,24 +97,38 @@ def get_selected(
     def declare(view: Callable[Concatenate[Request[P], ...], Response]) -> Callable[Concatenate[Request[P], ...], Response]:
         @wraps(view)
         def answer(**parts: str) -> Response:
-            query = service().read([pair for pair in pairs() if pair[0] != VERSION], takes, parts.get("dataset"))
-            check_version(query.selection)
-            return view(query, **parts)
+            return _of_selection(view, takes, pairs(), parts)
 
-        document(f"GET {path}", view, takes, selection=True)
+        _declare(path, view, takes, selection=True)
         api.add_url_rule(path, view_func=answer)
         return view
 
     return declare
 
 
-def check_version(selection: Selection) -> None:
-    """Refuse a request that pins a data version which would give other figures by now.
+def _of_selection(
+    view: Callable[Concatenate[Request[P], ...], Response],
+    takes: type[P],
+    query: Sequence[tuple[str, str]],
+    parts: Mapping[str, str],
+) -> Response:
+    """What the function of an address of a selection answers to a query string."""
+    read = service().read([pair for pair in query if pair[0] != VERSION], takes, parts.get("dataset"))
+    check_version(read.selection, [text for key, text in query if key == VERSION])
+    return view(read, **parts)
+
+
+def check_version(selection: Selection, versions: Iterable[str]) -> None:
+    """Refuse a pinned data version which would give other figures by now.
+
+    Args:
+        selection: what is asked for.
+        versions: that the address pins; at most one is usual.
 
     Raises:
         BadRequest: with status 409, saying what changed.
     """
-    for version in request.args.getlist(VERSION):
+    for version in versions:
         changes = service().ask(version_changes, selection, version)
         if not changes.same:
             message = f"{what_changed(changes)} Leave `{VERSION}` out for the figures of today."
@@ -120,9 +148,39 @@ def read_table(address: str, pairs: Sequence[tuple[str, str]], parts: Mapping[st
     """
     route = next(route for route in ROUTES if route.address == f"GET {address}.csv" and route.selection)
     assert route.view is not None
-    response = cast("Response", route.view(service().read(pairs, route.takes, parts.get("dataset")), **parts))
+    response = route.view(service().read(pairs, route.takes, parts.get("dataset")), **parts)
     header, *rows = csv.reader(io.StringIO(response.get_data(as_text=True)))
     return header, rows
+
+
+def answer_of(path: str, query: Sequence[tuple[str, str]]) -> Response | None:
+    """What a documented GET address answers to whoever has the store itself: no token is asked for, and no dataset is hidden.
+
+    Args:
+        path: of the address, with values for its parts.
+        query: keys and values of its query string.
+
+    Returns:
+        None where there is no such address.
+
+    Raises:
+        BadRequest: as the address itself would answer.
+    """
+    try:
+        rule, parts = current_app.url_map.bind("localhost").match(path, return_rule=True)
+    except HTTPException:
+        return None
+    route = next((route for route in ROUTES if route.address == f"GET {rule.rule}"), None)
+    if route is None or route.view is None:
+        return None
+    if route.selection:
+        return _of_selection(route.view, route.takes, query, parts)
+    return route.view(read_parameters(query, route.takes), **parts)
+
+
+def readable_addresses() -> list[str]:
+    """The paths that ``answer_of`` answers, as their routes declare them."""
+    return sorted(route.address.removeprefix("GET ") for route in ROUTES if route.view is not None)
 
 
 def pairs() -> list[tuple[str, str]]:

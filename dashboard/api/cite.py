@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from flask import Response, request
+from flask import Response, has_request_context, request
 
 from dashboard.api.blueprint import get
 from dashboard.api.responses import json_response
 from dashboard.citation.cited_view import cite
+from dashboard.service import service
 from dashboard.shared_parameters import View
 from queries.parameters import Parameters
 
@@ -24,4 +25,6 @@ def get_citation(parameters: CiteParameters) -> Response:
     """What a paper takes from a page: a link that pins the data, the table as LaTeX, Markdown and CSV, a paragraph on methods,
     BibTeX of the metrics, and a Python script that gets the same numbers.
     """
-    return json_response(cite(parameters.view, request.host_url.rstrip("/")))
+    # A command knows no better address than that of a server on this machine.
+    server = request.host_url.rstrip("/") if has_request_context() else f"http://localhost:{service().settings.port}"
+    return json_response(cite(parameters.view, server))

@@ -54,11 +54,9 @@ class Readers(msgspec.Struct):
     readers: list[str]
 
 
-@api.get("/api/v1/datasets/<dataset>/readers")
-def get_readers(dataset: str) -> Response:
+@get("/api/v1/datasets/<dataset>/readers", NoParameters, right="admin")
+def get_readers(parameters: NoParameters, dataset: str) -> Response:
     """Whether a dataset is private, and who reads it. It needs a token with the right `admin`."""
-    service().access.admin()
-    read_parameters(pairs(), NoParameters)
     return _readers(dataset)
 
 
@@ -98,6 +96,5 @@ def _readers(dataset: str) -> Response:
     return json_response(Readers(dataset, dataset in private, list(private.get(dataset, ()))))
 
 
-document("GET /api/v1/datasets/<dataset>/readers", get_readers, NoParameters)
 document("PUT /api/v1/datasets/<dataset>/readers", put_readers, ReadersParameters)
 document("DELETE /api/v1/datasets/<dataset>/readers", delete_readers, NoParameters)

@@ -30,6 +30,7 @@ COMMANDS = {
     "tag": "dashboard.cli.tags:tag_command",
     "verify": "dashboard.cli.store:verify",
     "token": "dashboard.cli.tokens:token_group",
+    "view": "dashboard.cli.view:view",
 }
 
 

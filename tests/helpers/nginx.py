@@ -25,6 +25,7 @@ http {
         listen 8080;
         location / {
             proxy_pass UPSTREAM;
+            proxy_read_timeout 600s;
             proxy_set_header Host $http_host;
             proxy_set_header X-Forwarded-Host $http_host;
             proxy_set_header X-Forwarded-Proto https;

@@ -18,8 +18,10 @@ from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
 from dashboard.access.dash_requests import CALLBACKS, CallbackRequest
+from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink
 from dashboard.access.trusted_proxies import from_trusted_proxy
+from dashboard.cache.computing_queue import client_address
 from dashboard.components.links import address
 from dashboard.process.logs import request_id, without_secrets
 from dashboard.settings import Settings
@@ -33,6 +35,10 @@ LOOPBACK = re.compile(r"localhost|[a-z0-9-]+\.localhost|127(\.\d{1,3}){3}|\[::1\
 MAX_USER = 100  # characters of a user's name
 CHALLENGE = 'Bearer realm="clueline"'
 COOKIE = "clueline_login"  # holds a token
+PLAYED = 5  # requests a second of one player of a session, of a worker
+PLAYED_AT_ONCE = 60  # after a pause
+PLAYED_FROM = 50  # a second from one address, behind which a whole class may be
+PLAYED_FROM_AT_ONCE = 500
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +88,7 @@ class Access:
         reading: who may read.
         tokens: of the store.
         audit: of the store.
+        players, playing_clients: how often one player of a session, and one address, may ask.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
@@ -89,6 +96,8 @@ class Access:
         self.reading = settings.read
         self.tokens = tokens
         self.audit = Audit(tokens.register)
+        self.players = RequestRate(PLAYED, PLAYED_AT_ONCE)
+        self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
         self._user_header = settings.user_header
         self._host_names = {settings.host.lower(), *settings.hosts}
         # No page elsewhere can have a number as its name, so that beyond this machine numbers need no list.
@@ -318,6 +327,19 @@ class Access:
             return self.tokens.find(secret)
         except TokenError as error:
             raise StoreError(str(error)) from error
+
+    def check_playing(self, player: str) -> None:
+        """Refuse what a player of a session asks for more often than anybody can play.
+
+        Args:
+            player: digest of the player's secret, which a client can choose: so its address has a limit, too.
+
+        Raises:
+            Denied: with status 429.
+        """
+        client = client_address(request.remote_addr)
+        if not (self.playing_clients.takes(client) and self.players.takes(player)):
+            raise Denied(429, "too_often", "Too many requests at once. Nothing is lost: try again.", headers={"Retry-After": "1"})
 
     def check_same_site(self) -> None:
         """Refuse a request of a page of another site: a browser would send it without a token, or with the cookie.

@@ -34,7 +34,6 @@ from queries.parameters import NoParameters
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
 
-T = TypeVar("T")
 STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
@@ -44,6 +43,9 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 class _Player(msgspec.Struct, forbid_unknown_fields=True):
     session: Secret
     player: PlayerSecret
+
+
+T = TypeVar("T", bound=_Player)
 
 
 class _Join(_Player):
@@ -199,13 +201,15 @@ def _log() -> PlayLog:
 
 
 def _read(kind: type[T]) -> T:
-    """The body of a request of this server's own page. Raises ``BadRequest``."""
+    """The body of a request of this server's own page. Raises ``BadRequest`` or ``Denied``."""
     service().access.check_same_site()
     read_parameters(pairs(), NoParameters)
     try:
-        return msgspec.json.decode(request.get_data(), type=kind)
+        body = msgspec.json.decode(request.get_data(), type=kind)
     except msgspec.MsgspecError as error:
         raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+    service().access.check_playing(digest(body.player))
+    return body
 
 
 @contextmanager

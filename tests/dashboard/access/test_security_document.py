@@ -3,7 +3,7 @@
 import re
 
 from dashboard import server, service
-from dashboard.access import security
+from dashboard.access import rights, security
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
 from dashboard.process import gunicorn_worker
@@ -56,6 +56,10 @@ def test_the_limits_are_those_of_the_code():
         "results computed at once, of a worker": computing_queue.AT_ONCE,
         "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,
         "distinct results that one client waits for": computing_queue.PLACES_FOR_CLIENT,
+        "requests of one player of a session, a second, of a worker": rights.PLAYED,
+        "of these at once, after a pause": rights.PLAYED_AT_ONCE,
+        "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
+        "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
     }
 
 

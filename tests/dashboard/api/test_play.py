@@ -3,10 +3,13 @@
 import re
 import shutil
 import threading
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dashboard.access.request_rate import RequestRate
+from dashboard.access.rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_FROM_AT_ONCE
 from dashboard.app import create_app
 from dashboard.service import service
 from dashboard.settings import Settings
@@ -79,6 +82,37 @@ def test_a_body_that_is_not_as_documented_is_refused(post, change):
 
 def test_a_page_of_another_site_cannot_play(post):
     assert post("", 403, {"Origin": "https://evil.example"}, player=ANN, agreed=True)["error"]["code"] == "cross_site"
+
+
+@pytest.fixture
+def still(link, monkeypatch):
+    """Limits of requests whose clock stands still, so that a slow machine counts alike."""
+    access = link[1].extensions["clueline"].access
+    monkeypatch.setattr(access, "players", RequestRate(PLAYED, PLAYED_AT_ONCE, lambda: 0))
+    monkeypatch.setattr(access, "playing_clients", RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE, lambda: 0))
+
+
+@pytest.mark.usefixtures("still")
+def test_one_player_may_not_ask_without_end(link, post):
+    _, app = link
+    client, flooding = app.test_client(), {"session": link[0], "player": "d" * 32}
+    answers = [client.post("/api/v1/play", json=flooding) for _ in range(PLAYED_AT_ONCE + 3)]
+    refused = answers[PLAYED_AT_ONCE:]
+    assert [answer.status_code for answer in answers] == [200] * PLAYED_AT_ONCE + [429] * 3
+    assert refused[0].json["error"]["code"] == "too_often" and refused[0].headers["Retry-After"] == "1"
+    assert not post(player="e" * 32)["joined"]  # somebody else plays on
+
+
+@pytest.mark.usefixtures("still")
+def test_an_address_may_not_make_up_players_without_end(link):
+    _, app = link
+    client = app.test_client()
+    asked = [{"session": link[0], "player": f"{number + 10**9:032x}"} for number in range(PLAYED_FROM_AT_ONCE + 3)]
+    place = {"REMOTE_ADDR": "192.0.2.7"}
+    statuses = Counter(client.post("/api/v1/play", json=body, environ_base=place).status_code for body in asked)
+    assert statuses == {200: PLAYED_FROM_AT_ONCE, 429: 3}
+    other = client.post("/api/v1/play", json=asked[-1], environ_base={"REMOTE_ADDR": "192.0.2.8"})
+    assert other.status_code == 200
 
 
 @pytest.mark.parametrize("path", ["", "/models", "/result", "/erase"])

@@ -60,7 +60,7 @@ TO_PROMPT = "the answer line says to prompt on this"
 TO_REJECT = "the answer line says not to accept this"
 LACKING = "it lacks underlined words"
 NO_ANSWER = "there is no answer"
-TOO_LONG = "it is too long to be an answer"
+TOO_LONG = f"it has more than {LONGEST_GUESS:,} characters, too many for an answer"
 NO_MATCH = "the answer line has nothing like it"
 
 

@@ -1,6 +1,7 @@
 """Whatever happens to a file of the store: an answer is that of the whole store, or a 503 that says so."""
 
 import json
+import os
 import random
 import shutil
 from types import SimpleNamespace
@@ -129,6 +130,23 @@ def test_a_damaged_file_never_changes_a_figure(whole, copy, kind, damage):
     assert (ready.status_code == 503) == damaged, (path, ready.text)
     if damaged:
         assert "/tmp" not in ready.text and "python -m dashboard repair" in ready.json["error"]["message"]
+
+
+@pytest.mark.parametrize("kind", ["catalogue", "responses", "statistics"])
+def test_rot_that_keeps_size_and_time_ends_at_a_restart(whole, copy, kind):
+    """What a process has compared, it compares again when size or time changes. The next process, and `verify`, find the rest."""
+    assert answers(restarted(whole.app, copy), whole.run) == whole.answers
+    path = in_force(copy, kind)[0]
+    before, content = path.stat(), path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert damage_of(open_store(copy, threads=1)) is not None
+    client = restarted(whole.app, copy)
+    for address, answer in answers(client, whole.run).items():
+        assert answer == whole.answers[address] or is_refusal(answer), (address, answer)
+    assert client.get("/readyz").status_code == 503
 
 
 def test_a_damaged_result_is_computed_again(whole, copy):

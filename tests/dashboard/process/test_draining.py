@@ -5,6 +5,7 @@ import fcntl
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ import msgspec
 import pytest
 
 from dashboard.server import THREADS
-from dashboard.uploads.import_process import ImportJob
+from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
 from data.importing.staging import ImportOptions
 from data.store.register import FolderRegister
 from data.store.tokens import Tokens
@@ -218,6 +219,10 @@ def test_an_import_ends_with_its_server(serving):
         wait_until(lambda: list((served.store / "incoming").glob("*/clueline-scratch*")))
         working = importers(served.process.pid)
         assert working
+        limits = [Path(f"/proc/{pid}/limits").read_text() for pid in working]
+        seconds = [re.search(r"Max cpu time +(\d+)", text) for text in limits]  # a spare process has none before its first job
+        (limit,) = [int(limit[1]) for limit in seconds if limit]
+        assert limit % TIME_LIMIT == 0 and limit >= 2 * TIME_LIMIT  # as much for each thread
         os.kill(served.process.pid, signal.SIGKILL)
         wait_until(lambda: not [pid for pid in working if is_running(pid)])
     upload.close()

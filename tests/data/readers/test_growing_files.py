@@ -1,0 +1,75 @@
+"""A file of twice the size takes about twice the time: none of these inputs makes an import quadratic."""
+
+import time
+
+import pytest
+
+from data.importing.answer_lines import LONGEST_GUESS, TOO_LONG, parse_answer_line
+from data.importing.report import Refused
+from data.store import open_store
+from tests.helpers.bundle_factory import put, write
+from tests.helpers.run_tables import stored_rows
+
+LEAST = 0.25  # seconds; less is the import itself, whatever it reads
+MOST_TIMES = 3.5  # of quadratic work it would be 4, and of linear work 2
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("growing")
+    opened = open_store(folder / "store", threads=1)
+    put(opened, write(folder / "toy"))
+    yield opened
+    opened.close()
+
+
+def guess_of(part):
+    return lambda size: f'{{"question_id": "q1", "clue": 0, "confidence": 0.5, "guess": "{part * (size // len(part))}"}}'
+
+
+def options(size):
+    count = size * 60_000 // 200_000
+    cells = ", ".join(f'"option {number}": {1 / count!r}' for number in range(count))
+    return f'{{"question_id": "q1", "clue": 0, "options": {{{cells}}}}}'
+
+
+def log_probabilities(size):
+    return f'{{"question_id": "q1", "clue": 0, "guess": "Rome", "token_logprobs": [{", ".join(["-0.001"] * (size // 4))}]}}'
+
+
+LINES = {
+    "a guess of <": guess_of("<"), "a guess of (": guess_of("("), "a guess of [accept": guess_of("[accept "),
+    "a guess of words": guess_of("a "), "60,000 options": options, "400 kB of log-probabilities": log_probabilities,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_twice_the_size_takes_about_twice_the_time(store, tmp_path, case):
+    def seconds(size, number):
+        path = tmp_path / "run.jsonl"
+        path.write_text(LINES[case](size) + "\n", encoding="utf-8")
+        began = time.process_time()  # of the processor: the machine may be busy with other things
+        try:
+            put(store, path, dataset="toy", model=f"{case} {size} {number}")
+        except Refused as refused:
+            assert all(problem.reason for problem in refused.problems)
+        return time.process_time() - began
+
+    half, whole = (min(seconds(size, number) for number in range(3)) for size in (100_000, 200_000))
+    assert whole < MOST_TIMES * max(half, LEAST), (half, whole)
+
+
+def test_a_guess_that_is_too_long_is_graded_wrong(store, tmp_path):
+    """It begins with the answer, and is stored as it is."""
+    line = parse_answer_line("Paris [or City of Light]")
+    assert line.judge("Paris " * (LONGEST_GUESS // 6)).rule != TOO_LONG
+    long = "Paris" + " " * LONGEST_GUESS
+    assert (line.judge(long).outcome, line.judge(long).rule) == ("reject", TOO_LONG)
+    assert str(LONGEST_GUESS)[0] + "," + str(LONGEST_GUESS)[1:] in TOO_LONG
+    path = tmp_path / "run.jsonl"
+    path.write_text(guess_of("Paris, ")(7 * LONGEST_GUESS) + "\n", encoding="utf-8")
+    report = put(store, path, dataset="toy", model="long")
+    ((guess, correct),) = stored_rows(
+        store, "select guess, correct from responses where list_contains($runs, run)", {"runs": report.runs}
+    )
+    assert len(guess) > LONGEST_GUESS and correct == 0

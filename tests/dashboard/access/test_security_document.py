@@ -23,8 +23,10 @@ def test_the_headers_are_those_of_every_answer(client):
     stated = {name.strip("`"): value.strip("`") for name, value in rows("Headers")}
     policy = stated.pop("Content-Security-Policy")
     assert stated == security.HEADERS
-    for address in ("/", "/api/v1/runs", "/nothing", "/healthz"):
-        headers = client.get(address).headers
+    rules = {rule.rule for rule in client.application.url_map.iter_rules() if not rule.arguments and "GET" in rule.methods}
+    assert {"/play", "/healthz", "/_rows", "/api/v1/unsolved", "/api/v1/across"} <= rules
+    for address in ("/nothing", "/api/v1/nothing", "/api/v1/play", *sorted(rules)):
+        headers = client.head(address).headers
         assert {name: headers[name] for name in stated} == stated
         for part in ("default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"):
             assert part in headers["Content-Security-Policy"]

@@ -1,6 +1,7 @@
 """Tokens: made once, kept as a hash, found again, revoked."""
 
 import hashlib
+import json
 import multiprocessing
 import stat
 
@@ -70,6 +71,20 @@ def test_a_damaged_file_is_said_and_left_alone(tokens):
         with pytest.raises(TokenError, match="cannot be read"):
             ask()
     assert path.read_text() == "[{}]"
+
+
+def test_tokens_of_versions_before_rights_are_kept(tokens):
+    """Their file is read as it is, and written anew with the first change."""
+    secret = tokens.create("ann")
+    path = tokens.register.folder / "tokens.json"
+    (ann,) = tokens.all()
+    fields = {name: getattr(ann, name) for name in ("name", "digest", "made_at", "revoked_at")}
+    path.write_text(json.dumps([fields]))
+    before = path.read_bytes()
+    assert tokens.find(secret) == ann and ann.right == "upload"
+    assert path.read_bytes() == before
+    tokens.create("bob", "read")
+    assert tokens.find(secret) == ann and json.loads(path.read_bytes())["format"] == 2
 
 
 def _make(folder, names):

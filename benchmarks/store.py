@@ -22,7 +22,7 @@ from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from queries.engine.gather_evidence import gather
 from queries.metrics import METRICS
 from queries.selection import Selection

@@ -11,12 +11,12 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
-from dashboard import api, documents, pages, play
-from dashboard.access import dash_requests, login, security
-from dashboard.api.responses import error_response
+from dashboard import api, documentation_pages, pages, play
+from dashboard.access import dash_request_checks, login, request_limits
+from dashboard.api.http_responses import error_response
+from dashboard.app_shell import layout
 from dashboard.page_registry import check_page
 from dashboard.process import logs, prometheus
-from dashboard.router import layout
 from dashboard.service import Service
 from dashboard.settings import Settings
 from data.store import StoreError
@@ -52,7 +52,7 @@ def create_app(settings: Settings) -> Flask:
         prometheus.install(server, service.data_version)
     server.register_blueprint(api.register_all())
     login.install(server)
-    documents.install(server)
+    documentation_pages.install(server)
     play.install(server)
     app = Dash(
         "dashboard",
@@ -71,8 +71,8 @@ def create_app(settings: Settings) -> Flask:
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body breaks the rules of HTTP.")))
-    security.install(server, app, settings)
-    dash_requests.install(server)
+    request_limits.install(server, app, settings)
+    dash_request_checks.install(server)
     # Dash sets itself up in its first request; other requests that come meanwhile would find it half ready.
     server.test_client().get("/healthz")
     return server

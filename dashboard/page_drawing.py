@@ -16,7 +16,7 @@ import orjson
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.markup import children_of, content_markup, is_read_only, markup
+from dashboard.components.static_html import children_of, content_markup, is_read_only, markup
 
 Json = Any  # what orjson writes, with components in it
 # Roles of components that show a value of the address. Where the user has set it, they show it already.

@@ -1,4 +1,4 @@
-"""The registry of pages: the address of each, the keys that it takes, and how it is drawn. ``dashboard/router.py`` shows them."""
+"""The registry of pages: the address of each, the keys that it takes, and how it is drawn. ``app_shell`` shows them."""
 
 from __future__ import annotations
 

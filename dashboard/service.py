@@ -38,8 +38,8 @@ from dashboard.uploads.import_process import ImportJob, ImportOutcome, ImportPro
 from data.store import Snapshot, StoreError, open_store
 from data.store.errors import UnreadableStore
 from data.store.export import Form, Table, export, exporter
+from data.store.integrity_check import VersionCheck
 from data.store.tokens import Tokens
-from data.store.version_check import VersionCheck
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
 from queries.human_collections import with_people

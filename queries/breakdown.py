@@ -10,7 +10,7 @@ import polars as pl
 
 from data.statistics import bin_of
 from data.store import Snapshot
-from queries.engine.coverage import coverage, restrict
+from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.selected_statistics import failed_calls

@@ -11,7 +11,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.bootstrap import TIED, holm
-from queries.engine.coverage import restrict, shared_selections
+from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs

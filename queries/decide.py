@@ -22,7 +22,7 @@ from queries.engine.bootstrap import (
     resample_clusters,
     resampling_weights,
 )
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals import metric_intervals

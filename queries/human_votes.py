@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.distributions import class_bin, comparable, selected_distributions
 from queries.engine.gather_evidence import gather
 from queries.engine.run_distributions import MOST_RANKED, Classes, RunDistributions, dataset_classes

@@ -6,7 +6,7 @@ import msgspec
 
 from data.polars_frames import first_rows
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.parameter_kinds import Range
 from queries.selection import Selection

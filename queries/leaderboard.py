@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.engine.coverage import Coverage, coverage, restrict
+from queries.engine.common_questions import Coverage, coverage, restrict
 from queries.engine.inference import wilson_interval
 from queries.engine.ranking import MetricCell, RunRow, run_rows
 from queries.engine.run_pairs import known_runs

@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from queries.interval_claims import KINDS, MeasuredClaim, Uncertainty, measured_claims
+from queries.interval_coverage import KINDS, MeasuredClaim, Uncertainty, measured_claims
 from queries.metrics import FAMILIES, NOTES, AnalysisMetric, Counterexample, Metric
 from queries.metrics.axioms import AXIOMS, READING, value_of_items
 from queries.metrics.metric import MetricFacts

@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict, shared_selections
+from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.leaderboard import has_people

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest

@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.ranking import ranks
 from queries.metrics import Metric
-from queries.metrics.kernels.agreement import tau_b
 from queries.metrics.kernels.arrays import Floats
+from queries.metrics.kernels.rank_agreement import tau_b
 from queries.selection import Selection, number, selection_keys
 
 FEWEST = 2  # runs

@@ -10,7 +10,7 @@ import polars as pl
 
 from data.store import Snapshot
 from queries.engine.bootstrap import DIGITS, SEED
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.gather_evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, ReliabilityDiagram, reliability_diagrams

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.reliability_diagrams import DIAGRAM_METRICS, BandKind, ReliabilityDiagram, reliability_diagrams
 from queries.selection import Selection, selection_keys

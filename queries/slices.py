@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.engine import inference
 from queries.engine.bootstrap import DIGITS
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.multiple_comparisons import flips_within, permuted_labels_test, sign_flips_test

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.selected_statistics import selected_responses, selection_clauses
 from queries.selection import Selection
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from data.store import Snapshot
 from queries.engine.bootstrap import SEED
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE

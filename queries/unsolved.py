@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE
 from queries.questions import question_details

@@ -25,7 +25,7 @@ from dashboard import pages
 from dashboard.components.controls import control
 from dashboard.components.figure import AT_ONCE, CONFIG
 from dashboard.components.filters import filter_bar
-from dashboard.components.markup import children_of, descendants, is_read_only, markup
+from dashboard.components.static_html import children_of, descendants, is_read_only, markup
 from dashboard.page_registry import find_page, read_page
 from dashboard.service import Service
 from dashboard.settings import Settings

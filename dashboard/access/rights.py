@@ -17,7 +17,7 @@ import msgspec
 from flask import g, has_request_context, request
 
 from dashboard.access import signed_links
-from dashboard.access.dash_requests import CALLBACKS, CallbackRequest
+from dashboard.access.dash_request_checks import CALLBACKS, CallbackRequest
 from dashboard.access.request_rate import RequestRate
 from dashboard.access.signed_links import SignedLink
 from dashboard.access.trusted_proxies import from_trusted_proxy

@@ -9,7 +9,7 @@ import msgspec
 from flask import Response
 
 from dashboard.api.blueprint import get
-from dashboard.api.responses import json_response
+from dashboard.api.http_responses import json_response
 from dashboard.service import service
 from data.store.audit import Audit, AuditEvent
 from queries.parameter_kinds import Text, Whole

@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from dashboard.access import signed_links
 from dashboard.access.rights import Denied
-from dashboard.api.responses import error_response
+from dashboard.api.http_responses import error_response
 from dashboard.citation.version_wording import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service

@@ -7,8 +7,8 @@ from typing import Annotated
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.leaderboard import PLAIN, WITH_INTERVALS
-from dashboard.api.responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import IntervalsParameters
 from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown

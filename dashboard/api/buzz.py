@@ -6,7 +6,7 @@ import msgspec
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.buzzing import Buzz, BuzzParameters, CategoryOutcomes, buzz, category_outcomes
 from queries.buzzing.category_outcomes import CategoryOutcome

@@ -7,7 +7,7 @@ from typing import Annotated
 from flask import Response, has_request_context, request
 
 from dashboard.api.blueprint import get
-from dashboard.api.responses import json_response
+from dashboard.api.http_responses import json_response
 from dashboard.citation.cited_view import cite
 from dashboard.service import service
 from dashboard.shared_parameters import View

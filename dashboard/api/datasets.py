@@ -8,7 +8,7 @@ import msgspec
 from flask import Response
 
 from dashboard.api.blueprint import api, document, get, pairs
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from data.store import StoreError
 from data.store.tokens import TokenError

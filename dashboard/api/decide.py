@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import FirstCurve, SecondCurve
 from queries.decide import Decisions, decide

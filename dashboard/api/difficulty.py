@@ -5,9 +5,9 @@ from __future__ import annotations
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from queries.difficulty import Difficulty, difficulty
+from queries.hard_easy_effect import Difficulty, difficulty
 from queries.parameters import NoParameters
 from queries.selection import Request
 

@@ -8,7 +8,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.api.blueprint import api, document, get, get_selected, pairs
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.api.uploads import no_such_run
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES

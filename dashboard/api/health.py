@@ -7,7 +7,7 @@ import logging
 from flask import Response
 
 from dashboard.api.blueprint import api, document
-from dashboard.api.responses import error_response, json_response
+from dashboard.api.http_responses import error_response, json_response
 from dashboard.service import service
 from dashboard.version import VERSION
 from data.store import DamagedStore

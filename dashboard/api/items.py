@@ -7,7 +7,7 @@ from typing import Annotated
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from dashboard.shared_parameters import Confidence
 from queries.items import MOST_ITEMS, Item, ItemList, items

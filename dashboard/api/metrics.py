@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Response
 
 from dashboard.api.blueprint import get
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from queries.metric_definitions import MetricDefinition, metric_definitions
 from queries.parameters import NoParameters
 

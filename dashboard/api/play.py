@@ -11,7 +11,7 @@ import msgspec
 from flask import Response, request
 
 from dashboard.api.blueprint import api, document, pairs
-from dashboard.api.responses import json_response
+from dashboard.api.http_responses import json_response
 from dashboard.cached_queries import question_with_buzzpoints
 from dashboard.service import service
 from data.people.sessions import (

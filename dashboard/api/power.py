@@ -8,7 +8,7 @@ from flask import Response
 
 from dashboard.api.blueprint import get_selected
 from dashboard.api.compare import CompareParameters
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.parameter_kinds import Number
 from queries.power import MetricPower, PowerAnalysis, power

@@ -6,7 +6,7 @@ import polars as pl
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_parts, jsonl_parts, stream_response
+from dashboard.api.http_responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
 from queries.parameters import NoParameters
 from queries.prompts import prompts

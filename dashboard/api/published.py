@@ -8,7 +8,7 @@ import msgspec
 from flask import Response
 
 from dashboard.api.blueprint import get
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from queries.metrics import CATALOGUE
 from queries.parameter_kinds import Choices
 from queries.parameters import Parameters

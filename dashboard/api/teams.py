@@ -9,7 +9,7 @@ import msgspec
 from flask import Response
 
 from dashboard.api.blueprint import get_selected
-from dashboard.api.responses import csv_response, json_response
+from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
 from queries.parameter_kinds import Choice, Text
 from queries.parameters import Parameters

@@ -15,7 +15,7 @@ from flask import Response, request
 
 from dashboard.access.rights import Denied
 from dashboard.api.blueprint import api, document, pairs
-from dashboard.api.responses import error_response, json_response
+from dashboard.api.http_responses import error_response, json_response
 from dashboard.process.logs import request_id
 from dashboard.service import service
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
@@ -25,8 +25,8 @@ from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
+from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from data.store.tags import BadTag, checked_tag
-from data.store.withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.facets import Facets
 from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
 from queries.parameters import NoParameters, Parameters, collect, split_key

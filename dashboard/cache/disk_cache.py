@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dashboard.cache.failure import CacheFailure
+from dashboard.cache.errors import CacheFailure
 
 BLOCK = 4096  # bytes; a file takes whole blocks, and one more for its entry in the folder
 LARGEST_PART = 4  # a value may take a quarter of the cache

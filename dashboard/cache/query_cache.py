@@ -24,7 +24,7 @@ import msgspec
 
 from dashboard.cache.computing_queue import LOOK_INTERVAL, Client, ComputingQueue
 from dashboard.cache.disk_cache import DiskCache
-from dashboard.cache.failure import CacheFailure
+from dashboard.cache.errors import CacheFailure
 from dashboard.process import prometheus
 from queries.time_limit import Abandoned, TimeLimitExceeded
 

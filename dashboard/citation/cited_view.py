@@ -19,7 +19,7 @@ from dashboard.components.numbers import CURVE_NAMES, count
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE
-from queries.engine.coverage import coverage
+from queries.engine.common_questions import coverage
 from queries.facets import Facets
 from queries.metrics import Conventions, Metric
 from queries.metrics.bibliography import bibtex

@@ -12,7 +12,7 @@ from dashboard.settings import Settings
 from data.importing.run_gradings import MOST_STORED, TooManyGuesses, grade_run
 from data.store import open_store
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
-from data.store.withdrawal import NoSuchRun
+from data.store.run_withdrawal import NoSuchRun
 from queries.gradings import SHOWN, GradedGuess, Show, graded_guesses, gradings
 from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts

@@ -19,7 +19,7 @@ SAMPLES = frozenset(bundle.name for bundle in BUNDLED)
 
 
 def dataset_menu(datasets: Sequence[Dataset], chosen: str | None, path: str) -> html.Details:
-    """A menu that leads to the same page of another dataset. ``assets/datasets.js`` adds a search box where there are many.
+    """A menu that leads to the same page of another dataset. ``assets/dataset_menu.js`` adds a search box where there are many.
 
     Args:
         datasets: in order of import.

@@ -12,7 +12,7 @@ from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
 from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure
-from queries.difficulty import Difficulty
+from queries.hard_easy_effect import Difficulty
 
 
 def hard_easy(result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str) -> list[Component | None]:

@@ -11,7 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import aria, data
-from dashboard.components.coverage import answered, clues_answered
+from dashboard.components.common_questions import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body

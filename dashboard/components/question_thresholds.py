@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from dashboard.components.controls import threshold_box
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from dashboard.components.thresholds import PATTERNS
+from dashboard.components.threshold_sliders import PATTERNS
 from queries.buzzing import Rules
 
 

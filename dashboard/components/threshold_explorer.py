@@ -11,7 +11,7 @@ from dashboard.components.buzz_outcomes import curve_table, outcomes_table
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.run_names import RunColours, legend
-from dashboard.components.thresholds import MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
+from dashboard.components.threshold_sliders import MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from dashboard.figures.thresholds import wins_figure
 from queries.buzzing import ThresholdExplorer
 

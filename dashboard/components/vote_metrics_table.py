@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dash import html
 
-from dashboard.components.coverage import answered
+from dashboard.components.common_questions import answered
 from dashboard.components.numbers import short
 from dashboard.components.run_names import RunColours, named
 from dashboard.components.table import table

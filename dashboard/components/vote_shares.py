@@ -10,7 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names import RunColours, legend, named
 from dashboard.components.table import row, table
-from dashboard.figures.votes import votes_figure
+from dashboard.figures.question_votes import votes_figure
 from queries.question import Question
 
 

@@ -9,7 +9,7 @@ from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.buzzing import FractionAccuracy
-from queries.difficulty import HardEasyFit
+from queries.hard_easy_effect import HardEasyFit
 from queries.metrics import CATALOGUE
 
 Names = Mapping[str, str]

@@ -17,18 +17,18 @@ from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.human_team_outcomes import against_teams
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.runs_against_human_teams import against_teams
 from dashboard.components.threshold_explorer import threshold_explorer_section
-from dashboard.components.thresholds import KEY
+from dashboard.components.threshold_sliders import KEY
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.buzzing import Buzz, Rules, ThresholdExplorer, buzz, category_outcomes
-from queries.buzzing.rules import CURVES, RULES, SCALES
+from queries.buzzing.buzz_policy import CURVES, RULES, SCALES
 from queries.datasets import Dataset
 
 PATH = "/buzz"

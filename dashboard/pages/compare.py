@@ -10,8 +10,8 @@ from dash.development.base_component import Component
 
 from dashboard.cached_queries import selected_runs
 from dashboard.citation.table_source import PAIRED, TableSource
+from dashboard.components.common_questions import pair_notice
 from dashboard.components.controls import menu, several
-from dashboard.components.coverage import pair_notice
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
@@ -29,7 +29,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import known_run, usual_metric
 from queries.compare import comparison
-from queries.engine.coverage import coverage
+from queries.engine.common_questions import coverage
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS, Metric
 from queries.parameter_kinds import BadRequest, MetricChoice, MetricList

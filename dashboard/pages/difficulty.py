@@ -21,7 +21,7 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.breakdown import breakdown
 from queries.buzzing import accuracy_by_fraction
-from queries.difficulty import difficulty
+from queries.hard_easy_effect import difficulty
 from queries.metrics import CATALOGUE
 
 PATH = "/difficulty"

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from dashboard.cached_queries import question_order, question_with_buzzpoints
 from dashboard.citation.table_source import TableSource
 from dashboard.components.answers_table import answers_section
-from dashboard.components.clue_steps import clue_steps_section
+from dashboard.components.calscore_steps import clue_steps_section
 from dashboard.components.clue_text import clue_text
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
@@ -26,8 +26,8 @@ from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import Sort, known_run, usual_metric
 from queries.buzzing import Rules
-from queries.buzzing.rules import RULES
-from queries.clue_steps import clue_steps
+from queries.buzzing.buzz_policy import RULES
+from queries.calscore_steps import clue_steps
 from queries.metrics import CATALOGUE, Metric
 from queries.parameter_kinds import BadRequest, MetricChoice, Text
 from queries.question import Question

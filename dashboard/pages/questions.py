@@ -10,7 +10,7 @@ from dash import ClientsideFunction, Input, Output, clientside_callback, dcc, ht
 from dash.development.base_component import Component
 
 from dashboard.access.signed_links import ROWS
-from dashboard.api.responses import json_response
+from dashboard.api.http_responses import json_response
 from dashboard.cached_queries import question_list, question_order, selected_runs
 from dashboard.citation.table_source import TableSource
 from dashboard.components.controls import menu
@@ -18,7 +18,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.question_grid import QuestionGrid
+from dashboard.components.questions_grid import QuestionGrid
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.service import service

@@ -10,11 +10,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.table_source import RESAMPLED, TableSource
+from dashboard.components.breakdown_table import parts_section
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
-from dashboard.components.metric_by_part import parts_section
 from dashboard.components.numbers import count
 from dashboard.components.run_names import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section

@@ -25,7 +25,7 @@ from dashboard.error_messages import error_message
 from dashboard.process import logs
 from dashboard.process.orphans import watch_parent
 from dashboard.settings import read_settings
-from dashboard.uploads.incoming_runs import IncomingRun, incoming_runs
+from dashboard.uploads.upload_summary import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.ingest import Content, import_paths
 from data.importing.report import Hint, Problem, Refused, Report

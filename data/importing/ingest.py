@@ -9,7 +9,7 @@ from typing import Literal
 import duckdb
 
 from data.importing.checks import run_checks
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Report, refuse
 from data.importing.staging import ImportOptions, Staging, open_staging
 from data.importing.table_files import LARGEST

@@ -15,7 +15,7 @@ from typing import Any
 from anyascii import anyascii
 
 from data.importing.evaluation_log import clean
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole
 from data.importing.staging import Staging

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, cast
 
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import refuse
 from data.importing.staging import ImportOptions, Staging
 

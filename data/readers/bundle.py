@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, TAGS, VOTES, Column

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.played_games import (
     NO_POSITION,
     Buzz,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from data.importing.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format

@@ -25,7 +25,7 @@ from data.importing.evaluation_log import (
     shares,
     with_choices,
 )
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format

@@ -20,7 +20,7 @@ from data.importing.evaluation_log import (
     read_each,
     shared_classes,
 )
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.inspect_sample import Sample, read_sample
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging

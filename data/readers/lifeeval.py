@@ -9,7 +9,7 @@ questions have no text. A model has two runs: the confidence that it stated, and
 from __future__ import annotations
 
 from data.importing.evaluation_log import dataset_id, known_questions
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import LONGEST_NAME, Column, missing_column

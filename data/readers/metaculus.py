@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from data.importing.evaluation_log import NO, YES, EvaluationLog, number
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from data.importing.evaluation_log import clean
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.played_games import (
     NO_POSITION,
     Buzz,

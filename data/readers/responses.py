@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.importing.failed_calls import is_failed
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
 from data.importing.table_contract import GRADE_PREFIX, grade_columns, responses_columns

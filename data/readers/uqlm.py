@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, known_questions, number
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format

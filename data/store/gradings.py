@@ -26,8 +26,8 @@ from data.store import run_statistics
 from data.store.audit import Audit, system_user
 from data.store.objects import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.store.revisions import renew
+from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store
-from data.store.withdrawal import NoSuchRun
 
 Source = Literal["import", "column", "rules", "review"]
 IMPORTED = "imported"  # as the file states it

@@ -29,12 +29,12 @@ from data.store.files import OBJECTS, CatalogueFile, number_of, remove_database
 from data.store.location import Location, read_location
 from data.store.migrations import current_schema, is_served, migrate, revert, schema_of
 from data.store.objects import FORM, Objects, all_objects
+from data.store.older_schema import UpgradedCatalogues
 from data.store.register import EMPTY, LockLost, Pointer, WriterLock, digest, new_version
 from data.store.revisions import renew, states
 from data.store.run_cache import CAPACITY, RunCache
 from data.store.snapshot import Snapshot
 from data.store.sweep import sweep
-from data.store.upgraded_catalogues import UpgradedCatalogues
 
 T = TypeVar("T")
 MOST_TRIES = 20  # of a write whose connection to the register is lost

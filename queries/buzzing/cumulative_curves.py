@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
+from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clues import ClueTable
 from queries.buzzing.results import BuzzCurve, BuzzCurves
-from queries.buzzing.rules import Rules
 from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics.kernels.arrays import Floats

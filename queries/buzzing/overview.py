@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from data.store import Snapshot
 from queries.buzzing import conditional_rates, cumulative_curves, fraction_accuracy, thresholds
+from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.results import Buzz
-from queries.buzzing.rules import Rules
 from queries.buzzing.runs import read_buzzing
 from queries.selection import Selection, selection_keys
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Snapshot
+from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clues import ClueTable, Ints, read_clue_table
-from queries.buzzing.rules import Rules
 from queries.engine import run_columns
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
 from queries.engine.selected_statistics import rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats

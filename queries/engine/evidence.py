@@ -22,8 +22,8 @@ from queries.engine.bootstrap import (
 )
 from queries.engine.cluster_totals import ClusterTotals, shares_sums, values_without
 from queries.engine.item_kernels import kernel_by_group
+from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
-from queries.engine.samples import Samples
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds

@@ -12,9 +12,9 @@ from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
 from queries.engine import distributions, selected_statistics
 from queries.engine.evidence import Evidence, Run
+from queries.engine.repeated_samples import Samples
 from queries.engine.respondents import RespondentCells
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
-from queries.engine.samples import Samples
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD

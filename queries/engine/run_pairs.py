@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.coverage import restrict, shared_selections
+from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.engine.intervals import difference_tests

@@ -3,7 +3,7 @@
 import pytest
 
 from data.store import open_store
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.page_actions import board, eventually
 from tests.helpers.page_visits import Visit
 

@@ -15,9 +15,9 @@ from data.store import DamagedStore, StoreError, open_store
 from data.store.backup import back_up, restore_backup
 from data.store.objects import all_objects
 from data.store.repair import damage_of, versions_on_disk
+from data.store.run_withdrawal import restore, withdraw
 from data.store.s3_files import S3Files
 from data.store.tokens import TokenError, Tokens
-from data.store.withdrawal import restore, withdraw
 from tests.helpers.metric_digests import metric_digest
 from tests.helpers.store_notes import check_reading_while_writing, note, notes
 

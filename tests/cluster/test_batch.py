@@ -10,7 +10,7 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.repair import damage_of
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.metric_digests import metric_values
 from tests.helpers.serving import run_cli
 from tests.helpers.small_store import write_relay, write_spans

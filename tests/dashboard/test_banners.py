@@ -2,8 +2,8 @@
 
 import msgspec
 
-from dashboard.components.markup import content_markup
 from dashboard.components.messages import simulated_banner
+from dashboard.components.static_html import content_markup
 from queries.facets import Facets
 
 FACETS = Facets(

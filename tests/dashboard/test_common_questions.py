@@ -9,8 +9,8 @@ import pytest
 
 from dashboard.api.blueprint import ROUTES
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
-from dashboard.router import draw
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.seed import seed

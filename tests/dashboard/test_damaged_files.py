@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
-from dashboard.router import draw
 from dashboard.service import Service
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths

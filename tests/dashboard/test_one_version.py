@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
-from dashboard.router import draw
 from dashboard.settings import Settings
-from data.store.withdrawal import restore, withdraw
+from data.store.run_withdrawal import restore, withdraw
 
 WITHDRAWN_AT = re.compile(r"\b20\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?")
 WITHOUT_RUNS = ("cite", "nowhere", "upload", "metrics", "teams")

@@ -5,11 +5,11 @@ import json
 import pytest
 from dash import dcc, html
 
+from dashboard.app_shell import draw
 from dashboard.components.links import page_link
-from dashboard.components.markup import is_read_only, markup
+from dashboard.components.static_html import is_read_only, markup
 from dashboard.page_drawing import as_json, as_key, divide
 from dashboard.page_registry import PAGES, read_page
-from dashboard.router import draw
 
 PYRAMID = ("dataset", "pyramid")
 GRID = as_key({"role": "state", "name": "grid"})

@@ -7,8 +7,8 @@ import pytest
 from dash import html
 
 from dashboard.components.clue_text import clue_text
-from dashboard.components.markup import markup
 from dashboard.components.quizbowl_markup import draw_text, without_markup
+from dashboard.components.static_html import markup
 from data.store import open_store
 from queries.question import question
 from queries.selection import Selection

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from queries.buzzing import Rules, threshold_explorer
-from queries.engine.coverage import coverage
+from queries.engine.common_questions import coverage
 from queries.filters import ColumnFilter, Filter, MenuControl
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE

@@ -3,7 +3,7 @@
 import pytest
 
 from queries.buzzing import Rules, threshold_explorer
-from queries.difficulty import difficulty
+from queries.hard_easy_effect import difficulty
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions
 from queries.selection import Selection, facets, read_selection

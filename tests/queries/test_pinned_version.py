@@ -6,7 +6,7 @@ import pytest
 
 from data.store import open_store
 from data.store.gradings import Correction, correct_grades
-from data.store.withdrawal import restore, withdraw
+from data.store.run_withdrawal import restore, withdraw
 from queries.parameter_kinds import BadRequest
 from queries.pinned_version import pinned_version, version_changes
 from queries.selection import Selection

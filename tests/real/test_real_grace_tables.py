@@ -7,11 +7,11 @@ import re
 import pytest
 
 from dashboard.app import create_app
-from dashboard.router import draw
+from dashboard.app_shell import draw
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from queries.clue_steps import clue_steps
+from queries.calscore_steps import clue_steps
 from queries.selection import Selection
 
 pytestmark = pytest.mark.real

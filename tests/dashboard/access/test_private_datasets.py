@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote
 
 import pytest
 
-from dashboard import router
+from dashboard import app_shell
 from dashboard.access import signed_links
 from dashboard.access.rights import COOKIE
 from dashboard.app import create_app
@@ -68,7 +68,7 @@ def draw(client, path, query="", **more):
         "inputs": [{"id": "request", "property": "data", "value": {"path": path, "query": query, "page": True}}],
     }  # fmt: skip
     with client.application.test_request_context(CALLBACK, method="POST", json=body, **more):
-        return json.dumps(json.loads(router.draw(body["inputs"][0]["value"])), ensure_ascii=False)
+        return json.dumps(json.loads(app_shell.draw(body["inputs"][0]["value"])), ensure_ascii=False)
 
 
 def addresses(lab, dataset):

@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.page_registry import PAGES
 from data.store import open_store
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from queries.metrics import METRICS
 from tests.helpers.bundle_factory import put
 from tests.helpers.json_api import error, get

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.cache.query_cache import QueryCache
-from dashboard.router import draw
 from dashboard.settings import Settings
 from data.store import Snapshot
 from data.store.export import Table

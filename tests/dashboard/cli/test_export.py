@@ -11,7 +11,7 @@ from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.run_tables import with_runs
 
 

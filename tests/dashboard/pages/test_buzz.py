@@ -6,7 +6,7 @@ import json
 import pytest
 from dash import html
 
-from dashboard.components.markup import descendants
+from dashboard.components.static_html import descendants
 from dashboard.page_drawing import divide
 from dashboard.page_registry import PAGES, read_page
 from data.importing.ingest import import_paths

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dashboard.app import create_app
-from dashboard.router import draw
+from dashboard.app_shell import draw
 from dashboard.settings import Settings
 from data.store import open_store
 from tests.helpers.bundle_factory import RESPONSES, put, write

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 
 

@@ -3,7 +3,7 @@
 import pytest
 from dash import html
 
-from dashboard.components.markup import descendants
+from dashboard.components.static_html import descendants
 from dashboard.page_registry import PAGES, read_page
 from tests.helpers.json_api import get, table
 

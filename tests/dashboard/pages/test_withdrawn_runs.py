@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 import pytest
 
 from dashboard.app import create_app
+from dashboard.app_shell import draw
 from dashboard.page_registry import PAGES
-from dashboard.router import draw
 from dashboard.settings import Settings
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 
 
 @pytest.fixture(scope="module")

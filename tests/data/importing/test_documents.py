@@ -7,7 +7,7 @@ import sys
 import polars as pl
 import pytest
 
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
 from data.importing.table_contract import Column

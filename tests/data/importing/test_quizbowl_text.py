@@ -5,7 +5,7 @@ import time
 import pytest
 
 from dashboard.components.clue_text import clue_text
-from dashboard.components.markup import markup
+from dashboard.components.static_html import markup
 from data.importing.quizbowl_text import count_words, plain_text, sentences, words
 from queries.question import question
 from queries.selection import Selection

@@ -6,7 +6,7 @@ from data.importing.ingest import import_paths, read_and_check
 from data.importing.staging import ImportOptions, open_staging
 from data.importing.trial_catalogue import make_trial
 from data.store import StoreMoved
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import FACTS, RESPONSES, content, put, write
 
 PEOPLE = {

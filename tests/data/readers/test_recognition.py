@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from data.importing.incoming_file import Incoming
+from data.importing.import_source import Incoming
 from data.importing.staging import open_staging
 from data.readers import readers
 from tests.helpers import bundle_factory as bundles

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 

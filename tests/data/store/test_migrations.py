@@ -14,7 +14,7 @@ from data.store.backup import back_up
 from data.store.objects import ADDED, TYPES, copy_rows
 from data.store.repair import damage_of
 from data.store.revisions import renew
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, write
 from tests.helpers.metric_digests import metric_values
 

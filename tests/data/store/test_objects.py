@@ -14,7 +14,7 @@ from data.store.backup import back_up, restore_backup
 from data.store.files import FolderFiles
 from data.store.objects import KINDS, Objects, all_objects, stored_objects
 from data.store.repair import damage_of
-from data.store.withdrawal import withdraw
+from data.store.run_withdrawal import withdraw
 from queries.leaderboard import leaderboard
 from queries.metrics import METRICS
 from queries.selection import Selection

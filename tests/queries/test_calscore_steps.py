@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from queries.clue_steps import NO_PEOPLE, clue_steps
+from queries.calscore_steps import NO_PEOPLE, clue_steps
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.question import question
 from queries.selection import Selection

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from queries.interval_claims import KINDS, measured_claims
+from queries.interval_coverage import KINDS, measured_claims
 from queries.metrics import CATALOGUE
 from queries.sakai_examples import SYSTEMS, sakai_examples
 from tests.helpers.paths import ROOT

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from queries.engine.coverage import Coverage
+from queries.engine.common_questions import Coverage
 from queries.selection import Facets
 
 Pairs = list[tuple[str, str]]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine.bootstrap import percentile_interval
-from queries.engine.coverage import restrict
+from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE, Conventions

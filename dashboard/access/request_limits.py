@@ -10,7 +10,7 @@ from flask import Flask, Response, redirect, request
 from flask.typing import ResponseReturnValue
 
 from dashboard.access import trusted_proxies
-from dashboard.access.dash_requests import CALLBACKS
+from dashboard.access.dash_request_checks import CALLBACKS
 from dashboard.access.login import own_address
 from dashboard.access.rights import Denied
 from dashboard.api.blueprint import denied

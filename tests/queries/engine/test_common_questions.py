@@ -8,7 +8,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import SIGNIFICANCE
-from queries.engine.coverage import coverage, restrict
+from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.items import items
 from queries.leaderboard import leaderboard

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.controls import menu
 from dashboard.components.numbers import CURVE_NAMES, short
 from dashboard.components.table import row, table
-from queries.clue_steps import ClueSteps, RunSteps
+from queries.calscore_steps import ClueSteps, RunSteps
 
 KEY = "worked"
 TITLE = "CalScore, clue by clue"

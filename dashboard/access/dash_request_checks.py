@@ -14,7 +14,7 @@ SUITES = "/_dash-component-suites/"
 
 
 class AddressToDraw(msgspec.Struct):
-    """What ``dashboard.router.draw`` is asked for."""
+    """What ``dashboard.app_shell.draw`` is asked for."""
 
     path: str
     query: str

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from dashboard import documents
+from dashboard import documentation_pages
 from tests.helpers.paths import ROOT
 
-NAMES = [document.name for document in documents.documents()]
+NAMES = [document.name for document in documentation_pages.documents()]
 
 
 class Elements(HTMLParser):
@@ -74,14 +74,14 @@ def test_html_of_a_document_is_text(client, monkeypatch, tmp_path):
         "<img src=x onerror=alert(1)>\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr(documents, "ROOT", tmp_path)
-    for cached in (documents.documents, documents.as_html):
+    monkeypatch.setattr(documentation_pages, "ROOT", tmp_path)
+    for cached in (documentation_pages.documents, documentation_pages.as_html):
         cached.cache_clear()
     try:
         article = client.get("/docs/README").text.partition("<article>")[2].partition("</article>")[0]
     finally:
         monkeypatch.undo()
-        for cached in (documents.documents, documents.as_html):
+        for cached in (documentation_pages.documents, documentation_pages.as_html):
             cached.cache_clear()
     assert {tag for tag, _ in Elements(article).tags} == {"h1", "p", "span"}
     assert "&lt;script&gt;" in article and Elements(article).all("href") == []

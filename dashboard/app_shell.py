@@ -13,11 +13,10 @@ from dash import ALL, ClientsideFunction, Input, Output, State, callback, client
 from dash.development.base_component import Component
 
 from dashboard.components.active_filters import active_filters
+from dashboard.components.common_questions import coverage_notice, nothing_in_common
 from dashboard.components.controls import control
-from dashboard.components.coverage import coverage_notice, nothing_in_common
 from dashboard.components.filters import filter_bar
 from dashboard.components.header import header
-from dashboard.components.markup import content_markup, markup
 from dashboard.components.messages import (
     error_panel,
     grading_notice,
@@ -28,13 +27,14 @@ from dashboard.components.messages import (
     withdrawn_banner,
 )
 from dashboard.components.page_foot import page_foot
+from dashboard.components.static_html import content_markup, markup
 from dashboard.error_messages import public_message
 from dashboard.page_drawing import as_json, divide
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
 from data.store import StoreError
 from queries.datasets import Dataset
-from queries.engine.coverage import coverage
+from queries.engine.common_questions import coverage
 from queries.gradings import grading_coverage
 from queries.parameter_kinds import BadRequest
 from queries.pinned_version import version_changes

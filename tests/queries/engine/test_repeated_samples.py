@@ -10,7 +10,7 @@ from data.importing.report import Refused
 from data.store import open_store
 from queries.buzzing import Rules
 from queries.buzzing.thresholds import threshold_explorer
-from queries.engine.coverage import coverage
+from queries.engine.common_questions import coverage
 from queries.engine.gather_evidence import gather
 from queries.items import items
 from queries.leaderboard import leaderboard

@@ -86,6 +86,12 @@ def processor_seconds(pids: Sequence[int]) -> float:
     return sum((int(fields[11]) + int(fields[12])) / TICKS for pid in pids if (fields := _stat(pid)))
 
 
+def processor_seconds_with_children(pid: int) -> float:
+    """Seconds of processors that a process and its descendants have used so far, those that have ended among them."""
+    pids = [pid, *descendants(pid)]
+    return sum(sum(map(int, fields[11:15])) / TICKS for pid in pids if (fields := _stat(pid)))
+
+
 def resident_bytes(pid: int) -> int:
     """Resident bytes of a process; 0 where it has ended."""
     try:

@@ -34,8 +34,8 @@ from dashboard.app import create_app  # noqa: E402
 from dashboard.settings import Settings  # noqa: E402
 from data.importing.ingest import import_paths  # noqa: E402
 from data.importing.staging import ImportOptions  # noqa: E402
-from data.statistics import pooled  # noqa: E402
 from data.store import Store, open_store  # noqa: E402
+from data.sufficient_statistics import pooled  # noqa: E402
 from queries.buzzing import Rules, threshold_explorer  # noqa: E402
 from queries.engine.gather_evidence import gather  # noqa: E402
 from queries.leaderboard import leaderboard  # noqa: E402

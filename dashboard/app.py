@@ -12,7 +12,7 @@ from werkzeug.exceptions import BadRequest as BadHTTP
 from werkzeug.exceptions import HTTPException
 
 from dashboard import api, documentation_pages, pages, play
-from dashboard.access import dash_request_checks, login, request_limits
+from dashboard.access import dash_request_checks, limits_and_headers, login
 from dashboard.api.http_responses import error_response
 from dashboard.app_shell import layout
 from dashboard.page_registry import check_page
@@ -71,7 +71,7 @@ def create_app(settings: Settings) -> Flask:
     server.after_request(_status_of_page)
     server.register_error_handler(HTTPException, _http_error)
     server.register_error_handler(ParseException, lambda error: _http_error(BadHTTP("The body breaks the rules of HTTP.")))
-    request_limits.install(server, app, settings)
+    limits_and_headers.install(server, app, settings)
     dash_request_checks.install(server)
     # Dash sets itself up in its first request; other requests that come meanwhile would find it half ready.
     server.test_client().get("/healthz")

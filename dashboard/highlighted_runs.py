@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dashboard.cached_queries import selected_runs
+from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import PageRequest
 from dashboard.service import service
 from queries.leaderboard import leaderboard

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import TableSource
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.links import address
 from dashboard.service import service
 from data.store import StoreError

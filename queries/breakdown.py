@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from data.statistics import bin_of
 from data.store import Snapshot
+from data.sufficient_statistics import bin_of
 from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.ranking import RunRow, run_rows

@@ -7,8 +7,8 @@ from itertools import groupby
 import msgspec
 import numpy as np
 
-from data.statistics import Items
 from data.store import Snapshot
+from data.sufficient_statistics import Items
 from queries.metrics import CATALOGUE
 from queries.metrics.kernels.questions import buzz_mass, unit_logistic
 from queries.question import ClueResponse, HumanRecord, question

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from data.statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Items, bin_sums, sums
 from queries.engine import run_columns
 from queries.engine.evidence import Evidence, Run
 from queries.engine.gather_evidence import gather

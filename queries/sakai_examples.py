@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from data.statistics import BIN_COLUMNS, pooled
+from data.sufficient_statistics import BIN_COLUMNS, pooled
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.metrics.kernels.bins import mass_bins
 from queries.metrics.metric import Axiom, ItemPair

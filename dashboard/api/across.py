@@ -8,7 +8,7 @@ from flask import Response
 
 from dashboard.api.blueprint import get
 from dashboard.api.http_responses import csv_response, json_response
-from dashboard.cached_queries import across_datasets
+from dashboard.composite_queries import across_datasets
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows
 from queries.across import Across, AcrossCell
 from queries.metrics import CATALOGUE, Conventions

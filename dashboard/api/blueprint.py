@@ -17,7 +17,7 @@ from werkzeug.exceptions import HTTPException
 from dashboard.access import signed_links
 from dashboard.access.rights import Denied
 from dashboard.api.http_responses import error_response
-from dashboard.citation.version_wording import what_changed
+from dashboard.citation.version_differences import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
 from data.store import StoreError

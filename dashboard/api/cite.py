@@ -8,7 +8,7 @@ from flask import Response, has_request_context, request
 
 from dashboard.api.blueprint import get
 from dashboard.api.http_responses import json_response
-from dashboard.citation.cited_view import cite
+from dashboard.citation.view_citation import cite
 from dashboard.service import service
 from dashboard.shared_parameters import View
 from queries.parameters import Parameters

@@ -12,7 +12,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import json_response
-from dashboard.cached_queries import question_with_buzzpoints
+from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
 from data.people.sessions import (
     LONGEST_GUESS,

@@ -10,7 +10,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import get_selected, pairs
 from dashboard.api.http_responses import csv_parts, csv_response, json_response, stream_response, without_formulas
-from dashboard.cached_queries import question_list, question_with_buzzpoints
+from dashboard.composite_queries import question_list, question_with_buzzpoints
 from dashboard.service import service
 from dashboard.shared_parameters import Metrics, Sort
 from queries.buzzing import BuzzParameters

@@ -25,8 +25,8 @@ from data.importing.staging import Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
+from data.store.run_tags import BadTag, checked_tag
 from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
-from data.store.tags import BadTag, checked_tag
 from queries.facets import Facets
 from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
 from queries.parameters import NoParameters, Parameters, collect, split_key

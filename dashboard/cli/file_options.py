@@ -10,7 +10,7 @@ import click
 
 from data.importing.staging import ImportOptions
 from data.readers import formats, readers
-from data.store.tags import BadTag, read_tag
+from data.store.run_tags import BadTag, read_tag
 
 
 class FileOptions(TypedDict):

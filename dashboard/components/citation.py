@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import html
 
-from dashboard.citation.cited_view import Citation
+from dashboard.citation.view_citation import Citation
 from dashboard.components.attributes import aria, data
 from dashboard.components.table import row, table
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.decisions import coverage_table, curve_table, difference_table, verdict
+from dashboard.components.abstention import coverage_table, curve_table, difference_table, verdict
 from dashboard.components.figure import figure
 from dashboard.components.numbers import count
 from dashboard.components.run_names import RunColours, legend

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.citation.version_wording import what_changed
+from dashboard.citation.version_differences import what_changed
 from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
 from dashboard.error_messages import error_message

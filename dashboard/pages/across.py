@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import across_datasets
 from dashboard.components.across_tables import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.composite_queries import across_datasets
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows

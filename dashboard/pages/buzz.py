@@ -10,8 +10,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order
-from dashboard.citation.table_source import RESAMPLED, TableSource
+from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.buzz_categories import buzz_categories
 from dashboard.components.buzz_curves import buzz_curves
 from dashboard.components.buzz_rates import buzz_rates
@@ -24,6 +23,7 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.runs_against_human_teams import against_teams
 from dashboard.components.threshold_explorer import threshold_explorer_section
 from dashboard.components.threshold_sliders import KEY
+from dashboard.composite_queries import question_order
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 from flask import request as http_request
 
-from dashboard.citation.cited_view import cite
+from dashboard.citation.view_citation import cite
 from dashboard.components.citation import citation_sections
 from dashboard.components.links import address, page_link
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

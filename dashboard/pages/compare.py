@@ -8,8 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import selected_runs
-from dashboard.citation.table_source import PAIRED, TableSource
+from dashboard.citation.page_table_sources import PAIRED, TableSource
 from dashboard.components.common_questions import pair_notice
 from dashboard.components.controls import menu, several
 from dashboard.components.filters import filter_keys
@@ -25,6 +24,7 @@ from dashboard.components.run_comparison import (
     wins_table,
 )
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import known_run, usual_metric

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import RESAMPLED, TableSource
+from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.accuracy_by_fraction import fraction_accuracy
 from dashboard.components.filters import filter_keys
 from dashboard.components.hard_easy_effect import hard_easy
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.overconfidence_by_part import GAP, overconfidence_by_part
+from dashboard.components.overconfidence_by_subgroup import GAP, overconfidence_by_part
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

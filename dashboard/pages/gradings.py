@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import TableSource
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys

@@ -10,12 +10,11 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import TableSource, leaderboard_source
+from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.attributes import data
 from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
-from dashboard.components.early_mistake import early_mistake_story
 from dashboard.components.filters import filter_keys
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.components.links import run_path
@@ -24,6 +23,7 @@ from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.welcome import early_mistake_story
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -9,8 +9,7 @@ import msgspec
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_order, question_with_buzzpoints
-from dashboard.citation.table_source import TableSource
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.answers_table import answers_section
 from dashboard.components.calscore_steps import clue_steps_section
 from dashboard.components.clue_text import clue_text
@@ -21,6 +20,7 @@ from dashboard.components.question_heading import question_heading
 from dashboard.components.question_thresholds import question_thresholds
 from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.vote_shares import vote_shares
+from dashboard.composite_queries import question_order, question_with_buzzpoints
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

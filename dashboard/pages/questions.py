@@ -11,14 +11,14 @@ from dash.development.base_component import Component
 
 from dashboard.access.signed_links import ROWS
 from dashboard.api.http_responses import json_response
-from dashboard.cached_queries import question_list, question_order, selected_runs
-from dashboard.citation.table_source import TableSource
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.questions_grid import QuestionGrid
+from dashboard.composite_queries import question_list, question_order, selected_runs
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, read_page, register
 from dashboard.service import service

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.cached_queries import question_list
-from dashboard.citation.table_source import TableSource, leaderboard_source
+from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, page_link, question_path, run_path
 from dashboard.components.messages import nothing_selected, withdrawn_banner
@@ -18,6 +17,7 @@ from dashboard.components.run_names import run_colours, run_names
 from dashboard.components.run_ranks import standing_table
 from dashboard.components.runs_table import provenance
 from dashboard.components.worst_questions import worst_questions
+from dashboard.composite_queries import question_list
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import USUAL_METRICS, usual_metric

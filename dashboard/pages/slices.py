@@ -9,7 +9,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import RESAMPLED, TableSource
+from dashboard.citation.page_table_sources import RESAMPLED, TableSource
 from dashboard.components.breakdown_table import parts_section
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys

@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import TableSource
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected

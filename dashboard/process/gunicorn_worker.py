@@ -102,7 +102,7 @@ class Worker(ThreadWorker):
             self._header_deadlines.pop(conn, None)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer a request whose headers are complete; limits on its body are set in ``dashboard.access.request_limits``."""
+        """Answer a request whose headers are complete; limits on its body are set in ``dashboard.access.limits_and_headers``."""
         self._header_deadlines.pop(conn, None)
         try:
             return super().handle_request(req, conn)

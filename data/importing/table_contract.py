@@ -19,7 +19,7 @@ from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import ArrowStream, first_rows, literal
-from data.store.tags import LONGEST_TAG, LONGEST_VALUE
+from data.store.run_tags import LONGEST_TAG, LONGEST_VALUE
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
 LARGEST_INTEGER = 2**31 - 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from data.importing.import_source import Incoming
-from data.importing.played_games import (
+from data.importing.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,

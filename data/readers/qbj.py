@@ -15,7 +15,7 @@ from typing import Any
 
 from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
-from data.importing.played_games import (
+from data.importing.quizbowl_games import (
     NO_POSITION,
     Buzz,
     Hearing,

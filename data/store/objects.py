@@ -22,10 +22,10 @@ from typing import Literal, NamedTuple
 import duckdb
 
 from data.polars_frames import execute, literal
-from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 from data.store.checksums import FileState, file_state, fingerprint
 from data.store.errors import DamagedStore, NeedsMigration, StoreError
 from data.store.files import OBJECTS, StoreFiles
+from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS
 
 Kind = Literal["responses", "statistics", "grades"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run
@@ -64,7 +64,7 @@ TYPES: dict[Kind, dict[str, str]] = {
         "correct": "double",
         "graded": "varchar",  # as of responses; review: a reviewer corrected it
     },
-    # In the order of questions. Failed calls are in none of the sums; see data/statistics.py.
+    # In the order of questions. Failed calls are in none of the sums; see data/sufficient_statistics.py.
     "statistics": {
         "position": "integer",  # of the question in its dataset
         **dict.fromkeys(COLUMNS, "double"),

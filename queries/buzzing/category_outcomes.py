@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from data.store import Snapshot
+from queries.buzzing.buzz_inputs import BuzzingData, read_buzzing
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clues import Ints
-from queries.buzzing.runs import BuzzingData, read_buzzing
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import Selection, selection_keys
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from data.store import Snapshot
 from queries.buzzing import conditional_rates, cumulative_curves, fraction_accuracy, thresholds
+from queries.buzzing.buzz_inputs import read_buzzing
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.results import Buzz
-from queries.buzzing.runs import read_buzzing
 from queries.selection import Selection, selection_keys
 
 

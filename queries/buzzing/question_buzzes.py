@@ -8,8 +8,8 @@ from dataclasses import replace
 import msgspec
 
 from data.store import Snapshot
+from queries.buzzing.buzz_inputs import NO_LOGPROBS, read_buzzing
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.runs import NO_LOGPROBS, read_buzzing
 from queries.metrics.kernels.buzzing import buzzpoints_at
 from queries.selection import Selection
 

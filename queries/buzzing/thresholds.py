@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from data.store import Snapshot
+from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clues import people_curve
 from queries.buzzing.results import Optimum, OutcomeInterval, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
-from queries.buzzing.runs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
 from queries.engine.inference import FEW, jackknife_t_interval
 from queries.engine.selected_statistics import selected_responses, selection_clauses

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from data.statistics import BIN_COLUMNS
+from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.bootstrap import REPLICATES, resample_clusters
 from queries.engine.run_columns import Floats, SparseColumn, dense
 from queries.metrics import Conventions, Metric

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.ragged_arrays import Floats, Ints
-from data.statistics import BINS, bin_of
 from data.store import Snapshot
+from data.sufficient_statistics import BINS, bin_of
 from queries.engine import run_columns, selected_statistics
 from queries.engine.run_columns import SparseColumn, joined
 from queries.engine.run_distributions import Classes, RunDistributions, dataset_classes, run_distributions

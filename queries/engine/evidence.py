@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS
+from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.bootstrap import (
     MOST_CLUSTERS,
     Draws,
@@ -21,7 +21,7 @@ from queries.engine.bootstrap import (
     question_clusters,
 )
 from queries.engine.cluster_totals import ClusterTotals, shares_sums, values_without
-from queries.engine.item_kernels import kernel_by_group
+from queries.engine.grouped_item_kernels import kernel_by_group
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, dense, sparse, sum_by_place
 from queries.metrics import Conventions, Metric
@@ -43,7 +43,7 @@ class Run:
 
 
 class Respondents(Protocol):
-    """The answers of a run that holds those of many people, see ``queries.engine.respondents``."""
+    """The answers of a run that holds those of many people, see ``queries.engine.runs_of_respondents``."""
 
     def can_draw(self, metric: Metric) -> bool:
         """Whether it has the statistics of a metric."""

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
 from queries.engine import distributions, selected_statistics
 from queries.engine.evidence import Evidence, Run
 from queries.engine.repeated_samples import Samples
-from queries.engine.respondents import RespondentCells
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
+from queries.engine.runs_of_respondents import RespondentCells
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD

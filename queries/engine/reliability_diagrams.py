@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, get_args
 import msgspec
 import numpy as np
 
-from data.statistics import ROUNDING
+from data.sufficient_statistics import ROUNDING
 from queries.engine.bootstrap import SEED
 from queries.engine.evidence import Evidence
 from queries.engine.inference import effective_items, wilson_interval

@@ -15,9 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 from data.human_curves import CURVES
 from data.polars_frames import SqlParameters
 from data.ragged_arrays import entries_of
-from data.statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
 from data.store import Snapshot
 from data.store.run_cache import Sized
+from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.time_limit import check_time_limit
 

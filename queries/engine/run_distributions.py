@@ -13,8 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from data.importing.grading import parse_answer_line
 from data.ragged_arrays import Floats, Ints, entries_of
-from data.statistics import bin_of
 from data.store import Snapshot
+from data.sufficient_statistics import bin_of
 from queries.engine.run_columns import responses_in_order
 from queries.metrics.kernels import distributions as kernels
 

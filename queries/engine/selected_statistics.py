@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from data.polars_frames import SqlParameters
-from data.statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from queries.engine import run_columns
 from queries.engine.run_columns import Clues, joined
 from queries.metrics.kernels.arrays import Floats, Ints

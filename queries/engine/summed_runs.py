@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from data.statistics import BIN_COLUMNS
 from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine import distributions, selected_statistics
 from queries.engine.bootstrap import MOST_CLUSTERS, cluster_count
 from queries.engine.cluster_totals import ClusterTotals, shares_sums

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.human_curves import CURVES
-from data.statistics import Items, bin_sums, sums
+from data.sufficient_statistics import Items, bin_sums, sums
 from queries.metrics.kernels.bins import FOLDS, fold_totals
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD, Axiom, Conventions, ItemPair, Metric

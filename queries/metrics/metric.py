@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.human_curves import CURVES, TEAM_CURVES
-from data.statistics import Closed
+from data.sufficient_statistics import Closed
 from queries.metrics.kernels.item_weights import ItemWeights
 
 Floats = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.formats_documentation import documentation, in_guide
+from dashboard.formats_docs_generator import documentation, in_guide
 from data.readers import formats
 from tests.helpers.paths import ROOT
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from data.statistics import BIN_COLUMNS
+from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.evidence import Evidence, Run
 from queries.engine.run_columns import dense
 from queries.metrics import Conventions

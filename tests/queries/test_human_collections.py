@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from data.people.collection import ELICITATION
+from data.people.session_run import ELICITATION
 from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.human_collections import human_collections, with_people

@@ -8,8 +8,8 @@ from data.importing.staging import ImportOptions
 from data.store.errors import NeedsMigration
 from data.store.export import export
 from data.store.migrations import m0009_tags
+from data.store.run_tags import BadTag, change_tags, read_tag
 from data.store.run_withdrawal import NoSuchRun
-from data.store.tags import BadTag, change_tags, read_tag
 from queries.dataset_bundle import bundle
 from queries.leaderboard import leaderboard
 from queries.parameter_kinds import BadRequest

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from data.human_curves import CURVES
-from data.statistics import BIN_COLUMNS, Items, pooled, sums
+from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, distributions, item_level, questions
 from queries.metrics.kernels.item_weights import ItemWeights

@@ -10,7 +10,7 @@ from scipy.stats import linregress
 
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
-from data.statistics import ITEM_SUMS, Items, pooled, sums
+from data.sufficient_statistics import ITEM_SUMS, Items, pooled, sums
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import facets, read_selection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.importing.report import Problem
 from data.importing.staging import ImportOptions, Staging
-from data.store.tags import MOST_TAGS
+from data.store.run_tags import MOST_TAGS
 
 
 def tag_runs(staging: Staging, options: ImportOptions) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from data.statistics import BIN_COLUMNS, BINS
+from data.sufficient_statistics import BIN_COLUMNS, BINS
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, SWAPPED, columns
 from queries.metrics.kernels import bins, item_totals
 from queries.metrics.kernels.arrays import FLAT

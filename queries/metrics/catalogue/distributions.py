@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from data.statistics import BINS
+from data.sufficient_statistics import BINS
 from queries.metrics.catalogue.shared import columns
 from queries.metrics.kernels import arrays, bins, distributions
 from queries.metrics.metric import Conventions, Floats, Metric, Sums, Value

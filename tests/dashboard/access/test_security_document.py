@@ -3,7 +3,7 @@
 import re
 
 from dashboard import server, service
-from dashboard.access import request_limits, rights
+from dashboard.access import limits_and_headers, rights
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
 from dashboard.process import gunicorn_worker
@@ -22,7 +22,7 @@ def rows(heading):
 def test_the_headers_are_those_of_every_answer(client):
     stated = {name.strip("`"): value.strip("`") for name, value in rows("Headers")}
     policy = stated.pop("Content-Security-Policy")
-    assert stated == request_limits.HEADERS
+    assert stated == limits_and_headers.HEADERS
     rules = {rule.rule for rule in client.application.url_map.iter_rules() if not rule.arguments and "GET" in rule.methods}
     assert {"/play", "/healthz", "/_rows", "/api/v1/unsolved", "/api/v1/across"} <= rules
     for address in ("/nothing", "/api/v1/nothing", "/api/v1/play", *sorted(rules)):
@@ -47,10 +47,10 @@ def test_listed_origins_may_frame_views_alone(seeded):
 def test_the_limits_are_those_of_the_code():
     stated = {name: float(value.replace(",", "")) for name, value, _ in rows("Limits")}
     assert stated == {
-        "body of a request that is no upload, bytes": request_limits.MAX_BODY,
-        "query string, characters": request_limits.MAX_QUERY,
+        "body of a request that is no upload, bytes": limits_and_headers.MAX_BODY,
+        "query string, characters": limits_and_headers.MAX_QUERY,
         "time for the headers of a request, seconds": gunicorn_worker.HEADER_TIMEOUT,
-        "time for such a body, seconds": request_limits.BODY_TIMEOUT,
+        "time for such a body, seconds": limits_and_headers.BODY_TIMEOUT,
         "time in which a client must read some of its answer, seconds": gunicorn_worker.READ_TIMEOUT,
         "uploads at once, of a worker": service.MAX_UPLOADS,
         "threads of a worker": server.THREADS,

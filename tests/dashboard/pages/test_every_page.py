@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 from dashboard.app_shell import draw
-from dashboard.cached_queries import question_list
 from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names import RunColours, legend
+from dashboard.composite_queries import question_list
 from dashboard.figures.confidence_gap import gap_figure
 from dashboard.figures.labels import fitting
 from dashboard.page_registry import PAGES, read_page

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from dashboard import cached_queries
+from dashboard import composite_queries
 from dashboard.figures.sparklines import EDGE, HEIGHT, LEFT, MOST, RIGHT, WIDTH, spark_figure
 from queries.sparklines import HumanSparkline, QuestionSparklines, RunSparkline
 from tests.helpers.drawn_pages import drawn, plain, walk
@@ -103,13 +103,13 @@ def test_blocks_follow_each_other(app, client):
 def test_the_order_is_worked_out_once_for_all_blocks(app, client, monkeypatch):
     calls = []
 
-    @functools.wraps(cached_queries.ordered_questions)
+    @functools.wraps(composite_queries.ordered_questions)
     def counted(*arguments):
         calls.append(arguments)
         return original(*arguments)
 
-    original = cached_queries.ordered_questions
-    monkeypatch.setattr(cached_queries, "ordered_questions", counted)
+    original = composite_queries.ordered_questions
+    monkeypatch.setattr(composite_queries, "ordered_questions", counted)
     a, b = runs_of(client)[:2]
     sort = f"ks:{a}-{b}"  # which no other test asks for
     for start in (0, 20, 40):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing import batch, run_gradings
+from data.importing import distributed_import, run_gradings
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store.audit import Audit
@@ -94,9 +94,9 @@ def test_runs_of_a_batch_have_the_same_gradings(store, folder, tmp_path):
     put(store, write(folder, responses=None))
     (run,) = put(store, write(tmp_path / "other", responses=STATED), model="m", dataset="other").runs
     (tmp_path / "rows.parquet").write_bytes(in_format(STATED, "parquet"))
-    group = batch.Group(None, None, (str(tmp_path / "rows.parquet"),))
-    prepared = batch.prepare(store.url, group, ImportOptions(dataset="toy", model="m"))
-    (published,) = batch.publish(store, [prepared])
+    group = distributed_import.Group(None, None, (str(tmp_path / "rows.parquet"),))
+    prepared = distributed_import.prepare(store.url, group, ImportOptions(dataset="toy", model="m"))
+    (published,) = distributed_import.publish(store, [prepared])
     assert [(event.action, event.run) for event in Audit(store.register).page(1)] == [("published", published)]
     for grading in ("", "graded", "second"):
         assert graded(store, published, grading) == graded(store, run, grading)

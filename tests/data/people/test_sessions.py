@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.people.collection import collect, session_responses
+from data.people.session_run import collect, session_responses
 from data.people.sessions import (
     Answer,
     Session,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
+from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
 from queries.engine import distributions
 from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.statistics import BIN_COLUMNS, BINS_USED, Bins
+from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, Bins
 from queries.engine import run_columns
 from queries.engine.run_columns import bin_columns, dense, sum_by_place
 from tests.helpers.run_tables import with_runs

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from data.statistics import Items, pooled, sums
+from data.sufficient_statistics import Items, pooled, sums
 from queries.metric_definitions import metric_definitions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.axioms import AXIOMS, value_of_items

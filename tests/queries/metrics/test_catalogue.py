@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from data import human_curves, statistics
-from data.statistics import pooled
+from data import human_curves, sufficient_statistics
+from data.sufficient_statistics import pooled
 from queries.engine import distributions
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.kernels.item_totals import net_reward
@@ -48,13 +48,19 @@ def test_every_fact_is_filled_in(metric):
 @EACH
 def test_what_it_reads_is_kept(metric):
     for conventions in CONVENTIONS:
-        kept = {*statistics.COLUMNS, *statistics.BIN_COLUMNS, *distributions.COLUMNS, "difficulty", NET_REWARD}
+        kept = {
+            *sufficient_statistics.COLUMNS,
+            *sufficient_statistics.BIN_COLUMNS,
+            *distributions.COLUMNS,
+            "difficulty",
+            NET_REWARD,
+        }
         assert metric.reads(conventions) and set(metric.reads(conventions)) <= kept
     reads = metric.reads(Conventions())
-    assert metric.binned == bool({*statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
+    assert metric.binned == bool({*sufficient_statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
     assert ("whole distribution" in metric.needs) == bool({*distributions.COLUMNS} & {*reads})
     assert ("difficulty" in metric.needs) == ("difficulty" in reads)
-    assert (metric.human is not None) == any(name in statistics.CURVE_SUMS for name in reads)
+    assert (metric.human is not None) == any(name in sufficient_statistics.CURVE_SUMS for name in reads)
 
 
 @pytest.mark.parametrize("reward, expected", [(1 + 2**-51, 0), (-(2**-60), 1), (0.25, 0.75)])
@@ -136,7 +142,7 @@ def _distributions(rows, chance):
         "entropy_gap_abs": polled * abs(gap),
         "ranked_same": polled * (np.argsort(shares) == np.argsort(people)).all(axis=1),
         "ranked_compatibly": polled * (np.argsort(shares) == np.argsort(people)).all(axis=1),
-        "class_gaps": np.zeros((rows, 3, statistics.BINS)),
+        "class_gaps": np.zeros((rows, 3, sufficient_statistics.BINS)),
     }
     for k in range(3):
         place = (shares[:, k] * 10).astype(int)

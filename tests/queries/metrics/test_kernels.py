@@ -14,9 +14,9 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from data import statistics
+from data import sufficient_statistics
 from data.human_curves import CURVES
-from data.statistics import BIN_COLUMNS, bin_of, pooled
+from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
 from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_level, item_totals, questions
@@ -841,9 +841,9 @@ def statistics_of(questions):
     for _, curve, pairs in questions:
         confidence, correct = np.array(pairs, float).reshape(-1, 2).T
         h = np.array(curve[: len(pairs)] if curve else [math.nan] * len(pairs), float)
-        items = statistics.Items(confidence, correct, np.array([0, len(pairs)]), dict.fromkeys(CURVES, h))
-        columns.append(statistics.sums(items))
-    sums = {name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in statistics.COLUMNS}
+        items = sufficient_statistics.Items(confidence, correct, np.array([0, len(pairs)]), dict.fromkeys(CURVES, h))
+        columns.append(sufficient_statistics.sums(items))
+    sums = {name: np.concatenate([np.empty(0), *(column[name] for column in columns)]) for name in sufficient_statistics.COLUMNS}
     return sums | {
         "difficulty": np.array([math.nan if statistics[0] is None else statistics[0] for statistics in questions], float)
     }

@@ -11,7 +11,7 @@ from scipy.stats import hmean, linregress, mannwhitneyu, pearsonr
 from sklearn.metrics import accuracy_score, d2_brier_score, log_loss, mean_absolute_error
 from sklearn.utils.class_weight import compute_sample_weight
 
-from data.statistics import pooled
+from data.sufficient_statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import item_level
 from queries.metrics.kernels.item_weights import ItemWeights

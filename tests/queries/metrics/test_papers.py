@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.human_curves import CURVES, human_curves
-from data.statistics import BIN_COLUMNS, Items, pooled, sums
+from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins, questions
 from queries.published_values import published_rows

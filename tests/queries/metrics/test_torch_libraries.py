@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from data.statistics import BIN_COLUMNS, pooled
+from data.sufficient_statistics import BIN_COLUMNS, pooled
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels import bins
 

@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import msgspec
 
 from dashboard.api.blueprint import VERSION, read_table
-from dashboard.cached_queries import selected_runs
+from dashboard.citation.page_table_sources import TableSource
 from dashboard.citation.paper_tables import as_latex, as_markdown, paper_table
-from dashboard.citation.table_source import TableSource
 from dashboard.components.links import address
 from dashboard.components.numbers import CURVE_NAMES, count
+from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageRequest, find_page, read_page
 from dashboard.service import service
 from dashboard.version import VERSION as CLUELINE

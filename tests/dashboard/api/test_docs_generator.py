@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from dashboard.api import documentation
+from dashboard.api import docs_generator
 from dashboard.api.uploads import DatasetUploadParameters
 from dashboard.page_registry import PAGES
 from queries.parameter_kinds import Text
@@ -41,20 +41,20 @@ def addresses(app):
     }
 
 
-TEXT = documentation.PATH.read_text(encoding="utf-8")
+TEXT = docs_generator.PATH.read_text(encoding="utf-8")
 
 
 def test_the_tables_are_written_by_the_app(app):
-    assert documentation.write_tables(TEXT) == TEXT, "run python -m dashboard.api.documentation"
+    assert docs_generator.write_tables(TEXT) == TEXT, "run python -m dashboard.api.docs_generator"
 
 
 def test_a_new_address_or_key_is_noticed(app, monkeypatch):
     class ColourParameters(Parameters, frozen=True):
         colour: Annotated[str, Text("which colour")] = ""
 
-    route = documentation.Route("GET /api/v1/colours", "Colours.", ColourParameters)
-    monkeypatch.setattr(documentation, "ROUTES", [*documentation.ROUTES, route])
-    rewritten = documentation.write_tables(TEXT)
+    route = docs_generator.Route("GET /api/v1/colours", "Colours.", ColourParameters)
+    monkeypatch.setattr(docs_generator, "ROUTES", [*docs_generator.ROUTES, route])
+    rewritten = docs_generator.write_tables(TEXT)
     assert rewritten != TEXT
     assert "| `GET /api/v1/colours` | Colours. | `colour` |" in rewritten
     assert "| `colour` | which colour | `/api/v1/colours` |" in rewritten
@@ -62,11 +62,11 @@ def test_a_new_address_or_key_is_noticed(app, monkeypatch):
 
 def test_a_table_without_a_place_is_an_error(app):
     with pytest.raises(ValueError, match="keys of pages"):
-        documentation.write_tables(TEXT.replace("<!-- keys of pages, generated -->", ""))
+        docs_generator.write_tables(TEXT.replace("<!-- keys of pages, generated -->", ""))
 
 
 def test_every_key_has_a_meaning(app):
-    structs = [Selection, *(route.takes for route in documentation.ROUTES), *(page.parameters for page in PAGES.values())]
+    structs = [Selection, *(route.takes for route in docs_generator.ROUTES), *(page.parameters for page in PAGES.values())]
     assert all(kind.about for struct in structs for kind in struct.kinds().values())
 
 

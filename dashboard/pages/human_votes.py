@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.citation.table_source import TableSource, leaderboard_source
+from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.class_reliability import class_reliability
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys

@@ -1,4 +1,4 @@
-"""The tables of docs/api.md, from the addresses and their keys: ``python -m dashboard.api.documentation`` rewrites them.
+"""The tables of docs/api.md, from the addresses and their keys: ``python -m dashboard.api.docs_generator`` rewrites them.
 
 Each table stands between two comments, ``<!-- NAME, generated -->`` and ``<!-- end of NAME -->``; the text around them is written
 by hand.

@@ -10,7 +10,7 @@ import click
 from dashboard.cli.output import Refusal, Until, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
-from data.people.collection import collect
+from data.people.session_run import collect
 from data.people.sessions import MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
 from data.store import open_store
 from data.store.audit import Audit

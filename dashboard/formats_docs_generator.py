@@ -1,4 +1,4 @@
-"""``python -m dashboard.formats_documentation`` writes docs/formats.md, and the table of formats into docs/importing.md."""
+"""``python -m dashboard.formats_docs_generator`` writes docs/formats.md, and the table of formats into docs/importing.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ What `python -m dashboard import` and the page Upload read. A file's format is r
 `format=KEY` names it. CSV, JSON and JSON Lines may be packed with gzip or zstd. A folder may be a zip.
 
 Each reader is one module of `data/readers/`. This page is written by
-`python -m dashboard.formats_documentation`.
+`python -m dashboard.formats_docs_generator`.
 """
 
 

@@ -9,13 +9,24 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data import statistics
+from data import sufficient_statistics
 from data.human_curves import TEAM_CURVES
 from data.polars_frames import ArrowStream
-from data.statistics import BIN_COLUMNS, BINS_USED, COLUMNS, CURVE_SUMS, CURVES, ITEM_SUMS, STATISTICS, Bins, Items, bin_of
 from data.store import Snapshot, create_schema, difficulty, run_statistics
 from data.store.files import FolderFiles
 from data.store.objects import Objects
+from data.sufficient_statistics import (
+    BIN_COLUMNS,
+    BINS_USED,
+    COLUMNS,
+    CURVE_SUMS,
+    CURVES,
+    ITEM_SUMS,
+    STATISTICS,
+    Bins,
+    Items,
+    bin_of,
+)
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
 
 CURVE_VALUES = ", ".join(f"? as {name}" for name in CURVES)
@@ -114,8 +125,8 @@ def table(responses, curves):
         np.append(0, np.cumsum(sizes)),
         dict(zip(CURVES, h.T, strict=True)),
     )
-    columns = {name: pl.Series(values).fill_nan(None) for name, values in statistics.sums(grouped).items()}
-    rows = pl.DataFrame(columns | statistics.bin_sums(grouped).to_columns()).to_dicts()
+    columns = {name: pl.Series(values).fill_nan(None) for name, values in sufficient_statistics.sums(grouped).items()}
+    rows = pl.DataFrame(columns | sufficient_statistics.bin_sums(grouped).to_columns()).to_dicts()
     return dict(zip(responses, rows, strict=True))
 
 
@@ -165,7 +176,7 @@ def test_each_statistic_says_what_it_is():
 
 def test_without_people_there_are_no_curve_sums():
     items = Items(np.array([0.5, 0.25]), np.array([1.0, 0.0]), np.array([0, 2]))
-    sums = statistics.sums(items)
+    sums = sufficient_statistics.sums(items)
     assert all(np.isnan(sums[name]).all() for name in CURVE_SUMS)
     assert all(np.isfinite(sums[name]).all() for name in ITEM_SUMS)
 
@@ -183,14 +194,14 @@ def test_sums_are_as_exact_as_floats_allow():
         "confidence_correct": values * items.correct,
     }.items():
         exact = [math.fsum(one_by_one[start:end]) for start, end in pairwise(first)]
-        assert statistics.sums(items, [name])[name] == pytest.approx(exact, rel=1e-14)
+        assert sufficient_statistics.sums(items, [name])[name] == pytest.approx(exact, rel=1e-14)
 
 
 def test_pooled_sums_are_those_of_one_question(random_data):
     _, responses, curves = random_data
     for (_, q), items in responses.items():
         row = reference(items, curves.get(q))
-        pooled = statistics.pooled(*np.array([item[1:] for item in items]).T)
+        pooled = sufficient_statistics.pooled(*np.array([item[1:] for item in items]).T)
         assert pooled.keys() == {*ITEM_SUMS, *BIN_COLUMNS}
         used = [k for k in range(11) if row[BINS_USED] >> k & 1]
         for name, value in pooled.items():
@@ -199,7 +210,7 @@ def test_pooled_sums_are_those_of_one_question(random_data):
 
 
 def test_nothing_pooled_is_0():
-    pooled = statistics.pooled([], [])
+    pooled = sufficient_statistics.pooled([], [])
     assert {name: value.shape for name, value in pooled.items()} == dict.fromkeys(ITEM_SUMS, ()) | dict.fromkeys(
         BIN_COLUMNS, (11,)
     )

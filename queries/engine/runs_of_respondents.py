@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.statistics import BIN_COLUMNS
+from data.sufficient_statistics import BIN_COLUMNS
 from queries.engine.bootstrap import DrawnKind, Draws, item_replicates, mass_bins_replicates
 from queries.engine.cluster_totals import stepped_totals
 from queries.engine.evidence import Evidence

@@ -5,7 +5,7 @@ does, by the same functions: it reads, checks and grades them, names the runs by
 statistics into the store as objects. It returns the rows of the catalogue, which are few. Who coordinates the workers puts these
 into the store. No host ever holds more than the rows of one run, and the workers only need to reach the store.
 
-Nothing here knows how workers are found and called: ``dashboard/cli/batch.py`` uses Dask.
+Nothing here knows how workers are found and called: ``dashboard/cli/distributed_import.py`` uses Dask.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from dashboard.cli.file_options import read_tags
 from dashboard.cli.output import Refusal
 from dashboard.settings import Settings
 from data.store import open_store
+from data.store.run_tags import BadTag, change_tags
 from data.store.run_withdrawal import NoSuchRun
-from data.store.tags import BadTag, change_tags
 from queries.parameter_kinds import BadRequest
 from queries.runs import run as run_facts
 

@@ -12,7 +12,16 @@ import click
 
 from dashboard.cli.output import Refusal, progress_bar
 from dashboard.settings import Settings
-from data.importing.batch import Group, PreparedRuns, groups_of_file, merge_groups, parquet_files, prepare, publish, with_group
+from data.importing.distributed_import import (
+    Group,
+    PreparedRuns,
+    groups_of_file,
+    merge_groups,
+    parquet_files,
+    prepare,
+    publish,
+    with_group,
+)
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
 

@@ -5,8 +5,6 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from tempfile import gettempdir
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -120,17 +118,18 @@ def test_downloads_that_take_too_long_are_ended(limited, monkeypatch):
         assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), path
 
 
-def test_responses_that_take_too_long_are_ended(limited, monkeypatch):
+def test_responses_that_take_too_long_are_ended(limited, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the system's folder is shared with other tests
     client = limited.test_client()
     run = client.get("/api/v1/runs?dataset=tone").json["runs"][0]["run"]
     monkeypatch.setattr("dashboard.api.runs.responses", lambda *_: Table(ENDLESS, {}))
-    folders = set(Path(gettempdir()).glob("clueline-*"))
+    before = set(tmp_path.iterdir())
     for form in ("csv", "parquet"):
         answer = client.get(f"/api/v1/runs/{run}/responses.{form}")
         assert (answer.status_code, answer.json["error"]["code"]) == (503, "query_timeout"), form
     monkeypatch.undo()
     assert client.get(f"/api/v1/runs/{run}/responses.csv").status_code == 200
-    assert set(Path(gettempdir()).glob("clueline-*")) <= folders
+    assert set(tmp_path.iterdir()) <= before
 
 
 @pytest.mark.parametrize("metric", ["brier,accuracy,ece", "auroc"])

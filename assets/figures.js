@@ -71,10 +71,46 @@
         return { figure: figure, animate: Boolean(before && clueline.plot(name) && moves(figure, before)) };
     };
     clueline.frameHeight = (name) => (painted.get(frameOf(name)) || clueline.drawnFigure(name)).layout.height;
-    clueline.paint = function (name) {
+    function paintNow(name) {
         const props = clueline.prepared(name);
         if (props.figure) window.dash_clientside.set_props({ role: "figure", figure: name }, props);
+    }
+
+    // Figures in view are painted at once. The others wait until the browser has nothing else to do, one at a time, or until they are
+    // scrolled to: a figure takes some 50 ms, and nobody waits for those that are not seen. A frame is busy meanwhile.
+    const NEAR = 200; // pixels above and below the window
+    const waiting = new Set(); // names of figures
+    const whenIdle = window.requestIdleCallback
+        ? (act) => window.requestIdleCallback(act, { timeout: 1000 })
+        : (act) => window.setTimeout(act, 50);
+    function seen(frame) {
+        const { top, bottom } = frame.getBoundingClientRect();
+        return bottom > -NEAR && top < window.innerHeight + NEAR;
+    }
+    clueline.paint = function (name) {
+        const frame = frameOf(name);
+        if (!frame || seen(frame)) { release(name, frame); return; }
+        frame.setAttribute("aria-busy", "true");
+        if (!waiting.size) whenIdle(paintNext);
+        waiting.add(name);
     };
+    function release(name, frame) {
+        waiting.delete(name);
+        if (!frame) return;
+        frame.removeAttribute("aria-busy");
+        paintNow(name);
+    }
+    function paintNext() {
+        const [name] = waiting;
+        if (name !== undefined) release(name, frameOf(name));
+        if (waiting.size) whenIdle(paintNext);
+    }
+    const scrolled = new IntersectionObserver((entries) => {
+        for (const { isIntersecting, target } of entries) {
+            if (isIntersecting && waiting.has(target.dataset.figure)) release(target.dataset.figure, target);
+        }
+    }, { rootMargin: NEAR + "px 0px" });
+    window.addEventListener("beforeprint", () => waiting.forEach((name) => release(name, frameOf(name))));
     const paintAll = () => document.querySelectorAll("#content [data-figure]").forEach((frame) => clueline.paint(frame.dataset.figure));
 
     // Frames are painted when they come onto the page, and when they get another width.
@@ -84,7 +120,7 @@
             if (!before || before.layout.width !== target.clientWidth) clueline.paint(target.dataset.figure);
         }
     });
-    clueline.whenever("[data-figure]", (frame) => widths.observe(frame));
+    clueline.whenever("[data-figure]", (frame) => { widths.observe(frame); scrolled.observe(frame); });
 
     // Whether a figure differs from another in numbers and texts of its traces only, so that Plotly can move what is drawn
     // ("animate", at once) instead of drawing it anew: half the time or less where there are many panels.

@@ -8,6 +8,7 @@ AT_REST = r"""() => {
     const figures = [...document.querySelectorAll("#content figure.figure")];
     const plots = figures.map((figure) => figure.querySelector(".js-plotly-plot"));
     if (!plots.every((plot) => plot && plot._fullData)) return false;
+    if (document.querySelector("#content [aria-busy=true]")) return false;
     const labels = [...document.querySelectorAll(".filter > .label")]; // a control comes after its label, by a script of its own
     if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
     const grid = document.getElementById("grid");

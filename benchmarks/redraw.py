@@ -71,7 +71,7 @@ READ = "() => [painted.seen, painted.last, painted.answered].map((at, place) => 
 
 
 def once(page: Any, act: Callable[[], Any], kind: str) -> tuple[float, float, float]:
-    """Milliseconds from one change to the last painted mark in view and to the last one, and from the last request to its answer."""
+    """Milliseconds from one change to its last painted mark in view, to the last one at all, and from request to answer."""
     page.evaluate(START, kind)
     act()
     page.wait_for_function(DONE, polling=50)

@@ -74,13 +74,13 @@ def serve(variant: str, store: Path, log: Path, path: str, query: str) -> tuple[
     raise RuntimeError(f"{variant} did not start:\n{log.read_text(errors='replace')}")
 
 
-def change(page: Any, kind: str, what: Any) -> tuple[float, float]:
-    """Press a chip of the categories, or a key on the range of difficulty."""
+def change(page: Any, kind: str, what: Any) -> float:
+    """Press a chip of the categories, or a key on the range of difficulty; milliseconds until the whole page is painted."""
     if kind == "category":
-        return once(page, page.locator(".filter-category label").nth(what).click, "pointerdown")
+        return once(page, page.locator(".filter-category label").nth(what).click, "pointerdown")[1]
     handle = page.locator(".filter-difficulty [role=slider]").last
     handle.focus()
-    return once(page, lambda: handle.press(what), "keydown")
+    return once(page, lambda: handle.press(what), "keydown")[1]
 
 
 def measure(browser: Any, store: Path, folder: Path, path: str, dataset: str, times: int) -> dict[str, list[tuple[str, float]]]:
@@ -107,7 +107,7 @@ def measure(browser: Any, store: Path, folder: Path, path: str, dataset: str, ti
                     if sum(taken > TOO_SLOW for _, taken in rows[name]) >= 2:
                         continue
                     page.bring_to_front()
-                    taken, _ = change(page, kind, what)
+                    taken = change(page, kind, what)
                     if turn or taken > TOO_SLOW:
                         rows[name].append((kind, taken))
     return rows

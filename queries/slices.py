@@ -180,7 +180,7 @@ def _tests(
 ) -> tuple[Floats, Floats]:
     """Raw and adjusted p-values of each part and run, each of shape (parts, runs), NaN where nothing is tested."""
     scores = evidence.pseudo_values(metric)
-    flips = flips_within(parts.size * scores.shape[1])
+    flips = flips_within(scores.size)
     if against is None:
         return permuted_labels_test(scores, parts, testable, flips=flips)
     return sign_flips_test(scores - scores[:, [against]], parts, testable, flips=flips)

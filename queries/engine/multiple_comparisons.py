@@ -6,8 +6,11 @@ The unit is the question, as in ``inference``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from queries.engine.bootstrap import SEED, TIED
 from queries.engine.inference import FLIPS, Bools
@@ -100,10 +103,15 @@ def permuted_labels_test(
         unit = np.where(spread > TIED, centred / spread, 0.0)
         # Of the sum over a part under permutation: sampling without replacement.
         deviation = np.sqrt(inside * (questions - inside) / questions)
-        weights = np.where(deviation > 0, 1 / deviation, 0.0)[:, None] * parts
+        weights = np.where(deviation > 0, 1 / deviation, 0.0)[:, None]
     random = np.random.default_rng((seed, questions))
-    null = (np.abs(weights @ unit[random.permutation(questions)])[testable] for _ in range(flips))
-    return _spread_out(testable, max_t(np.abs(weights @ unit)[testable], np.array([*null])))
+    cells = _Cells.divided(parts)
+
+    def statistic(order: NDArray[np.int64]) -> Floats:
+        return np.asarray(np.abs(weights * cells.sums(unit, order))[testable])
+
+    null = np.array([statistic(random.permutation(questions)) for _ in range(flips)])
+    return _spread_out(testable, max_t(statistic(np.arange(questions)), null))
 
 
 def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = SEED, flips: int = FLIPS) -> tuple[Floats, Floats]:
@@ -119,14 +127,56 @@ def sign_flips_test(scores: Floats, parts: Bools, testable: Bools, seed: int = S
     Returns:
         Raw and adjusted two-sided p-values, each of shape (parts, runs); NaN where nothing is tested.
     """
-    inside, scores = parts.astype(float), np.nan_to_num(scores)
-    size = np.sqrt(inside @ scores**2)
+    cells, scores = _Cells.divided(parts), np.nan_to_num(scores)
+    questions = np.arange(len(scores))
+    size = np.sqrt(cells.sums(scores**2, questions))
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(size > TIED, 1 / size, 0.0)
     random = np.random.default_rng((seed, len(scores)))
-    signs = (random.choice([-1.0, 1.0], (len(scores), 1)) for _ in range(flips))
-    null = (np.abs(scale * (inside @ (sign * scores)))[testable] for sign in signs)
-    return _spread_out(testable, max_t(np.abs(scale * (inside @ scores))[testable], np.array([*null])))
+
+    def statistic(signs: Floats) -> Floats:
+        return np.asarray(np.abs(scale * cells.sums(scores, questions, signs))[testable])
+
+    null = np.array([statistic(random.choice([-1.0, 1.0], len(scores))) for _ in range(flips)])
+    return _spread_out(testable, max_t(statistic(np.ones(len(scores))), null))
+
+
+class _Cells(NamedTuple):
+    """Parts of the questions, divided into cells: questions that are in the same parts. Few cells make many overlapping parts,
+    so a sum over every part reads each question once.
+
+    Attributes:
+        members: which cells are in each part, 1 or 0, shape (parts, cells).
+        places: questions in the order of their cells, shape (questions,).
+        ends: where cells begin and end in ``places``, shape (cells + 1,).
+    """
+
+    members: Floats
+    places: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def divided(cls, parts: Bools) -> _Cells:
+        """The cells of parts, shape (parts, questions)."""
+        _, first, cell = np.unique(np.packbits(parts, axis=0), axis=1, return_index=True, return_inverse=True)
+        ends = np.concatenate([[0], np.cumsum(np.bincount(cell.ravel()))])
+        return cls(parts[:, first].astype(float), np.argsort(cell.ravel(), kind="stable"), ends)
+
+    def sums(self, scores: Floats, order: NDArray[np.int64], factors: Floats | None = None) -> Floats:
+        """Sums of scores over each part, as if question k stood in the place of ``order[k]``.
+
+        Args:
+            scores: shape (questions, runs).
+            order: of the questions, shape (questions,).
+            factors: by which the scores of each question are multiplied, shape (questions,); 1 by default.
+
+        Returns:
+            Shape (parts, runs).
+        """
+        taken = order[self.places]
+        values = np.ones(len(taken)) if factors is None else factors[taken]
+        shape = (len(self.ends) - 1, len(scores))
+        return np.asarray(self.members @ (csr_array((values, taken, self.ends), shape) @ scores))
 
 
 def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -136,11 +186,11 @@ def _spread_out(testable: Bools, p_values: tuple[Floats, Floats]) -> tuple[Float
     return raw, adjusted
 
 
-def flips_within(work: int, most: int = FLIPS) -> int:
+def flips_within(additions: int, most: int = FLIPS) -> int:
     """How many flips or permutations a test may take, so that its time stays within a second or two.
 
     Args:
-        work: multiplications of one of them.
+        additions: of one of them: questions times runs.
         most: the number where time does not matter.
     """
-    return int(np.clip(4_000_000_000 // max(work, 1), 199, most - 1))
+    return int(np.clip(1_000_000_000 // max(additions, 1), 199, most - 1))

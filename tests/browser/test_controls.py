@@ -2,11 +2,8 @@
 
 import pytest
 
-from tests.helpers.page_walk import pages, walk
+from tests.helpers.page_walk import DETAILS, OVERVIEWS, WITHOUT_CONTROLS, pages, walk
 
-OVERVIEWS = ("/", "/reliability", "/which-ece", "/difficulty", "/decide", "/slices", "/people", "/teams", "/across")
-DETAILS = ("/buzz", "/questions", "/compare", "question")
-WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 pytestmark = pytest.mark.walk
 
 

@@ -23,8 +23,8 @@ from benchmarks.measuring import machine, timed
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
+from queries.engine.distribution_columns import run_distributions
 from queries.engine.gather_evidence import gather
-from queries.engine.run_distributions import run_distributions
 from queries.human_votes import people
 from queries.leaderboard import leaderboard
 from queries.metrics import Metric

@@ -32,7 +32,7 @@ INDEX = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/theme.js"></script>
+<script src="/assets/before_first_paint.js"></script>
 {%css%}
 </head>
 <body>
@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"(theme|play|play_result)\.js",  # the index asks for the first itself, early; /play for the others
+        assets_ignore=r"(before_first_paint|play|play_result)\.js",  # the index and /play ask for these
         index_string=INDEX,
         title="Clueline",
         update_title="",

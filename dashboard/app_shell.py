@@ -29,7 +29,7 @@ from dashboard.components.messages import (
 from dashboard.components.page_foot import page_foot
 from dashboard.components.static_html import content_markup, markup
 from dashboard.error_messages import public_message
-from dashboard.page_drawing import as_json, divide
+from dashboard.page_parts import as_json, divide
 from dashboard.page_registry import SHARED_KEYS, Page, PageRequest, Pairs, find_page, navigation, read_page
 from dashboard.service import service
 from data.store import StoreError

@@ -30,7 +30,7 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<script src="/assets/theme.js"></script>
+<script src="/assets/before_first_paint.js"></script>
 <link rel="stylesheet" href="/assets/clueline.css">
 </head>
 <body>

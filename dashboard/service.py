@@ -42,10 +42,10 @@ from data.store.integrity_check import VersionCheck
 from data.store.tokens import Tokens
 from queries.datasets import Dataset, describe_dataset
 from queries.facets import Facets
-from queries.human_collections import with_people
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P
+from queries.reference_people import with_people
 from queries.selection import Request, Selection, facets, read_address
 from queries.time_limit import Abandoned, TimeLimitExceeded, time_limit
 

@@ -13,7 +13,7 @@ from data.store import Snapshot
 from queries.engine.bootstrap import TIED, holm
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
-from queries.engine.intervals import difference_interval
+from queries.engine.metric_intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys

@@ -25,7 +25,7 @@ from queries.engine.bootstrap import (
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
-from queries.engine.intervals import metric_intervals
+from queries.engine.metric_intervals import metric_intervals
 from queries.engine.run_pairs import RunName, known_runs, measure_pair
 from queries.engine.selected_statistics import selection_clauses
 from queries.metrics import CATALOGUE

@@ -339,7 +339,7 @@ class GradingChoice(SelectionKey[str]):
 
 @dataclass(frozen=True)
 class PeopleChoice(SelectionKey[str]):
-    """The people who were imported with a dataset, or one of its human collections; see ``queries.human_collections``."""
+    """The people who were imported with a dataset, or one of its human collections; see ``queries.reference_people``."""
 
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> str:
         """See ``Kind``."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from data.store import Snapshot
-from queries.engine.intervals import difference_errors
+from queries.engine.metric_intervals import difference_errors
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair
 from queries.metrics import Metric
 from queries.selection import Selection, number, selection_keys

@@ -32,10 +32,10 @@ from queries.filters import (
     Switch,
     ThresholdConvention,
 )
-from queries.human_collections import has_imported_people, human_collections, with_people
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
 from queries.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
+from queries.reference_people import has_imported_people, human_collections, with_people
 
 
 def _split(conventions: Conventions) -> dict[str, object]:

@@ -60,7 +60,7 @@ def resolved(value: Any) -> Any:
 
 
 def arranged(spec: dict[str, Any]) -> dict[str, Any]:
-    """The panels of a figure side by side, as ``assets/figures.js`` puts them."""
+    """The panels of a figure side by side, as ``assets/figure_painting.js`` puts them."""
     layout = spec["layout"]
     meta = layout.get("meta", {})
     if "panels" not in meta:

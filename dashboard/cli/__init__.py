@@ -17,7 +17,7 @@ COMMANDS = {
     "batch": "dashboard.cli.distributed_import:batch_command",
     "score": "dashboard.cli.score:score_command",
     "export": "dashboard.cli.export:export_group",
-    "grades": "dashboard.cli.gradings:grades_command",
+    "grades": "dashboard.cli.grades:grades_command",
     "datasets": "dashboard.cli.datasets:datasets_group",
     "backup": "dashboard.cli.store:backup",
     "restore": "dashboard.cli.store:restore",

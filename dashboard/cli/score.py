@@ -18,10 +18,10 @@ from dashboard.uploads.upload_summary import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
 from data.importing.report import Refused, rows_without_answer
 from data.store import open_store
-from queries.human_collections import with_people
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import CATALOGUE, Metric
 from queries.parameter_kinds import BadRequest
+from queries.reference_people import with_people
 from queries.selection import facets, read_address, read_selection
 
 Pairs = Sequence[tuple[str, str]]

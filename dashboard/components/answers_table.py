@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.controls import menu
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.figures.style import OTHERS
 from queries.buzzing import Buzzpoint
 from queries.metrics import CATALOGUE, Metric

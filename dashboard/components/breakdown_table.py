@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.engine.ranking import MetricCell

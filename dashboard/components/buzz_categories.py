@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dash import html
 
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.style import INK
 from queries.buzzing import CategoryOutcomes

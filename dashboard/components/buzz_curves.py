@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import RunColours, legend
+from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.table import table
 from dashboard.figures.buzzes import curve_name, curves_figure
 from queries.buzzing import BuzzCurves

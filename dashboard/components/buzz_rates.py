@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.attributes import data
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table
 from dashboard.figures.buzzes import habits_figure
 from dashboard.figures.style import INK

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import RunColours, legend
+from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.components.table import row, table
 from dashboard.figures.human_votes import classes_figure
 from queries.human_votes import People

@@ -32,7 +32,7 @@ def figure(
 
     Args:
         name: unique on the page.
-        spec: Plotly figure whose colours may be ``var(--name)``; ``assets/figures.js`` gives it its colours and its width.
+        spec: Plotly figure whose colours may be ``var(--name)``; ``assets/figure_painting.js`` gives it colours and width.
         title: what it shows, in a few words.
         text: the same as a table, shown on demand.
         legend: which colour is what. It stands above the figure, where it has room on any screen; Plotly's own one, which would

@@ -15,7 +15,7 @@ from dashboard.components.common_questions import answered, clues_answered
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body
-from dashboard.components.run_names import RunColours, swatch
+from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.figures.labels import fitting
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import short
-from dashboard.components.run_names import RunColours, legend, named
+from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import parts_figure
 from queries.breakdown import Breakdown

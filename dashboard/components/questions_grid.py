@@ -16,7 +16,7 @@ from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.numbers import CURVE_NAMES, percent, short
 from dashboard.components.quizbowl_markup import main_answer, without_markup
-from dashboard.components.run_names import RunColours, RunName, legend, run_colours
+from dashboard.components.run_names_and_colours import RunColours, RunName, legend, run_colours
 from dashboard.figures.labels import fitting
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS

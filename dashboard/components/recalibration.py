@@ -9,9 +9,9 @@ from dash.development.base_component import Component
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
-from dashboard.figures.recalibration import changes_figure
+from dashboard.figures.recalibrated_items import changes_figure
 from queries.metrics import CATALOGUE
 from queries.recalibration import RecalibratedRun, Recalibration
 

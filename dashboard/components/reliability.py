@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
 from dashboard.figures.reliability import reliability_figure
 from queries.engine.reliability_diagrams import BandKind, ReliabilityDiagram

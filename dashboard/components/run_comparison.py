@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, p_value_text, short
-from dashboard.components.run_names import name_text, named
+from dashboard.components.run_names_and_colours import name_text, named
 from dashboard.components.table import row, table
 from dashboard.figures.compare import differences_figure, forest_figure, scatter_figure
 from dashboard.figures.style import OTHERS

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from dash import html
 
-from dashboard.components.buzz_outcomes import interval_text
 from dashboard.components.figure import figure
 from dashboard.components.numbers import percent
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
+from dashboard.components.threshold_outcomes import interval_text
 from dashboard.figures.thresholds import outcomes_figure
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count, p_value_text, short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric

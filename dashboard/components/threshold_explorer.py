@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.buzz_outcomes import curve_table, outcomes_table
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link
-from dashboard.components.run_names import RunColours, legend
+from dashboard.components.run_names_and_colours import RunColours, legend
+from dashboard.components.threshold_outcomes import curve_table, outcomes_table
 from dashboard.components.threshold_sliders import MOST_SLIDERS, no_sliders, span, threshold_rows, threshold_rule
 from dashboard.figures.thresholds import wins_figure
 from queries.buzzing import ThresholdExplorer

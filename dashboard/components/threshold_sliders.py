@@ -1,7 +1,7 @@
 """A threshold per run: a slider to move it, a box to type it, and what comes of it, which follows while the slider moves.
 
 The box is the control of the address: blank while the run keeps to its default. Moving the slider fills the box, and only that.
-What the server has drawn is the state of each row, from which ``assets/buzz.js`` sets slider and read-out.
+What the server has drawn is the state of each row, from which ``assets/threshold_explorer.js`` sets slider and read-out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import aria, data
 from dashboard.components.controls import control, threshold_box
 from dashboard.components.numbers import CURVE_NAMES, percent, short
-from dashboard.components.run_names import RunColours, swatch
+from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.figures.style import OTHERS
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds, ThresholdOutcome
@@ -156,7 +156,7 @@ def threshold_rule(explorer: ThresholdExplorer, names: Mapping[str, str]) -> str
 
 
 def readout(outcome: ThresholdOutcome) -> list[str]:
-    """What comes of a threshold, in three numbers; ``assets/buzz.js`` writes the same ones while the slider moves."""
+    """What comes of a threshold, in three numbers; ``assets/threshold_explorer.js`` writes them while the slider moves."""
     return [short(outcome.expected_wins), short(outcome.score, 2), percent(outcome.win)]
 
 

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import count, p_value_text, short
-from dashboard.components.run_names import RunColours, legend, named
+from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.triptych import discrimination_figure, murphy_panel, plane_figure, roc_figure, smooth_figure
 from queries.engine.bootstrap import SIGNIFICANCE

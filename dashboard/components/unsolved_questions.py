@@ -9,7 +9,7 @@ from dash import html
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, percent, short
 from dashboard.components.quizbowl_markup import main_answer
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import row, table
 from queries.unsolved import FEWEST_RUNS, Unsolved
 

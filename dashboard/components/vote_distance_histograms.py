@@ -9,7 +9,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH
-from dashboard.components.run_names import RunColours
+from dashboard.components.run_names_and_colours import RunColours
 from dashboard.components.table import row, table
 from dashboard.figures.human_votes import distance_figure, entropy_figure, ranking_figure
 from queries.human_votes import Histograms, People

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.common_questions import answered
 from dashboard.components.numbers import short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
 from queries.leaderboard import Leaderboard
 from queries.metrics.catalogue import VOTES

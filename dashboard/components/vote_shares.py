@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, count, short
-from dashboard.components.run_names import RunColours, legend, named
+from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
 from dashboard.figures.question_votes import votes_figure
 from queries.question import Question

@@ -6,13 +6,13 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.components.confidence_table import confidence_table
 from dashboard.components.figure import figure
 from dashboard.components.links import page_link, question_path
 from dashboard.components.numbers import CURVE_NAMES
+from dashboard.components.question_confidence_table import confidence_table
 from dashboard.components.quizbowl_markup import draw_text
-from dashboard.components.run_names import RunColours, legend, run_names
-from dashboard.figures.clues import clues_figure
+from dashboard.components.run_names_and_colours import RunColours, legend, run_names
+from dashboard.figures.question_clues import clues_figure
 from queries.early_mistake import EarlyMistake
 from queries.question import Question
 

@@ -8,7 +8,7 @@ from dash import html
 
 from dashboard.components.figure import figure
 from dashboard.components.numbers import count, short
-from dashboard.components.run_names import RunColours, named
+from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.rank_agreement import agreement_figure
 from dashboard.figures.which_ece import bins_figure

@@ -80,7 +80,7 @@ def end_labels(
     x: float | None = None,
 ) -> list[PlotlyJson]:
     """Annotations beside the right ends of lines, moved apart where these meet. Narrow screens leave them out
-    (``assets/figures.js``): there the legend names the lines.
+    (``assets/figure_painting.js``): there the legend names the lines.
 
     Args:
         ends: of each line its label, its last value and its colour.

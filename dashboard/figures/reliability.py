@@ -26,7 +26,7 @@ def reliability_figure(
         names: run id to what it is called.
         colours: run id to colour.
         after: diagrams of the same runs after recalibration, drawn as open dots.
-        chosen: range of confidence that is shaded in every panel; ``assets/brush.js`` lets it be dragged there.
+        chosen: range of confidence that is shaded in every panel; ``assets/range_brush.js`` lets it be dragged there.
     """
     data: list[PlotlyJson] = []
     for number, diagram in enumerate(diagrams):

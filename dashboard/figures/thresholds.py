@@ -26,7 +26,7 @@ def wins_figure(
 
     Names stand right of the lines, at the height of the optimum: the lines themselves all end at 0.
 
-    The dots are shapes of the layout, named by their runs; ``assets/buzz.js`` moves them.
+    The dots are shapes of the layout, named by their runs; ``assets/threshold_explorer.js`` moves them.
 
     Args:
         runs: those that have expected wins.

@@ -19,7 +19,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_against_human_teams import against_teams
 from dashboard.components.threshold_explorer import threshold_explorer_section
 from dashboard.components.threshold_sliders import KEY

@@ -23,7 +23,7 @@ from dashboard.components.run_comparison import (
     questions_section,
     wins_table,
 )
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.composite_queries import selected_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

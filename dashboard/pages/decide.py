@@ -9,13 +9,13 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
-from dashboard.components.abstention import cost_slider, decisions_table, state
+from dashboard.components.answer_or_abstain import cost_slider, decisions_table, state
 from dashboard.components.controls import menu
 from dashboard.components.decision_curves import coverage_section, murphy_section, net_section, people_note
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -12,7 +12,7 @@ from dashboard.citation.page_table_sources import TableSource
 from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
-from dashboard.components.graded_guesses import agreement_table, gradings_list, guesses_table
+from dashboard.components.gradings_side_by_side import agreement_table, gradings_list, guesses_table
 from dashboard.components.links import page_link, question_path, run_path
 from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

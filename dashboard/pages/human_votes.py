@@ -15,7 +15,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.vote_distance_histograms import distance_histograms, entropy_histograms, ranking_histograms
 from dashboard.components.vote_metrics_table import vote_metrics_table
 from dashboard.highlighted_runs import highlighted_runs

@@ -22,7 +22,7 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.welcome import early_mistake_story
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

@@ -18,7 +18,7 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.question_figure import question_figure
 from dashboard.components.question_heading import question_heading
 from dashboard.components.question_thresholds import question_thresholds
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.vote_shares import vote_shares
 from dashboard.composite_queries import question_order, question_with_buzzpoints
 from dashboard.highlighted_runs import highlighted_runs

@@ -13,8 +13,8 @@ from dashboard.components.links import address, page_link, question_path, run_pa
 from dashboard.components.messages import nothing_selected, withdrawn_banner
 from dashboard.components.numbers import count
 from dashboard.components.reliability import reliability_diagrams
-from dashboard.components.run_names import run_colours, run_names
-from dashboard.components.run_ranks import standing_table
+from dashboard.components.run_metrics_and_ranks import standing_table
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.runs_table import provenance
 from dashboard.components.worst_questions import worst_questions
 from dashboard.composite_queries import question_list

@@ -16,7 +16,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import RunColours, run_colours, run_names
+from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section
 from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

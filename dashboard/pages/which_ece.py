@@ -12,7 +12,7 @@ from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.run_names import run_colours, run_names
+from dashboard.components.run_names_and_colours import run_colours, run_names
 from dashboard.components.which_ece import agreement_section, bins_section, definitions_section, review_text, variants_table
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from anyascii import anyascii
 from rapidfuzz import fuzz
 
-from data.importing.quizbowl_text import UNREAD
+from data.importing.quizbowl_words import UNREAD
 
 Verdict = Literal["accept", "prompt", "reject"]
 Outcome = Literal["accept", "review", "reject"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from anyascii import anyascii
 
-from data.importing.evaluation_log import clean
+from data.importing.harness_datasets import clean
 from data.importing.import_source import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole

@@ -11,9 +11,9 @@ from data.importing.staging import Staging
 from data.polars_frames import ArrowStream, execute, literal
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
+from data.store.dataset_state import renew
 from data.store.gradings import GRADED, IMPORTED
 from data.store.objects import Objects, StoredObject, stored_objects
-from data.store.revisions import renew
 
 MOST_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
 MOST_STORED = 1_000_000  # of a stored run: more would not fit into memory

@@ -21,8 +21,8 @@ from data.importing.staging import STORED, Staging
 from data.polars_frames import ArrowStream, execute, literal
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
+from data.store.dataset_state import State, renew, states
 from data.store.objects import Objects, copy_rows, name_objects, stored_objects
-from data.store.revisions import State, renew, states
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags")  # what else the catalogue has on a run
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)

@@ -24,7 +24,7 @@ from data.importing.quizbowl_games import (
     exposure_rows,
     settle,
 )
-from data.importing.quizbowl_text import count_words, plain_text
+from data.importing.quizbowl_words import count_words, plain_text
 from data.importing.report import refuse
 from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
 from data.importing.staging import ImportOptions, Staging

@@ -18,11 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from data.importing.evaluation_log import clean
+from data.importing.harness_datasets import clean
 from data.importing.import_source import Incoming
 from data.importing.qanta_runs import RUN_NAME, Run, question_id, read_run, scaled
 from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
-from data.importing.quizbowl_text import TAG, sentences
+from data.importing.quizbowl_words import TAG, sentences
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from data.importing.answer_lines import parse_answer_line
 from data.sample.bundle_files import write_csv, write_json
-from data.sample.guessers import (
+from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
+from data.sample.retrieval_guessers import (
     GUESSERS,
     Guesser,
     best_match,
@@ -18,7 +19,6 @@ from data.sample.guessers import (
     neighbours,
     softmax_confidence,
 )
-from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
 from data.sample.teams import TEAMS, tournament
 
 FOLDER = Path(__file__).parent / "pyramid"

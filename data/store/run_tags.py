@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import duckdb
 
 from data.store.audit import Audit
+from data.store.dataset_state import renew
 from data.store.gradings import dataset_of
-from data.store.revisions import renew
 from data.store.store import Store
 
 LONGEST_TAG, LONGEST_VALUE = 100, 500  # characters: an address can hold both

@@ -14,9 +14,9 @@ import polars as pl
 from data.human_curves import derive
 from data.polars_frames import frame, literal, with_values
 from data.store.catalogue import tables_of_datasets
+from data.store.dataset_state import State
 from data.store.files import FolderFiles
 from data.store.objects import Kind, Objects, StoredObject, graded_kind, stored_objects
-from data.store.revisions import State
 from data.store.run_cache import RunCache, Sized
 
 T = TypeVar("T", bound=Sized)

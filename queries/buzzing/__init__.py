@@ -8,11 +8,11 @@ so that their buzzpoint is the first of those above the threshold; people are ta
 
 from queries.buzzing.buzz_policy import CURVES, SCALES, BuzzParameters, Rules
 from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcomes
-from queries.buzzing.conditional_rates import buzz_rates
 from queries.buzzing.cumulative_curves import buzz_curves
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
 from queries.buzzing.question_buzzes import Buzzpoint, buzzpoints
+from queries.buzzing.rates_by_correctness import buzz_rates
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
 from queries.buzzing.thresholds import threshold_explorer
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clues import ClueTable, Ints, read_clue_table
+from queries.buzzing.clue_table import ClueTable, Ints, read_clue_table
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run

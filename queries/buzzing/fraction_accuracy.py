@@ -8,7 +8,7 @@ import polars as pl
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clues import ClueTable
+from queries.buzzing.clue_table import ClueTable
 from queries.buzzing.cumulative_curves import revealed_at
 from queries.buzzing.results import AtFraction, FractionAccuracy, PeopleAtFraction, RunAccuracy, TeamsAccuracy
 from queries.metrics.kernels.buzzing import latest_responses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.store import Snapshot
-from queries.buzzing import conditional_rates, cumulative_curves, fraction_accuracy, thresholds
+from queries.buzzing import cumulative_curves, fraction_accuracy, rates_by_correctness, thresholds
 from queries.buzzing.buzz_inputs import read_buzzing
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.results import Buzz
@@ -27,5 +27,5 @@ def buzz(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz:
         explorer=thresholds.explorer_of(snapshot, data, selection, rules),
         curves=cumulative_curves.curves_of(data),
         accuracy=fraction_accuracy.accuracy_of(data),
-        habits=conditional_rates.rates_of(data),
+        habits=rates_by_correctness.rates_of(data),
     )

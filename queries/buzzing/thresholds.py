@@ -7,7 +7,7 @@ import numpy as np
 from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.buzzing.buzz_policy import Rules
-from queries.buzzing.clues import people_curve
+from queries.buzzing.clue_table import people_curve
 from queries.buzzing.results import Optimum, OutcomeInterval, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
 from queries.engine.inference import FEW, jackknife_t_interval
@@ -152,7 +152,7 @@ def _intervals(player: RunBuzzing) -> dict[str, OutcomeInterval]:
 
 
 def mean_interval(values: Floats, places: Ints, selected: int, low: float, high: float) -> tuple[float, float]:
-    """95 % interval of a mean over questions, by the methods of ``queries.engine.intervals``.
+    """95 % interval of a mean over questions, by the methods of ``queries.engine.metric_intervals``.
 
     Args:
         values: of each question, shape (questions,), at least two.

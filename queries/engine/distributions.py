@@ -12,8 +12,8 @@ from data.ragged_arrays import Floats, Ints
 from data.store import Snapshot
 from data.sufficient_statistics import BINS, bin_of
 from queries.engine import run_columns, selected_statistics
+from queries.engine.distribution_columns import Classes, RunDistributions, dataset_classes, run_distributions
 from queries.engine.run_columns import SparseColumn, joined
-from queries.engine.run_distributions import Classes, RunDistributions, dataset_classes, run_distributions
 from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
 from queries.selection import Selection

@@ -43,7 +43,7 @@ class Run:
 
 
 class Respondents(Protocol):
-    """The answers of a run that holds those of many people, see ``queries.engine.runs_of_respondents``."""
+    """The answers of a run that holds those of many people, see ``queries.engine.variance_over_people``."""
 
     def can_draw(self, metric: Metric) -> bool:
         """Whether it has the statistics of a metric."""

@@ -14,7 +14,7 @@ from queries.engine import distributions, selected_statistics
 from queries.engine.evidence import Evidence, Run
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
-from queries.engine.runs_of_respondents import RespondentCells
+from queries.engine.variance_over_people import RespondentCells
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import NET_REWARD

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from queries.engine.bootstrap import SIGNIFICANCE, TIED, holm, percentile_interval
-from queries.engine.intervals import difference_tests, metric_intervals
+from queries.engine.metric_intervals import difference_tests, metric_intervals
 from queries.engine.multiple_comparisons import compact_letters
-from queries.engine.summed_runs import RunEvidence
+from queries.engine.runs_as_cluster_totals import RunEvidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number

@@ -14,7 +14,7 @@ from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, holm, resampling_weigh
 from queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
-from queries.metrics.kernels.item_level import confidence_levels, consistency_band, isotonic
+from queries.metrics.kernels.sorted_items import confidence_levels, consistency_band, isotonic
 
 BINS = 10
 GRID = 101

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from queries.compare import compare, comparisons
 from queries.engine.bootstrap import holm
 from queries.engine.gather_evidence import gather
-from queries.engine.intervals import difference_interval, difference_tests
+from queries.engine.metric_intervals import difference_interval, difference_tests
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameter_kinds import BadRequest
 from queries.question_differences import question_differences

@@ -5,6 +5,7 @@ from typing import Annotated
 import polars as pl
 import pytest
 
+from queries.answer_sheet import prompts
 from queries.buzzing import Rules, threshold_explorer
 from queries.engine.common_questions import coverage
 from queries.filters import ColumnFilter, Filter, MenuControl
@@ -12,7 +13,6 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE
 from queries.parameter_kinds import BadRequest
 from queries.parameters import collect, decode, split_key
-from queries.prompts import prompts
 from queries.runs import selected_runs
 from queries.selection import CONVENTIONS, Selection, facets
 from queries.sparklines import sparklines

@@ -9,8 +9,8 @@ import pytest
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, distributions, item_level, questions
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels import bins, distributions, questions, sorted_items
+from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.sakai_examples import sakai_examples
 
 pytestmark = pytest.mark.real
@@ -182,7 +182,7 @@ def test_sakai_ks_is_the_largest_step(sakai, examples):
         assert len(steps) == 2
         for system, distances in steps.items():
             confidence, correct = examples[example, system].ascending
-            ks = float(item_level.ks_sequential(confidence, correct, ItemWeights.equal(len(confidence)))[0])
+            ks = float(sorted_items.ks_sequential(confidence, correct, ItemWeights.equal(len(confidence)))[0])
             assert len(distances) == 9 and round(ks, 3) == max(distances)
 
 

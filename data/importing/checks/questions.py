@@ -8,7 +8,7 @@ from functools import partial
 
 import polars as pl
 
-from data.importing.quizbowl_text import IRREGULAR, count_words, cut, sentences
+from data.importing.quizbowl_words import IRREGULAR, count_words, cut, sentences
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from data.importing.checks.advice import advise
+from data.importing.checks.common_mistakes import advise
 from data.importing.failed_calls import answers_anyway, is_failed
 from data.importing.staging import OF_QUESTION, Staging
 

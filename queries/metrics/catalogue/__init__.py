@@ -8,11 +8,11 @@ from queries.metrics.catalogue.bins import BIN_METRICS
 from queries.metrics.catalogue.buzzing import BUZZING
 from queries.metrics.catalogue.calibration_tests import CALIBRATION_TESTS
 from queries.metrics.catalogue.distributions import VOTES
-from queries.metrics.catalogue.item_level import PAIRS
 from queries.metrics.catalogue.item_totals import ITEMS
-from queries.metrics.catalogue.paper_notes import NOTES, Note
+from queries.metrics.catalogue.paper_gaps import NOTES, Note
 from queries.metrics.catalogue.questions import QUESTIONS
 from queries.metrics.catalogue.selective import SELECTIVE
+from queries.metrics.catalogue.sorted_items import PAIRS
 from queries.metrics.catalogue.variants import VARIANTS
 from queries.metrics.metric import Metric, MetricFacts
 

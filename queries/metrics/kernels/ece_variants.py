@@ -15,8 +15,8 @@ from scipy.fft import dct, idct
 
 from queries.metrics.kernels.arrays import Floats, Ints, ratio
 from queries.metrics.kernels.bins import cut_bins_of_weights
-from queries.metrics.kernels.item_level import first_of_ties
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels.replicate_weights import ItemWeights
+from queries.metrics.kernels.sorted_items import first_of_ties
 
 SCRIPT_BIN = 100  # items of a bin of the scripts of HLE and BrowseComp
 GRID = 128  # points at which smECE is computed

@@ -135,7 +135,7 @@ def test_a_strange_host_name_is_refused_everywhere(request, which, host):
         *WRITING,
         ("GET", ADDRESS),
         ("GET", "/"),
-        ("GET", "/assets/theme.js"),
+        ("GET", "/assets/before_first_paint.js"),
         ("POST", "/_dash-update-component"),
     ]:
         answer = upload.client.open(path, method=method, headers={"Host": host} | upload.auth, data=b"")
@@ -275,7 +275,7 @@ def test_queries_and_bodies_have_a_size(standing):
 
 
 def test_every_answer_has_the_headers_that_browsers_need(standing):
-    for path in ("/", "/nowhere", ADDRESS, "/api/nowhere", "/assets/theme.js", "/healthz", f"{ADDRESS}/x"):
+    for path in ("/", "/nowhere", ADDRESS, "/api/nowhere", "/assets/before_first_paint.js", "/healthz", f"{ADDRESS}/x"):
         headers = standing.client.get(path).headers
         policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
         assert policy["default-src"] == "'self'" and policy["frame-ancestors"] == policy["object-src"] == "'none'"

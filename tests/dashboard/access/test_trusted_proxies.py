@@ -94,7 +94,7 @@ def test_a_token_is_taken_through_a_proxy(copied):
 
 
 @pytest.mark.parametrize("peer", [STRANGER, "127.0.0.1", ""])
-@pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/runs", "/assets/theme.js", "/_dash-layout"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/runs", "/assets/before_first_paint.js", "/_dash-layout"])
 def test_the_header_is_refused_from_elsewhere(behind, peer, path):
     answer = behind.client.get(path, headers={HEADER: "ann", "X-Forwarded-For": PROXY}, **sent_by(peer))
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "untrusted_proxy")

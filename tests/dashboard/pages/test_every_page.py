@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.app_shell import draw
 from dashboard.components.messages import in_short, nothing_selected
-from dashboard.components.run_names import RunColours, legend
+from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.composite_queries import question_list
 from dashboard.figures.confidence_gap import gap_figure
 from dashboard.figures.labels import fitting

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import create_app
-from dashboard.components.run_names import COLOURS, run_colours
+from dashboard.components.run_names_and_colours import COLOURS, run_colours
 from dashboard.figures.labels import end_labels, fitting
 from dashboard.highlighted_runs import MOST_HIGHLIGHTED
-from dashboard.page_drawing import divide
+from dashboard.page_parts import divide
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions

@@ -19,8 +19,8 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
 from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import bins, item_level, item_totals, questions
-from queries.metrics.kernels.item_weights import ItemWeights
+from queries.metrics.kernels import bins, item_totals, questions, sorted_items
+from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import TIMES, examples
@@ -412,7 +412,7 @@ WEIGHTED = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, m
 def test_isotonic_is_that_of_scikit_learn(weighted):
     means, weights = np.array(weighted).T
     expected = IsotonicRegression().fit_transform(np.arange(len(means)), means, sample_weight=weights)
-    assert item_level.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
+    assert sorted_items.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def test_isotonic_is_that_of_scikit_learn(weighted):
     ],
 )
 def test_isotonic(totals, weights, expected):
-    assert item_level.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
+    assert sorted_items.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
 def test_items_that_hang_together_widen_the_band():
@@ -436,9 +436,9 @@ def test_items_that_hang_together_widen_the_band():
     confidence, sizes = np.repeat(random.random(60), 5).round(2), np.full(60, 5)
     alone = (random.random(300) < confidence).astype(float)
     together = (np.repeat(random.random(60), 5) < confidence).astype(float)  # all clues of a question right, or none
-    assert item_level.question_correlation(confidence, alone, sizes) < 0.1
-    assert item_level.question_correlation(confidence, together, sizes) > 0.7
-    narrow, wide = (item_level.consistency_band(confidence, correct, sizes, 7) for correct in (alone, together))
+    assert sorted_items.question_correlation(confidence, alone, sizes) < 0.1
+    assert sorted_items.question_correlation(confidence, together, sizes) > 0.7
+    narrow, wide = (sorted_items.consistency_band(confidence, correct, sizes, 7) for correct in (alone, together))
     assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
 
 
@@ -446,7 +446,7 @@ def test_a_simultaneous_band_holds_the_pointwise_one():
     random = np.random.default_rng(4)
     confidence = random.random(200).round(1)
     correct = (random.random(200) < confidence).astype(float)
-    bands = [item_level.consistency_band(confidence, correct, np.full(100, 2), 7, simultaneous=both) for both in (False, True)]
+    bands = [sorted_items.consistency_band(confidence, correct, np.full(100, 2), 7, simultaneous=both) for both in (False, True)]
     (where, low, high), (same, lower, higher) = bands
     assert where.tolist() == same.tolist() and (lower <= low + 0.01).all() and (higher >= high - 0.01).all()
     assert (higher - lower).mean() > 1.2 * (high - low).mean()
@@ -459,7 +459,7 @@ def test_consistency_band_covers_calibrated_runs(items, digits, apart):
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
     assert len(np.unique(confidence)) >= apart or digits == 1
-    where, low, high = item_level.consistency_band(
+    where, low, high = sorted_items.consistency_band(
         confidence, (random.random(items) < confidence).astype(float), np.ones(items, int), 7
     )
     assert len(where) <= 201 and (np.diff(where) > 0).all() and (low <= high).all()
@@ -484,8 +484,8 @@ def test_a_band_of_many_items_is_that_of_single_items(monkeypatch, digits, simul
     correct = (normal < ndtri(confidence)).astype(float)
     bands = []
     for many in (len(confidence) - 1, len(confidence)):
-        monkeypatch.setattr(item_level, "MANY_ITEMS", many)
-        bands.append(item_level.consistency_band(confidence, correct, sizes, 7, simultaneous))
+        monkeypatch.setattr(sorted_items, "MANY_ITEMS", many)
+        bands.append(sorted_items.consistency_band(confidence, correct, sizes, 7, simultaneous))
     (where, low, high), (same, lower, higher) = bands
     width = (higher - lower).mean()
     assert where.tolist() == same.tolist()
@@ -509,12 +509,12 @@ def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
             )
             before = np.flatnonzero(kept)[np.maximum(np.cumsum(kept) - 1, 0)]
             expected[row] = np.where(np.cumsum(kept) > 0, fitted.predict(before), 0)
-    assert item_level.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
-    deep = item_level.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
+    assert sorted_items.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
+    deep = sorted_items.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
     assert deep.shape == (2, rows, 30)
     assert deep[1] == pytest.approx(expected, abs=1e-12)
-    assert item_level.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
-    assert item_level.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+    assert sorted_items.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert sorted_items.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -524,14 +524,14 @@ def test_corp_recalibrates_like_scikit_learn(seed, digits):
     confidence = chance.random(400).round(digits)  # ties, many or none
     correct = (chance.random(400) < confidence**2).astype(float)
     fit = IsotonicRegression().fit(confidence, correct).predict(confidence)
-    mcb, dsc = plain(item_level.corp, confidence, correct)
+    mcb, dsc = plain(sorted_items.corp, confidence, correct)
     assert mcb == pytest.approx(brier_score_loss(correct, confidence) - brier_score_loss(correct, fit), abs=1e-12)
     assert dsc == pytest.approx(correct.var() - brier_score_loss(correct, fit), abs=1e-12)
 
 
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5: its square would be lost in the difference of two scores.
-    assert plain(item_level.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
+    assert plain(sorted_items.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
 
 
 # -- ECE, debiased -----------------------------------------------------------------------------------------------------
@@ -598,7 +598,7 @@ def test_auroc_is_that_of_scikit_learn(seed, digits):
     chance = np.random.default_rng(seed)
     confidence = chance.random(300).round(digits)
     correct = (chance.random(300) < confidence).astype(float)
-    assert plain(item_level.auroc, confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
+    assert plain(sorted_items.auroc, confidence, correct) == pytest.approx(roc_auc_score(correct, confidence), abs=1e-12)
 
 
 @MANY
@@ -607,9 +607,9 @@ def test_auroc_turns_round_with_confidence(pairs):
     confidence, correct = np.array(pairs).T
     # 1 - c would make equal what is not; the rank of c keeps its order.
     rank = np.unique(confidence, return_inverse=True)[1].astype(float)
-    of_confidence = plain(item_level.auroc, confidence, correct)
-    assert plain(item_level.auroc, rank, correct) == pytest.approx(of_confidence, abs=1e-12, nan_ok=True)
-    assert plain(item_level.auroc, -rank, correct) == pytest.approx(1 - of_confidence, abs=1e-12, nan_ok=True)
+    of_confidence = plain(sorted_items.auroc, confidence, correct)
+    assert plain(sorted_items.auroc, rank, correct) == pytest.approx(of_confidence, abs=1e-12, nan_ok=True)
+    assert plain(sorted_items.auroc, -rank, correct) == pytest.approx(1 - of_confidence, abs=1e-12, nan_ok=True)
 
 
 @MANY
@@ -617,17 +617,17 @@ def test_auroc_turns_round_with_confidence(pairs):
 def test_ks_has_no_order_and_is_never_above_that_in_order(pairs, chance):
     confidence, correct = np.array(pairs, float).reshape(-1, 2).T
     order = np.array(chance.sample(range(len(pairs)), len(pairs)), int)
-    together = pytest.approx(plain(item_level.ks, confidence, correct), abs=1e-14, nan_ok=True)
-    assert plain(item_level.ks, confidence[order], correct[order]) == together
-    sequential = plain(item_level.ks_sequential, confidence[order], correct[order])
-    assert not plain(item_level.ks, confidence, correct) > sequential + 1e-14
+    together = pytest.approx(plain(sorted_items.ks, confidence, correct), abs=1e-14, nan_ok=True)
+    assert plain(sorted_items.ks, confidence[order], correct[order]) == together
+    sequential = plain(sorted_items.ks_sequential, confidence[order], correct[order])
+    assert not plain(sorted_items.ks, confidence, correct) > sequential + 1e-14
 
 
 def test_ks_in_order_keeps_the_order_of_ties():
     confidence = np.full(4, 0.5)
-    assert plain(item_level.ks_sequential, confidence, np.array([1.0, 1, 0, 0])) == 0.25
-    assert plain(item_level.ks_sequential, confidence, np.array([1.0, 0, 1, 0])) == 0.125
-    assert plain(item_level.ks, confidence, np.array([1.0, 1, 0, 0])) == 0
+    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 1, 0, 0])) == 0.25
+    assert plain(sorted_items.ks_sequential, confidence, np.array([1.0, 0, 1, 0])) == 0.125
+    assert plain(sorted_items.ks, confidence, np.array([1.0, 1, 0, 0])) == 0
 
 
 @MANY
@@ -635,8 +635,8 @@ def test_ks_in_order_keeps_the_order_of_ties():
 def test_correlation_needs_both_to_vary(pairs):
     confidence, correct = np.array(pairs).T
     for constant in (0.0, 1.0, 0.1, 0.7, 1 / 3):
-        assert math.isnan(plain(item_level.correlation, np.full(len(pairs), constant), correct))
-        assert math.isnan(plain(item_level.correlation, confidence, np.full(len(pairs), constant)))
+        assert math.isnan(plain(sorted_items.correlation, np.full(len(pairs), constant), correct))
+        assert math.isnan(plain(sorted_items.correlation, confidence, np.full(len(pairs), constant)))
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-7, 1e-11, 2**-50])
@@ -646,7 +646,7 @@ def test_correlation_of_confidences_that_lie_close_together(step):
     exact = reference.correlation(
         [reference.Answered([(c, y, None) for c, y in zip(confidence, correct, strict=True)])], STANDARD
     )
-    assert plain(item_level.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
+    assert plain(sorted_items.correlation, confidence, correct) == pytest.approx(exact, abs=1e-12)
     assert exact == pytest.approx(math.sqrt(0.2), abs=0.3)
 
 
@@ -654,7 +654,9 @@ def test_correlation_of_confidences_that_lie_close_together(step):
 def test_correlation_is_that_of_numpy(seed):
     chance = np.random.default_rng(seed)
     confidence, correct = chance.random(200), chance.random(200)
-    assert plain(item_level.correlation, confidence, correct) == pytest.approx(np.corrcoef(confidence, correct)[0, 1], abs=1e-12)
+    assert plain(sorted_items.correlation, confidence, correct) == pytest.approx(
+        np.corrcoef(confidence, correct)[0, 1], abs=1e-12
+    )
 
 
 # -- questions ---------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine.gather_evidence import gather
-from queries.engine.intervals import difference_tests, metric_intervals
-from queries.engine.summed_runs import SummedRuns, measured_runs
+from queries.engine.metric_intervals import difference_tests, metric_intervals
+from queries.engine.runs_as_cluster_totals import SummedRuns, measured_runs
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.selection import Selection

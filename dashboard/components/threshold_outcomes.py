@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import data
 from dashboard.components.numbers import DASH, percent, short
-from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import row, table
 from queries.buzzing import ThresholdExplorer
 from queries.buzzing.results import RunThresholds

@@ -9,7 +9,7 @@ from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, htm
 from dashboard.components.attributes import data
 from dashboard.components.controls import control, labelled
 from dashboard.components.numbers import short
-from dashboard.components.run_names import RunColours, run_cell
+from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table
 from dashboard.figures.decide import nearest
 from queries.decide import DECIDE_METRICS, Curve, CurveDifference, Decisions, MetricValue, RunDecisions, Stretch

@@ -11,7 +11,7 @@ from functools import partial
 import polars as pl
 import pytest
 
-from data.importing.checks import run_ids
+from data.importing.checks import content_ids
 from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
@@ -125,7 +125,7 @@ def in_one_piece(questions, tmp_path_factory):
 )
 def test_pieces_do_not_show(hashes, in_one_piece, tmp_path, monkeypatch, limits):
     for name, limit in limits.items():
-        monkeypatch.setattr(run_ids, name, limit)
+        monkeypatch.setattr(content_ids, name, limit)
     assert hashes(tmp_path, PIECES, elicitation="e") == in_one_piece
 
 

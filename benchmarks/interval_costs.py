@@ -1,7 +1,7 @@
-"""What every metric with its interval and letters costs, by metric; writes intervals.md.
+"""What every metric with its interval and letters costs, by metric; writes interval_costs.md.
 
-    python -m benchmarks.intervals                      200,000 and 1 million responses of 50 runs
-    python -m benchmarks.intervals --rows 200000        a quick look (writes no file unless --out is given)
+    python -m benchmarks.interval_costs                      200,000 and 1 million responses of 50 runs
+    python -m benchmarks.interval_costs --rows 200000        a quick look (writes no file unless --out is given)
 
 Seconds are of the processor, so that they mean the same on a busy machine. Each metric that is no sum is measured by itself, as
 where nothing else was asked for; *every metric* is one leaderboard of all of them. Confidences have four digits.
@@ -70,7 +70,7 @@ def table(sizes: Sequence[int], columns: list[dict[str, float]]) -> str:
     lines = [
         f"# Seconds of the processor for a leaderboard with intervals, {RUNS} runs",
         "",
-        f"Written by `python -m benchmarks.intervals` on {machine()}.",
+        f"Written by `python -m benchmarks.interval_costs` on {machine()}.",
         "",
         *markdown_table(
             ["", *(f"{size:,} responses" for size in sizes)],

@@ -8,8 +8,8 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
+from queries.answer_sheet import prompts
 from queries.parameters import NoParameters
-from queries.prompts import prompts
 from queries.selection import Request
 
 

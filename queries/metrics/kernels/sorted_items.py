@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
-from queries.metrics.kernels.item_weights import ItemWeights, cumulate
+from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 
 MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
 FINE = 100

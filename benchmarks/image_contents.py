@@ -1,6 +1,6 @@
-"""What a container image of Clueline consists of, by package; writes image.md.
+"""What a container image of Clueline consists of, by package; writes image_contents.md.
 
-    python -m benchmarks.image
+    python -m benchmarks.image_contents
 
 Counts the files of the packages of requirements.lock in this environment that the Dockerfile leaves in, and those of the checkout
 that it copies. The base image and compiled modules come on top. No image is built: ``docker build -t clueline .`` does that, and
@@ -65,7 +65,7 @@ def main() -> None:
     lines = [
         "# What a container image consists of",
         "",
-        f"Written by `benchmarks/image.py`: {machine()}.",
+        f"Written by `benchmarks/image_contents.py`: {machine()}.",
         "MB on disk, without the base image (`python:3.13-slim`) and without compiled modules.",
         "",
         *markdown_table(["", "MB"], rows),

@@ -16,7 +16,7 @@
     };
 
     // The horizontal extent of the panel under the pointer, in pixels of the window and in data. A figure of panels has a size,
-    // margins, domains and ranges of its own (figures.js), so that Plotly need not be asked.
+    // margins, domains and ranges of its own (figure_painting.js), so that Plotly need not be asked.
     function panelAt(plot, event) {
         const { layout } = plot;
         const box = plot.getBoundingClientRect();

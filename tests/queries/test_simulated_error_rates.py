@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from queries.interval_coverage import KINDS, measured_claims
 from queries.metrics import CATALOGUE
 from queries.sakai_examples import SYSTEMS, sakai_examples
+from queries.simulated_error_rates import KINDS, measured_claims
 from tests.helpers.paths import ROOT
 
 MARKDOWN = ROOT / "benchmarks" / "inference.md"

@@ -8,11 +8,11 @@ import pytest
 from data.people.session_run import ELICITATION
 from data.store import open_store
 from queries.buzzing import Rules, buzz
-from queries.human_collections import human_collections, with_people
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameter_kinds import BadRequest
 from queries.question import question
+from queries.reference_people import human_collections, with_people
 from queries.selection import Selection, facets, read_selection
 from queries.teams import human_teams
 from tests.helpers import reference_metrics as reference

@@ -111,8 +111,8 @@ def run_cell(name: str, colour: str | None) -> html.Th:
 def legend(runs: Iterable[str], names: Mapping[str, str], colours: RunColours, people: str = "") -> html.Div | None:
     """Which colour is which run; None where there is nothing to say.
 
-    Each name is a button: on hover and focus its line comes forward in the figure, a click pins it (``assets/figures.js``). Runs
-    in grey are listed behind a disclosure.
+    Each name is a button: on hover and focus its line comes forward in the figure, a click pins it
+    (``assets/figure_painting.js``). Runs in grey are listed behind a disclosure.
 
     Args:
         runs: those that are drawn.

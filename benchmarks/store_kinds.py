@@ -1,7 +1,7 @@
-"""One digest of every metric on each kind of store, of the same random responses; writes backends.md.
+"""One digest of every metric on each kind of store, of the same random responses; writes store_kinds.md.
 
-    python -m benchmarks.backends                       10 million responses
-    python -m benchmarks.backends --rows 200000         a quick look (writes no file unless --out is given)
+    python -m benchmarks.store_kinds                       10 million responses
+    python -m benchmarks.store_kinds --rows 200000         a quick look (writes no file unless --out is given)
 
 Needs PostgreSQL and Ceph's object gateway, as ``make test-cluster`` does (scripts/get-servers); starts and ends them.
 ``tests/cluster/test_backends.py`` does the same with the bundled datasets.
@@ -67,7 +67,7 @@ def main() -> int:
     lines = [
         "# One digest on every kind of store",
         "",
-        f"Written by `benchmarks/backends.py`: {machine()}.",
+        f"Written by `benchmarks/store_kinds.py`: {machine()}.",
         f"{max(options.rows, QUESTIONS * CLUES):,} random responses were imported into a store of each kind, and it was opened",
         "again. The digest is over every metric of every run, with and without common questions, to the last digit. The S3",
         "server is Ceph's, without durability. Seconds are of this process's processors: those of the servers are not counted.",

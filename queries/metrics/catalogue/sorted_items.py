@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, no_sums
-from queries.metrics.kernels import bins, item_level, selective
+from queries.metrics.kernels import bins, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
@@ -34,7 +34,7 @@ PAIRS = (
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=no_sums,
-        pairs=item_level.ks,
+        pairs=sorted_items.ks,
         caveat="Needs no bins. The paper walks tied items one by one, so that its value depends on the order of the rows.",
         axioms=(),
         counterexamples=NOT_EVEN_U_OR_O,
@@ -54,7 +54,7 @@ PAIRS = (
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=no_sums,
-        pairs=item_level.ks_sequential,
+        pairs=sorted_items.ks_sequential,
         ordered=True,
         caveat="Depends on the order of tied items, which a database does not have; at least as large as KS.",
         axioms=(),
@@ -75,7 +75,7 @@ PAIRS = (
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=no_sums,
-        pairs=item_level.auroc,
+        pairs=sorted_items.auroc,
         undefined="either nothing is correct or nothing is incorrect",
         caveat="Tells right from wrong by order alone: it says nothing of calibration, and any rescaling of confidences "
         "leaves it as it is.",
@@ -136,7 +136,7 @@ PAIRS = (
         needs=("correctness", "confidence"),
         reads=columns("items"),
         value=no_sums,
-        pairs=item_level.correlation,
+        pairs=sorted_items.correlation,
         undefined="confidence or correctness does not vary",
         caveat="Says whether confidence follows correctness, not whether it is the right size.",
         axioms=(),
@@ -161,7 +161,7 @@ PAIRS = (
             needs=("correctness", "confidence"),
             reads=columns("items"),
             value=no_sums,
-            pairs=item_level.corp,
+            pairs=sorted_items.corp,
             part=part,
             caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration and discrimination are "
             "overstated.",

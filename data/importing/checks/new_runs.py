@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 import polars as pl
 
-from data.importing.checks.run_ids import run_hashes
+from data.importing.checks.content_ids import run_hashes
 from data.importing.report import rows_without_answer
 from data.importing.staging import Staging
 from data.polars_frames import ArrowStream, frame

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.components.clue_text import clue_text
 from dashboard.components.static_html import markup
-from data.importing.quizbowl_text import count_words, plain_text, sentences, words
+from data.importing.quizbowl_words import count_words, plain_text, sentences, words
 from queries.question import question
 from queries.selection import Selection
 from tests.helpers import bundle_factory as bundles

@@ -1,4 +1,4 @@
-"""``python -m dashboard datasets``."""
+"""``python -m dashboard datasets``: list the public datasets, and fetch, check and import one (``datasets get lifeeval``)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -22,7 +22,8 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
-from dashboard.components.run_names_and_colours import run_colours, run_names
+from dashboard.components.release_dates import release_dates_section
+from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
 from dashboard.components.welcome import early_mistake_story
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -32,8 +33,10 @@ from queries.early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
 from queries.parameter_kinds import Choice, Flag, Kind, MetricList, allowed
+from queries.parameters import named_key
 from queries.published_values import published
 from queries.question import question as question_query
+from queries.release_dates import TAG, release_dates
 from queries.selection import Facets
 
 SILENCE = {"calscore": "0.5", "calscore_weighted": "0.5", "grace_mce": "0.5", "net_score": "0"}  # of confidence 0 throughout
@@ -141,7 +144,17 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         not_shown(board, [metric for metric in chosen if metric not in shown]) if board.rows else None,
         rankings(board, ranked, names, colours) if len(board.rows) > 1 and len(ranked) > 1 else None,
         confidence_gap(board, names, colours) if board.rows else None,
+        _by_release_date(request, CATALOGUE.get(sort.removeprefix("-"), lead), names, colours),
     ]
+
+
+def _by_release_date(
+    request: PageRequest[LeaderboardPage], metric: Metric, names: Mapping[str, str], colours: RunColours
+) -> html.Section | None:
+    """The metric over release dates; None where no run has one."""
+    if named_key("tag", TAG) not in request.facets.values:
+        return None
+    return release_dates_section(service().ask(release_dates, request.selection, metric), metric, names, colours)
 
 
 def _story(request: PageRequest[LeaderboardPage]) -> html.Section | None:

@@ -25,6 +25,7 @@ BY_DEFAULT = [
     "difficulty",
     "recalibration?method=platt",
     "reliability",
+    "release-dates",
     "slices",
     "triptych",
     "unsolved",

@@ -1,0 +1,60 @@
+"""A metric over release dates: the figure, its table, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, count, short
+from dashboard.components.run_names_and_colours import RunColours, legend, named
+from dashboard.components.table import row, table
+from dashboard.figures.release_dates import release_dates_figure
+from queries.metrics import Metric
+from queries.release_dates import ReleaseDates
+
+FEWEST = 2  # dates that make a figure
+
+
+def release_dates_section(
+    result: ReleaseDates, metric: Metric, names: Mapping[str, str], colours: RunColours
+) -> html.Section | None:
+    """The metric of each run at the date when its model was released; None with fewer than two dates.
+
+    Args:
+        result: runs by date.
+        metric: that is shown.
+        names: run id to what it is called.
+        colours: run id to colour.
+    """
+    runs = [run for run in result.runs if run.value is not None]
+    if len({run.day for run in runs}) < FEWEST:
+        return None
+    rows = [
+        row(
+            named(colours.get(run.run), names[run.run]),
+            run.released,
+            short(run.value),
+            DASH if run.low is None else f"{short(run.low)} to {short(run.high)}",
+            "yes" if run.best_so_far else "",
+        )
+        for run in runs
+    ]
+    left_out = [f"{count(result.undated, 'run has', 'runs have')} no tag released"] if result.undated else []
+    left_out += [f"{names[run]} has “{text}”, which is no date" for run, text in result.unreadable.items()]
+    return html.Section(
+        [
+            html.H2("By release date"),
+            figure(
+                "release-dates",
+                release_dates_figure(runs, metric, names, colours),
+                f"{metric.name} of each run at the date when its model was released, with its 95 % interval. "
+                + ("The line is the best so far" if metric.ranks else ""),
+                table(["Run", "Released", metric.name, "95 % interval", "Best so far"], rows, f"{metric.name} by release date"),
+                legend([run.run for run in runs], names, colours),
+            ),
+            html.P(f"Left out: {'; '.join(left_out)}. See docs/importing.md.", className="note") if left_out else None,
+        ],
+        id="release-dates",
+    )

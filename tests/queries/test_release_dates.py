@@ -1,0 +1,85 @@
+"""A metric over release dates, against the leaderboard and a plain definition of what was best so far."""
+
+import pytest
+
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.release_dates import read_date, release_dates
+from queries.selection import Selection, read_selection
+from queries.selection import facets as facets_of
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
+
+RELEASED = {
+    "late": "2025", "first": "2023-03-14", "twin": "2023-03-14", "worse": "2024-02", "better": "2024-11-05",
+    "odd": "next spring", "undated": None,
+}  # fmt: skip
+CONFIDENCES = {"late": 0.3, "first": 0.9, "twin": 0.8, "worse": 0.95, "better": 0.55, "odd": 0.5, "undated": 0.5}
+RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
+    f"{model},verbalized,{question},{clue},{guess},{confidence}\n"
+    for model, confidence in CONFIDENCES.items()
+    for question, guess in (("q1", "Paris"), ("q2", "nobody"))
+    for clue in range(2)
+)
+TAGS = "model,elicitation,tag,value\n" + "".join(
+    f"{model},verbalized,released,{text}\n" for model, text in RELEASED.items() if text
+)
+SELECTION = Selection("toy")
+
+
+@pytest.fixture
+def dated(importing, tmp_path):
+    bundle = write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=RESPONSES, tags=TAGS)
+    return importing(tmp_path / "store", bundle).snapshot()
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2024-05-13", "2024-05-13"), (" 2024-05-13 ", "2024-05-13"), ("2024-02", "2024-02-16"), ("2023", "2023-07-02"),
+        ("2024-02-30", None), ("2024-13", None), ("13.05.2024", None), ("0000", None), ("", None), ("24-05-13", None),
+    ],
+)  # fmt: skip
+def test_dates_are_read_as_written(text, day):
+    assert read_date(text) == (None if day is None else read_date(day))
+    assert day is None or read_date(text).isoformat() == day
+
+
+@pytest.mark.parametrize("key", ["brier", "accuracy", "overconfidence", "mean_confidence"])
+def test_values_are_those_of_the_leaderboard(dated, key):
+    metric = CATALOGUE[key]
+    result = release_dates(dated, SELECTION, metric)
+    assert [run.model for run in result.runs] == ["first", "twin", "worse", "better", "late"]
+    assert [run.day for run in result.runs] == ["2023-03-14", "2023-03-14", "2024-02-16", "2024-11-05", "2025-07-02"]
+    board = {row.run: row.metrics[key] for row in leaderboard(dated, SELECTION, [metric], True).rows}
+    for run in result.runs:
+        cell = board[run.run]
+        assert (run.value, run.low, run.high, run.questions) == (cell.value, cell.low, cell.high, cell.questions)
+        assert run.released == RELEASED[run.model]
+
+
+@pytest.mark.parametrize("key", ["brier", "overconfidence", "mean_confidence"])
+def test_the_best_so_far_is_better_than_all_before(dated, key):
+    metric = CATALOGUE[key]
+    runs = release_dates(dated, SELECTION, metric).runs
+    if not metric.ranks:
+        assert {run.best_so_far for run in runs} == {None}
+        return
+    loss = {"lower": lambda value: value, "higher": lambda value: -value, "zero": abs}[metric.direction]
+    for run in runs:
+        earlier = [loss(other.value) for other in runs if other.day <= run.day]
+        assert run.best_so_far == (loss(run.value) == min(earlier))
+    assert [run.best_so_far for run in runs].count(True) >= 2, "the example shows nothing"
+
+
+def test_runs_without_a_date_are_counted(dated):
+    result = release_dates(dated, SELECTION, CATALOGUE["brier"])
+    assert result.undated == 1
+    assert list(result.unreadable.values()) == ["next spring"]
+
+
+def test_a_selection_leaves_out_runs(dated):
+    pairs = [("dataset", "toy"), ("tag.released", "2025"), ("tag.released", "2024-02")]
+    selection = read_selection(pairs, lambda dataset: facets_of(dated, dataset))
+    result = release_dates(dated, selection, CATALOGUE["brier"])
+    assert [run.model for run in result.runs] == ["worse", "late"]
+    assert (result.undated, result.unreadable) == (0, {})

@@ -14,9 +14,11 @@ from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
 from queries.parameter_kinds import BadRequest
+from queries.parameters import named_key
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
+from queries.run_groups import run_groups
 from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
 
@@ -86,7 +88,9 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
     return service().ask(question, selection, question_id, rules, best)
 
 
-def across_datasets(metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> Across:
+def across_datasets(
+    metric: Metric, datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool, tag: str = ""
+) -> Across:
     """A metric of each model on each dataset that the reader may read and that has runs.
 
     The leaderboard of each dataset is cached by itself: an import to one dataset leaves those of the others as they are, and
@@ -98,9 +102,10 @@ def across_datasets(metric: Metric, datasets: Sequence[str], rows: Rows, convent
         rows: whether models or runs are rows; see ``queries.across``.
         conventions: of the metrics.
         failed: whether failed calls count.
+        tag: by which runs are pooled; blank for none.
 
     Raises:
-        BadRequest: there is no such dataset.
+        BadRequest: there is no such dataset, or no run of these datasets has the tag.
     """
     snapshot = service().snapshot()
     known = list(snapshot.states)
@@ -110,7 +115,10 @@ def across_datasets(metric: Metric, datasets: Sequence[str], rows: Rows, convent
     facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
     measured = [facet for facet in facets if facet.runs]
     metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
-    boards = {}
+    tags = tags_of(measured)
+    if tag and tag not in tags:
+        raise BadRequest("unknown_value", f"No run of these datasets has a tag {tag!r}.", "tag", tags)
+    boards, pooled = {}, {}
     for facet in measured:
         runs = shown_runs(facet, rows)
         selection = Selection(
@@ -120,4 +128,12 @@ def across_datasets(metric: Metric, datasets: Sequence[str], rows: Rows, convent
             failed=failed,
         )
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
-    return across(measured, boards, metric, rows, snapshot.version)
+        if tag and named_key("tag", tag) in facet.values:
+            pooled[facet.dataset] = service().ask(run_groups, selection, tag, metric)
+    return across(measured, boards, metric, rows, snapshot.version, tag, pooled)
+
+
+def tags_of(facets: Sequence[Facets]) -> list[str]:
+    """The names of the tags that runs of some datasets have, sorted."""
+    prefix = named_key("tag", "")
+    return sorted({key.removeprefix(prefix) for facet in facets for key in facet.values if key.startswith(prefix)})

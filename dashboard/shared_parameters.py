@@ -11,7 +11,7 @@ from queries.engine.reliability_diagrams import BANDS
 from queries.facets import Facets
 from queries.gradings import SHOWN
 from queries.metrics import METRICS, Metric
-from queries.parameter_kinds import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Range, Texts
+from queries.parameter_kinds import BadRequest, Choice, Flag, Fractions, Kind, MetricChoice, MetricList, Range, Text, Texts
 from queries.parameters import Parameters
 from queries.question_order import FACTS, read_sort
 
@@ -83,6 +83,7 @@ AcrossRows = Annotated[
     Rows,
     Choice("`models`: the latest run of each model and elicitation; `runs`: every run; `models` by default", ROWS),
 ]
+AcrossTag = Annotated[str, Text("a tag by whose values runs are pooled, such as `reasoning`; none by default")]
 Metrics = Annotated[tuple[Metric, ...], MetricList("`brier,ece`: which metrics; all of them by default")]
 Intervals = Annotated[bool, Flag("`1`: with 95 % intervals")]
 Confidence = Annotated[Range | None, Fractions("`0.8..1`: answers with a confidence in this range", blank=True)]

@@ -14,6 +14,7 @@ from queries.engine.ranking import MetricCell, ranks
 from queries.facets import Facets
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE, Metric
+from queries.run_groups import RunGroup, RunGroups
 from queries.selection import number
 
 OVERCONFIDENCE = CATALOGUE["overconfidence"]
@@ -91,13 +92,25 @@ class AcrossDataset(msgspec.Struct):
     common: int | None
 
 
+class AcrossGroup(msgspec.Struct):
+    """The runs of one value of a tag, by dataset."""
+
+    value: str
+    cells: dict[str, RunGroup]
+
+
 class Across(msgspec.Struct):
-    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last."""
+    """Answer of ``/api/v1/across``; rows best first by ``mean_place``, those without one last.
+
+    ``groups`` are those of ``tag``, by value, over the runs of the rows; none where no tag is asked for.
+    """
 
     data_version: str
     metric: str
     datasets: list[AcrossDataset]
     rows: list[AcrossRow]
+    tag: str = ""
+    groups: list[AcrossGroup] = []
 
 
 def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
@@ -112,7 +125,15 @@ def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:
     return tuple({(model, elicitation): run for run, model, elicitation in facets.runs}.values())
 
 
-def across(facets: Sequence[Facets], boards: Mapping[str, Leaderboard], metric: Metric, rows: Rows, version: str) -> Across:
+def across(
+    facets: Sequence[Facets],
+    boards: Mapping[str, Leaderboard],
+    metric: Metric,
+    rows: Rows,
+    version: str,
+    tag: str = "",
+    pooled: Mapping[str, RunGroups] | None = None,
+) -> Across:
     """Put the leaderboards of datasets together.
 
     Args:
@@ -121,6 +142,8 @@ def across(facets: Sequence[Facets], boards: Mapping[str, Leaderboard], metric: 
         metric: that is shown.
         rows: ``models`` for a row per model and elicitation, ``runs`` for a row per run.
         version: of the data.
+        tag: by which runs are pooled; blank for none.
+        pooled: by dataset, where some run has the tag; of the same runs and metric.
     """
     table: dict[tuple[str, ...], AcrossRow] = {}
     columns = []
@@ -148,7 +171,11 @@ def across(facets: Sequence[Facets], boards: Mapping[str, Leaderboard], metric: 
         row.mean_rank = fmean(cell.rank for cell in placed if cell.rank is not None) if placed else None
         row.mean_place = fmean(places) if places else None
     ordered = sorted(table.values(), key=lambda row: math.inf if row.mean_place is None else row.mean_place)
-    return Across(version, metric.key, columns, ordered)
+    groups: dict[str, AcrossGroup] = {}
+    for dataset, result in (pooled or {}).items():
+        for group in result.groups:
+            groups.setdefault(group.value, AcrossGroup(group.value, {})).cells[dataset] = group
+    return Across(version, metric.key, columns, ordered, tag, [groups[value] for value in sorted(groups)])
 
 
 def _cells(board: Leaderboard, metric: Metric) -> dict[tuple[str, str, str], AcrossCell]:

@@ -9,7 +9,7 @@ from flask import Response
 from dashboard.api.blueprint import get
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.composite_queries import across_datasets
-from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows
+from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from queries.across import Across, AcrossCell
 from queries.metrics import CATALOGUE, Conventions
 from queries.parameter_kinds import Flag
@@ -26,12 +26,15 @@ class AcrossParameters(Parameters, frozen=True):
     metric: AcrossMetric = CATALOGUE["net_score"]
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
+    pool: AcrossTag = ""
     failed: Annotated[bool, Flag("`1`: failed calls count as items of confidence 0 and correctness 0")] = False
     conventions: Annotated[Conventions, CONVENTIONS] = Conventions()
 
 
 def _across(parameters: AcrossParameters) -> Across:
-    return across_datasets(parameters.metric, parameters.datasets, parameters.rows, parameters.conventions, parameters.failed)
+    return across_datasets(
+        parameters.metric, parameters.datasets, parameters.rows, parameters.conventions, parameters.failed, parameters.pool
+    )
 
 
 @get("/api/v1/across", AcrossParameters)
@@ -62,3 +65,15 @@ def get_across_csv(parameters: AcrossParameters) -> Response:
     return csv_response(
         ["model", "elicitation", "dataset", *CELL, "mean_rank", "mean_place", "ranked_on"], rows, f"across-{result.metric}"
     )
+
+
+@get("/api/v1/across/groups.csv", AcrossParameters)
+def get_across_groups_csv(parameters: AcrossParameters) -> Response:
+    """Means over the runs of each value of a tag (`pool=`) as CSV, a row per value and dataset; `runs` is how many there are."""
+    result = _across(parameters)
+    rows = [
+        [group.value, dataset, len(cell.runs), cell.mean, cell.low, cell.high, cell.questions]
+        for group in result.groups
+        for dataset, cell in group.cells.items()
+    ]
+    return csv_response(["value", "dataset", "runs", "mean", "low", "high", "questions"], rows, f"across-{result.metric}-groups")

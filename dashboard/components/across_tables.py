@@ -9,8 +9,9 @@ from dashboard.components.links import address, page_link, run_path
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.across import across_figure
-from queries.across import Across, AcrossCell, AcrossDataset, AcrossRow, Sign
+from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign
 from queries.metrics import Metric
+from queries.run_groups import RunGroup
 
 SIGNS: dict[Sign, str] = {
     "overconfident": "Overconfident on",
@@ -40,7 +41,25 @@ def across_table(result: Across, metric: Metric) -> html.Div:
         )
         for line in result.rows
     ]
+    rows += [_group_row(group, result, metric) for group in result.groups]
     return table(head, rows, f"{metric.name} by model and dataset", "board across")
+
+
+def _group_row(group: AcrossGroup, result: Across, metric: Metric) -> html.Tr:
+    """The means over the runs of one value of a tag."""
+    name = [html.Span(f"{result.tag}: {group.value}", className="name"), html.Span("mean over runs", className="row-note")]
+    cells = [_mean(group.cells.get(column.dataset)) for column in result.datasets]
+    return html.Tr([html.Th(name, scope="row"), *([html.Td("")] if metric.ranks else []), *cells], className="group")
+
+
+def _mean(group: RunGroup | None) -> html.Td:
+    if group is None:
+        return html.Td("", className="number", title="No ranked run with this tag")
+    if group.mean is None:
+        return html.Td(DASH, className="number missing", title="The metric of no run is defined")
+    interval = f"[{short(group.low)}, {short(group.high)}]" if group.low is not None else ""
+    notes = [html.Span(note, className="row-note") for note in (interval, count(len(group.runs), "run")) if note]
+    return html.Td([short(group.mean), *notes], className="number")
 
 
 def _dataset_head(column: AcrossDataset) -> html.Th:

@@ -11,15 +11,19 @@ from dashboard.components.across_tables import across_section, across_table, tra
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.composite_queries import across_datasets
+from dashboard.composite_queries import across_datasets, tags_of
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows
+from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
 from queries.across import Across
 from queries.metrics import CATALOGUE, METRICS
 
 PATH = "/across"
 USUAL = "net_score"
+POOLED = (
+    " The last rows are means over the ranked runs that have the tag, each run counting the same. Their intervals hold for these "
+    "models on other questions, not for other models; distances from calibration have none."
+)
 
 
 class AcrossPage(PageParameters, frozen=True):
@@ -28,11 +32,14 @@ class AcrossPage(PageParameters, frozen=True):
     metric: AcrossMetric = CATALOGUE[USUAL]
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
+    pool: AcrossTag = ""
 
 
 def _across(request: PageRequest[AcrossPage]) -> Across:
     parameters, selection = request.parameters, request.selection
-    return across_datasets(parameters.metric, parameters.datasets, parameters.rows, selection.conventions, selection.failed)
+    return across_datasets(
+        parameters.metric, parameters.datasets, parameters.rows, selection.conventions, selection.failed, parameters.pool
+    )
 
 
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
@@ -42,6 +49,8 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
     metrics = {"" if choice.key == USUAL else choice.key: choice.name for choice in METRICS}
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
+    tags = tags_of([service().facets(dataset) for dataset in titles])
+    pools = {"": "None"} | {tag: tag for tag in tags}
     return [
         html.Div(
             [
@@ -57,6 +66,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             [
                 menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
                 menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
+                menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
                 several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
             ],
             className="controls",
@@ -64,7 +74,8 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
         across_table(result, metric),
         html.P(
             "A row is a model with one elicitation; of several runs on a dataset, the latest import counts. Each dataset is "
-            "measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals.",
+            "measured as on its leaderboard, without filters on runs and questions. Brackets are 95 % intervals."
+            + (POOLED if result.groups else ""),
             className="note",
         ),
         across_section(result, metric),

@@ -9,6 +9,7 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.store import open_store
+from data.store.run_tags import change_tags
 from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.drawn_pages import drawn, hrefs, words
 from tests.helpers.json_api import error, get
@@ -17,6 +18,7 @@ from tests.helpers.json_api import table as read_table
 PLACES = ("east", "west", "north")
 QUESTIONS = 12
 MODELS = ("alpha", "beta", "gamma")
+KINDS = {"alpha": "chat", "beta": "chat", "gamma": "reasoning"}  # in the west; in the east alpha alone has the tag
 
 
 def responses(place, model, shift=0.0):
@@ -44,6 +46,9 @@ def many(tmp_path_factory):
                     path = folder / "run.csv"
                     path.write_text(responses(place, model, shift))
                     put(store, path, dataset=place, model=model, elicitation="stated")
+    for run, model, place in store.snapshot().rows("select run, model, dataset from runs where dataset <> 'north'"):
+        if place == "west" or model == "alpha":
+            change_tags(store, run, {"kind": KINDS[model]}, None)
     app = create_app(Settings(store=str(folder / "store"), workers=1))
     return app, app.test_client()
 
@@ -124,11 +129,43 @@ def test_metrics_that_do_not_rank_or_are_missing(many, metric):
     assert "All datasets" in words(drawn(app, "across", f"metric={metric}"))
 
 
+def test_runs_are_pooled_by_a_tag(many):
+    app, client = many
+    assert get(client, "/api/v1/across")["groups"] == []
+    answer = get(client, "/api/v1/across?metric=brier&pool=kind")
+    assert answer["tag"] == "kind" and answer["rows"] == get(client, "/api/v1/across?metric=brier")["rows"]
+    assert [(group["value"], list(group["cells"])) for group in answer["groups"]] == [
+        ("chat", ["east", "west"]), ("reasoning", ["west"]),
+    ]  # fmt: skip
+    values = {row["model"]: {place: cell["value"] for place, cell in row["cells"].items()} for row in answer["rows"]}
+    chat, reasoning = (group["cells"] for group in answer["groups"])
+    assert chat["east"]["mean"] == pytest.approx(values["alpha"]["east"])
+    assert chat["west"]["mean"] == pytest.approx((values["alpha"]["west"] + values["beta"]["west"]) / 2)
+    assert reasoning["west"]["mean"] == pytest.approx(values["gamma"]["west"])
+    assert all(cell["low"] < cell["mean"] < cell["high"] for cell in (chat["east"], chat["west"]))
+    page = words(drawn(app, "across", "metric=brier&pool=kind"))
+    assert "kind: chat" in page and "kind: reasoning" in page and "2 runs" in page
+    assert "kind: chat" not in words(drawn(app, "across", "metric=brier"))
+
+
+def test_the_table_of_groups_has_a_row_for_each_cell(many):
+    _, client = many
+    groups = get(client, "/api/v1/across?metric=brier&pool=kind")["groups"]
+    rows = read_table(client, "/api/v1/across/groups.csv?metric=brier&pool=kind")
+    cells = [(group["value"], dataset, cell) for group in groups for dataset, cell in group["cells"].items()]
+    assert [(row["value"], row["dataset"], int(row["runs"])) for row in rows] == [
+        (value, dataset, len(cell["runs"])) for value, dataset, cell in cells
+    ]
+    assert [float(row["mean"]) for row in rows] == [cell["mean"] for _, _, cell in cells]
+    assert read_table(client, "/api/v1/across/groups.csv") == []
+
+
 def test_unknown_names_are_refused(many):
     _, client = many
     assert error(client, "/api/v1/across?datasets=nowhere", 400)["allowed"] == list(PLACES)
     assert error(client, "/api/v1/across?rows=teams", 400)["field"] == "rows"
-    assert client.get("/across?datasets=nowhere").status_code == 400
+    assert error(client, "/api/v1/across?pool=colour", 400)["allowed"] == ["kind"]
+    assert client.get("/across?datasets=nowhere").status_code == client.get("/across?pool=colour").status_code == 400
 
 
 def test_the_bundled_datasets_stand_side_by_side(app, client):

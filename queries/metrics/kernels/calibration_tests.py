@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, ndtr, stdtrit
 
-from queries.metrics.kernels.arrays import FLAT, Floats, Ints
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct
 from queries.metrics.kernels.recalibration import STEPS, log_odds
 from queries.metrics.kernels.replicate_weights import ItemWeights, cumulate
 from queries.metrics.kernels.sorted_items import first_of_ties
@@ -92,53 +92,75 @@ def calibration_line(confidence: Floats, correct: Floats, question: Ints, questi
     Source:
         Cox 1958; Liang & Zeger 1986 (the sandwich).
     """
-    odds = log_odds(confidence)
+    stated, number = distinct(confidence)
+    odds = log_odds(stated)
+    right, wrong = odds[number[correct > 0]], odds[number[correct < 1]]
     overlap = 0 < correct.sum() < len(correct)
-    ordered = overlap and (
-        odds[correct < 1].max() > odds[correct > 0].min() and odds[correct > 0].max() > odds[correct < 1].min()
-    )
+    ordered = overlap and wrong.max() > right.min() and right.max() > wrong.min()
+    sizes, sums = np.bincount(number).astype(float), np.bincount(number, correct).astype(float)
+    items = _Items(sizes, sums, number, correct, question, questions)
     ones = np.ones_like(odds)
     nothing = (np.nan, np.nan, np.nan)
-    slope = _logistic(np.stack([odds, ones]), correct, np.zeros_like(odds), question, questions) if ordered else nothing
-    intercept = _logistic(ones[None], correct, odds, question, questions) if overlap else nothing
+    slope = _logistic(np.stack([odds, ones]), np.zeros_like(odds), items) if ordered else nothing
+    intercept = _logistic(ones[None], odds, items) if overlap else nothing
     return CalibrationLine(*slope, *intercept)
 
 
-def _logistic(columns: Floats, correct: Floats, offset: Floats, question: Ints, questions: int) -> tuple[float, float, float]:
-    """The first coefficient of a logistic regression, and both ends of its interval.
+class _Items(NamedTuple):
+    """Items by confidence: a run states few different ones, and the likelihood needs no more than their totals.
 
-    Args:
-        columns: shape (coefficients, n).
-        correct: in [0, 1], shape (n,).
-        offset: added to the linear predictor, shape (n,).
+    Attributes:
+        sizes, right: number of items, and the sum of their correctness, by confidence, shape (k,).
+        number: which of the confidences each item has, shape (n,).
+        correct: of each item, in [0, 1], shape (n,).
         question: of each item, shape (n,).
         questions: how many there are.
     """
 
+    sizes: Floats
+    right: Floats
+    number: Ints
+    correct: Floats
+    question: Ints
+    questions: int
+
+
+def _logistic(columns: Floats, offset: Floats, items: _Items) -> tuple[float, float, float]:
+    """The first coefficient of a logistic regression, and both ends of its interval.
+
+    Args:
+        columns: by confidence, shape (coefficients, k).
+        offset: added to the linear predictor, shape (k,).
+        items: whose correctness is explained.
+    """
+
     def loss(coefficients: Floats) -> float:
         predictor = coefficients @ columns + offset
-        return float((np.logaddexp(0.0, predictor) - correct * predictor).sum())
+        return float((items.sizes * np.logaddexp(0.0, predictor) - items.right * predictor).sum())
+
+    def curvature(chance: Floats) -> Floats:
+        return np.asarray((columns * (items.sizes * chance * (1 - chance))) @ columns.T)
 
     coefficients = np.zeros(len(columns))
     for _ in range(STEPS):
         chance = expit(coefficients @ columns + offset)
-        curvature = (columns * (chance * (1 - chance))) @ columns.T
-        step = np.linalg.lstsq(curvature, columns @ (correct - chance), rcond=1e-12)[0]
+        step = np.linalg.lstsq(curvature(chance), columns @ (items.right - items.sizes * chance), rcond=1e-12)[0]
         before = loss(coefficients)
         while loss(coefficients + step) > before and np.abs(step).max() > CLOSE:
             step = step / 2  # where the curve is flat, a whole step goes past the top
         coefficients = coefficients + step
         if np.abs(step).max() < CLOSE:
             break
-    chance = expit(coefficients @ columns + offset)
-    inverse = np.linalg.pinv((columns * (chance * (1 - chance))) @ columns.T)
-    scores = np.stack([np.bincount(question, column * (correct - chance), questions) for column in columns], axis=1)
-    count = len(np.unique(question))
+    estimate = float(coefficients[0])
+    count = len(np.unique(items.question))
     if count < 2:
-        return float(coefficients[0]), np.nan, np.nan
+        return estimate, np.nan, np.nan
+    chance = expit(coefficients @ columns + offset)
+    inverse, residual = np.linalg.pinv(curvature(chance)), items.correct - chance[items.number]
+    of_questions = [np.bincount(items.question, column[items.number] * residual, items.questions) for column in columns]
+    scores = np.stack(of_questions, axis=1)
     variance = (inverse @ (scores.T @ scores) @ inverse)[0, 0] * count / (count - 1)
     reach = float(stdtrit(count - 1, 0.975) * np.sqrt(max(variance, 0.0)))
-    estimate = float(coefficients[0])
     return estimate, estimate - reach, estimate + reach
 
 

@@ -19,14 +19,14 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from tests.helpers.drawn_pages import drawn
 
-RUNS = 12
+RUNS = 18
 CSS = Path(__file__).parents[3] / "assets" / "clueline.css"
 PAGES_WITH_RUNS = ("leaderboard", "reliability", "difficulty", "buzz")
 
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory):
-    """An app whose only dataset has twelve runs: the higher the number in a name, the better the run."""
+    """An app whose only dataset has eighteen runs: the higher the number in a name, the better the run."""
     folder = tmp_path_factory.mktemp("crowd")
     bundle = folder / "bundle"
     (bundle / "responses").mkdir(parents=True)
@@ -92,6 +92,22 @@ def test_pinned_runs_alone_have_colours(crowd):
     runs = runs_of(crowd)
     shades = line_colours(crowd, "buzz", f"pin={runs[0]}&pin={runs[1]}")
     assert {run for run, shade in shades.items() if shade != {"var(--run-other)"}} == {runs[0], runs[1]}
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", range(MOST_HIGHLIGHTED)), ("panels=all", range(RUNS)), ("pin={2}&pin={9}", (2, 9)),
+        ("run={0}&run={1}&run={2}", (0, 1, 2)),
+    ],
+)  # fmt: skip
+def test_diagrams_are_of_the_runs_in_colour(crowd, query, shown):
+    """Eighteen would fill many screens. The calibration error of all is the same, so that the first ones are the best."""
+    runs = runs_of(crowd)
+    figure = divide(drawn(crowd, "reliability", query.format(*(runs[number] for number in range(RUNS))))).figures["reliability"]
+    names = [note["text"] for note in figure["layout"]["annotations"]]
+    assert figure["layout"]["meta"]["panels"] == len(shown)
+    assert sorted(int(name.split()[1]) for name in names if name.startswith("model")) == [*shown]
 
 
 def test_a_pin_of_an_unknown_run_is_refused(crowd):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dashboard.service import service
 from queries.across import OVERCONFIDENCE, Across, Rows, across, shown_runs
-from queries.buzzing import Rules, threshold_explorer
+from queries.buzzing import Rules, best_thresholds
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, Conventions, Metric
@@ -81,10 +81,7 @@ def question_with_buzzpoints(selection: Selection, facets: Facets, question_id: 
         return service().ask(question, selection, question_id)
     best: tuple[tuple[str, float], ...] = ()
     if rules.threshold is None:
-        runs = service().ask(threshold_explorer, selection, rules).runs
-        best = tuple(
-            (run.run, run.outcome.threshold) for run in runs if run.outcome.threshold is not None and run.outcome.optimal
-        )
+        best = tuple(service().ask(best_thresholds, selection, rules).thresholds.items())
     return service().ask(question, selection, question_id, rules, best)
 
 

@@ -14,7 +14,7 @@ from queries.buzzing.overview import buzz
 from queries.buzzing.question_buzzes import Buzzpoint, buzzpoints
 from queries.buzzing.rates_by_correctness import buzz_rates
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
-from queries.buzzing.thresholds import threshold_explorer
+from queries.buzzing.thresholds import best_thresholds, threshold_explorer
 
 __all__ = [
     "CURVES",
@@ -29,6 +29,7 @@ __all__ = [
     "Rules",
     "ThresholdExplorer",
     "accuracy_by_fraction",
+    "best_thresholds",
     "buzz",
     "buzz_curves",
     "buzz_rates",

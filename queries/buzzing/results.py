@@ -91,6 +91,12 @@ class RunThresholds(msgspec.Struct):
     missing: dict[str, str]
 
 
+class BestThresholds(msgspec.Struct):
+    """The best threshold of each run that has one, by its id."""
+
+    thresholds: dict[str, float]
+
+
 class ThresholdExplorer(msgspec.Struct):
     """The threshold explorer.
 

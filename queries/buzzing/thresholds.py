@@ -8,7 +8,15 @@ from data.store import Snapshot
 from queries.buzzing.buzz_inputs import NO_LOGPROBS, NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing, representative_threshold
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clue_table import people_curve
-from queries.buzzing.results import Optimum, OutcomeInterval, RunThresholds, ThresholdCurve, ThresholdExplorer, ThresholdOutcome
+from queries.buzzing.results import (
+    BestThresholds,
+    Optimum,
+    OutcomeInterval,
+    RunThresholds,
+    ThresholdCurve,
+    ThresholdExplorer,
+    ThresholdOutcome,
+)
 from queries.engine.bootstrap import cluster_count, percentile_interval, question_clusters, resample
 from queries.engine.inference import FEW, jackknife_t_interval
 from queries.engine.selected_statistics import selected_responses, selection_clauses
@@ -28,6 +36,21 @@ def threshold_explorer(snapshot: Snapshot, selection: Selection, rules: Rules) -
     of teams unless ``human`` says otherwise.
     """
     return explorer_of(snapshot, read_buzzing(snapshot, selection, rules), selection, rules)
+
+
+def best_thresholds(snapshot: Snapshot, selection: Selection, rules: Rules) -> BestThresholds:
+    """The threshold that is worth most to each run that has one, as in the explorer, without what comes of it.
+
+    Runs to which the rules give a threshold are left out.
+    """
+    players = read_buzzing(snapshot, selection, rules).runs
+    return BestThresholds(
+        {
+            player.run.run: player.threshold
+            for player in players
+            if player.buzzes is not None and player.threshold is not None and rules.threshold_of(player.run.run) is None
+        }
+    )
 
 
 def explorer_of(snapshot: Snapshot, data: BuzzingData, selection: Selection, rules: Rules) -> ThresholdExplorer:

@@ -444,3 +444,20 @@ def test_a_run_has_one_threshold(offered):
     with pytest.raises(BadRequest) as caught:
         parse_rules({"threshold": [f"{run}:0.1", f"{run}:0.2"]}, offered)
     assert caught.value.code == "repeated_key"
+
+
+@pytest.mark.parametrize("scale", ["confidence", "logprob"])
+def test_best_thresholds_are_those_of_the_explorer(bundled, scale):
+    first, second, *_ = (run.run for run in buzzing.threshold_explorer(bundled, Selection("pyramid"), Rules()).runs)
+    for rules in (
+        Rules(scale=scale), Rules(scale=scale, curve="dataset"), Rules(scale=scale, threshold=0.5),
+        Rules(scale=scale, thresholds=((first, 0.3), (second, 0.6))),
+    ):  # fmt: skip
+        for selection in (Selection("pyramid"), Selection("pyramid", category=("Arts",)), Selection("lifeeval")):
+            explorer = buzzing.threshold_explorer(bundled, selection, rules)
+            expected = {
+                run.run: run.outcome.threshold
+                for run in explorer.runs
+                if run.outcome.optimal and run.outcome.threshold is not None
+            }
+            assert buzzing.best_thresholds(bundled, selection, rules).thresholds == expected

@@ -62,17 +62,25 @@
             make("option", { value: "" }, "repeated answers of a model"), make("option", { value: "1" }, "answers of different people"));
         const classes = box("upload-classes");
         classes.placeholder = "A, B, C";
+        const tags = box("upload-tags");
+        tags.placeholder = "reasoning=yes, released=2024-05-13";
         const format = make("select", { id: "upload-format", class: "text" }, make("option", { value: "" }, "recognised by its content"),
             ...config.formats.map((key) => make("option", { value: key }, key)));
         const id = box("upload-id");
         id.setAttribute("pattern", "[a-z0-9-]+");
         const title = box("upload-title");
         const fields = { dataset: dataset, model: model, elicitation: elicitation, confidence_scale: scale, respondents: respondents, classes: classes, format: format,
-            id: id, title: title };
+            tags: tags, id: id, title: title };
         // The keys of the address that the fields stand for.
         function keys() {
-            const { id, title, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
+            const { id, title, tags, ...given } = Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, field.value.trim()]));
+            for (const [name, value] of tagsOf(tags)) given["tag." + name] = value;
             return given.dataset === NEW ? { ...given, dataset: id, title } : given;
+        }
+        // Names and values of tags, which have commas between them; a value may hold further signs of equality.
+        function tagsOf(written) {
+            const parts = written.split(",").map((part) => part.trim()).filter(Boolean);
+            return parts.map((part) => { const [name, ...value] = part.split("="); return [name.trim(), value.join("=").trim()]; });
         }
         const labelled = (label, input) => make("div", { class: "field" }, make("label", { for: input.id }, label), input);
         const described = make("div", { class: "fields", hidden: true }, labelled("Id of the dataset", id), labelled("Title", title));
@@ -86,7 +94,7 @@
         host.append(drop,
             make("div", { class: "fields" }, labelled("Dataset", dataset), described, labelled("Model", model),
                 labelled("Elicitation", elicitation), labelled("Confidence runs from", scale), labelled("Column sample holds", respondents),
-                labelled("Classes", classes), labelled("Format", format)),
+                labelled("Classes", classes), labelled("Format", format), labelled("Tags", tags)),
             make("div", { class: "actions" }, check, publish, cancel, bar), notice, result);
 
         function say(message, bad) {
@@ -108,6 +116,12 @@
             if (token && !clueline.api.token()) {
                 say("This server asks for a token: put it into the field above, then check the file.", true);
                 token.focus();
+                return;
+            }
+            const wrong = tagsOf(tags.value).find(([name, value]) => !name || !value);
+            if (wrong) {
+                say(`“${wrong.filter(Boolean).join("=")}” is no tag: write a name and a value, such as reasoning=yes.`, true);
+                tags.focus();
                 return;
             }
             if (state.file.size > config.most * MB) {

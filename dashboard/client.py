@@ -275,6 +275,7 @@ class Client:
         model: str,
         elicitation: str | None = None,
         dry_run: bool = False,
+        tags: Mapping[str, str] | None = None,
         **options: Value,
     ) -> Upload:
         """Publish answers to a dataset as a run.
@@ -284,6 +285,7 @@ class Client:
                 ``question_id``, ``clue`` where questions have several, ``guess`` and ``confidence``.
             dataset, model, elicitation: of the run.
             dry_run: check only; nothing is stored.
+            tags: what is known of the model, by name, such as ``{"reasoning": "yes", "released": "2024-05-13"}``.
             options: further keys of ``POST /api/v1/runs``, such as ``confidence_scale="percent"``.
 
         Raises:
@@ -296,7 +298,8 @@ class Client:
         else:
             name, content = Path(answers).name, Path(answers).read_bytes()
         named = {} if elicitation is None else {"elicitation": elicitation}
-        keys = {"dataset": dataset, "model": model, **named, "dry_run": dry_run, "filename": name, **options}
+        tagged = {f"tag.{tag}": value for tag, value in (tags or {}).items()}
+        keys = {"dataset": dataset, "model": model, **named, "dry_run": dry_run, "filename": name, **tagged, **options}
         answer = self._send("POST", "/api/v1/runs", keys, content)
         report = answer.json()
         runs = [{key: value for key, value in run.items() if not isinstance(value, dict | list)} for run in report["runs"]]

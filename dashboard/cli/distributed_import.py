@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dashboard.cli.file_options import read_tags
 from dashboard.cli.output import Refusal, progress_bar
 from dashboard.settings import Settings
 from data.importing.distributed_import import (
@@ -40,6 +41,7 @@ RETRIES = 2  # of a group whose worker was lost
 @click.option(
     "--confidence-scale", type=click.Choice(["unit", "percent"]), default="unit", show_default=True, help="0 to 1, or 0 to 100."
 )
+@click.option("--tag", "tags", metavar="NAME=VALUE", multiple=True, callback=read_tags, help="Tag of the runs; can be repeated.")
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786; by default, one on this machine."
 )
@@ -55,6 +57,7 @@ def batch_command(
     model: str | None,
     elicitation: str | None,
     confidence_scale: str,
+    tags: tuple[tuple[str, str], ...],
     scheduler: str | None,
     workers: int | None,
     memory: str,
@@ -69,7 +72,8 @@ def batch_command(
     store = open_store(settings.store)
     if dataset not in store.snapshot().states:
         raise Refusal(f"There is no dataset {dataset!r} in the store; import it first.")
-    options = ImportOptions(dataset=dataset, model=model, elicitation=elicitation, percent=confidence_scale == "percent")
+    percent = confidence_scale == "percent"
+    options = ImportOptions(dataset=dataset, model=model, elicitation=elicitation, percent=percent, tags=tags)
     with _client(scheduler, workers) as client:
         by_file = client.gather(client.map(groups_of_file, parquet_files(source)))
         groups = merge_groups([group for in_file in by_file for group in in_file])

@@ -280,3 +280,18 @@ def test_classes_and_format_are_named_in_the_form(upload_page):
     page.get_by_label("Classes").fill("positive, neutral, negative")
     page.get_by_role("button", name="Check the file").click()
     message_is(page, "Nothing is stored yet")
+
+
+def test_tags_are_named_in_the_form(upload_page):
+    page = upload_page.page
+    page.get_by_label("Model").fill("tagged")
+    page.get_by_label("Tags").fill("reasoning=yes, released")
+    drop(page, good(page, "Tagged"))
+    message_is(page, "“released” is no tag: write a name and a value, such as reasoning=yes.")
+    page.get_by_label("Tags").fill("reasoning=yes, released=2024-05-13")
+    page.get_by_role("button", name="Check the file").click()
+    message_is(page, "Nothing is stored yet")
+    page.get_by_role("button", name="Publish").click()
+    message_is(page, "Published.")
+    tags = {run["model"]: run["tags"] for run in api(page, "runs", dataset="pyramid")["runs"]}
+    assert tags["tagged"] == {"reasoning": "yes", "released": "2024-05-13"}

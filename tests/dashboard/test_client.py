@@ -73,6 +73,15 @@ def test_a_file_that_was_downloaded_is_the_same_run(client, tmp_path):
     assert not upload.new and upload.runs["run"].to_list() == [facts["run"]]
 
 
+def test_an_upload_can_have_tags(client):
+    answers = client.prompts("pyramid").select("question_id", "clue", guess=pl.lit("nobody"), confidence=pl.lit(0.125))
+    upload = client.upload(answers, "pyramid", "tagged", "stated", tags={"reasoning": "yes", "a = b": "ü"})
+    assert upload.new
+    (run,) = (row for row in client.runs("pyramid").to_dicts() if row["model"] == "tagged")
+    assert run["run"] == upload.runs.item(0, "run")
+    assert client.leaderboard(["brier"], dataset="pyramid", **{"tag.reasoning": "yes"})["run"].unique().to_list() == [run["run"]]
+
+
 def test_a_token_that_is_not_valid_is_refused(open_server):
     with Client(open_server.address, token="wrong") as client, pytest.raises(ClientError) as refusal:
         client.upload(pl.DataFrame({"question_id": ["art-01"]}), "pyramid", "m")

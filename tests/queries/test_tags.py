@@ -2,6 +2,7 @@
 
 import pytest
 
+from data.importing import distributed_import
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
 from data.importing.staging import ImportOptions
@@ -16,7 +17,7 @@ from queries.parameter_kinds import BadRequest
 from queries.pinned_version import pinned_version
 from queries.runs import run
 from queries.selection import Selection, facets, read_selection
-from tests.helpers.bundle_factory import CLUES, QUESTIONS, write
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, write
 
 RESPONSES = "model,elicitation,question_id,clue,guess,confidence\n" + "".join(
     f"{model},verbalized,q1,{clue},Paris,{confidence}\n"
@@ -151,3 +152,15 @@ def test_what_is_stated_of_all_runs_comes_before_the_bundle(store, tmp_path):
     import_paths(store, [path], ImportOptions(tags=(("reasoning", "unknown"), ("size", "7b"))))
     snapshot = store.snapshot()
     assert run(snapshot, ids(snapshot)["beta"]).tags == {"a = b": "ü", "reasoning": "unknown", "size": "7b"}
+
+
+def test_runs_of_a_batch_have_tags(importing, tmp_path):
+    store = importing(tmp_path / "store", write(tmp_path / "toy", questions=QUESTIONS, clues=CLUES, responses=None))
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(in_format(RESPONSES, "parquet"))
+    options = ImportOptions(dataset="toy", tags=(("reasoning", "yes"), ("a = b", "ü")))
+    groups = distributed_import.merge_groups(distributed_import.groups_of_file(path))
+    prepared = [distributed_import.prepare(store.url, group, distributed_import.with_group(options, group)) for group in groups]
+    published = distributed_import.publish(store, prepared)
+    assert len(published) == 2
+    assert [run(store.snapshot(), name).tags for name in published] == [{"reasoning": "yes", "a = b": "ü"}] * 2

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from data.life_table import best_guess, survivors
 from data.store import Snapshot
-from queries.buzzing import Buzzpoint, Rules, buzzpoints
+from queries.buzzing import Buzzpoint, Rules, buzzpoint
 from queries.engine.gather_evidence import gather
-from queries.engine.selected_statistics import selected_responses, selection_clauses
+from queries.engine.run_columns import float_array, sample_numbers
+from queries.engine.selected_statistics import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
 from queries.metrics.kernels.questions import buzz_mass
 from queries.parameter_kinds import BadRequest
@@ -218,7 +220,8 @@ def question(
             getattr(human, curve) if human else None,
             votes,
             stated,
-            buzzpoints(snapshot, only, rules, dict(best)) if rules else {},
+            rules,
+            dict(best),
         ),
     )
 
@@ -287,23 +290,27 @@ def _runs(
     curve: list[float | None] | None,
     votes: Votes | None,
     stated: list[str] | None,
-    buzzes: dict[str, Buzzpoint],
+    rules: Rules | None,
+    best: dict[str, float],
 ) -> list[RunResponses]:
-    evidence = gather(snapshot, only, METRICS)
-    values = {metric.key: evidence.values(metric) for metric in METRICS}
-    index_of = {run.run: index for index, run in enumerate(evidence.runs)}
     with_clauses, parameters = selection_clauses(only)
     rows = snapshot.frame(
         f"""{with_clauses}
         select r.run, r.model, r.elicitation, p.clue, p.guess, p.correct, p.confidence, p.graded, p.failed, p.options,
-            p.option_names, p.sample, p.buzz
+            p.option_names, p.sample, p.buzz, r.respondents, list_sum(p.token_logprobs) as logprob
         from ({selected_responses(snapshot, only.replace(failed=True), parameters)}) p join chosen_runs r using (run)
         order by r.place, p.sample, p.clue""",
         parameters,
     )
+    parts = rows.partition_by("run", "model", "elicitation", as_dict=True)
+    # Their statistics are in files with those of all questions: from these few responses, they are computed sooner.
+    responses = {run: _responses_of_metrics(part, only.failed) for (run, _, _), part in parts.items()}
+    evidence = gather(snapshot, only, METRICS, responses)
+    values = {metric.key: evidence.values(metric) for metric in METRICS}
+    index_of = {run.run: index for index, run in enumerate(evidence.runs)}
     runs = []
-    for (run, model, elicitation), part in rows.partition_by("run", "model", "elicitation", as_dict=True).items():
-        answers = part.drop("run", "model", "elicitation", "options", "option_names").to_dicts()
+    for (run, model, elicitation), part in parts.items():
+        answers = part.drop("run", "model", "elicitation", "options", "option_names", "respondents", "logprob").to_dicts()
         counted = [row for row, answer in enumerate(answers) if only.failed or not answer["failed"]]
         mass, sizes = np.zeros(len(answers)), Counter(answers[row]["sample"] for row in counted)
         for sample in sizes:
@@ -314,6 +321,11 @@ def _runs(
             share = weight * (2 * answer["correct"] - 1) * answer["confidence"] / max(sizes[answer["sample"]], 1)
             answer["buzz_mass"] = float(mass[row])
             answer["contribution"] = number(share) if row in counted else None
+        point = None
+        if rules is not None and counted and not part["respondents"][0]:  # respondents are no system that buzzes
+            first = part[counted].filter(pl.col("sample").eq_missing(answers[counted[0]]["sample"]))
+            score = float_array(first[rules.scale])
+            point = buzzpoint(first["clue"].to_numpy(), score, rules.threshold_of(run), best.get(run))
         index = index_of.get(run)
         last = part.row(counted[-1], named=True) if counted else {"options": None, "option_names": None}
         runs.append(
@@ -323,8 +335,21 @@ def _runs(
                 elicitation=elicitation,
                 metrics={key: None if index is None else number(value[index]) for key, value in values.items()},
                 shares=_shares(votes, last["options"], last["option_names"] or stated),
-                buzzpoint=buzzes.get(run),
+                buzzpoint=point,
                 clues=[ClueResponse(**answer) for answer in answers],
             )
         )
     return runs
+
+
+def _responses_of_metrics(part: pl.DataFrame, failed: bool) -> Responses:
+    """What metrics are computed from: the answers of a run to one question, by sample and clue.
+
+    Args:
+        part: the rows of the run.
+        failed: whether failed calls count.
+    """
+    counted = part if failed else part.filter(~pl.col("failed"))
+    samples = None if counted["sample"].is_null().all() else sample_numbers(counted["sample"])
+    confidence, correct = (float_array(counted[name]) for name in ("confidence", "correct"))
+    return Responses(np.zeros(len(counted), np.int64), counted["clue"].to_numpy(), confidence, correct, samples)

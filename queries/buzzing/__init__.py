@@ -11,7 +11,7 @@ from queries.buzzing.category_outcomes import CategoryOutcomes, category_outcome
 from queries.buzzing.cumulative_curves import buzz_curves
 from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
-from queries.buzzing.question_buzzes import Buzzpoint, buzzpoints
+from queries.buzzing.question_buzzes import Buzzpoint, buzzpoint
 from queries.buzzing.rates_by_correctness import buzz_rates
 from queries.buzzing.results import Buzz, BuzzCurves, BuzzRates, FractionAccuracy, ThresholdExplorer
 from queries.buzzing.thresholds import best_thresholds, threshold_explorer
@@ -33,7 +33,7 @@ __all__ = [
     "buzz",
     "buzz_curves",
     "buzz_rates",
-    "buzzpoints",
+    "buzzpoint",
     "category_outcomes",
     "threshold_explorer",
 ]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import msgspec
+import numpy as np
 
-from data.store import Snapshot
-from queries.buzzing.buzz_inputs import NO_LOGPROBS, read_buzzing
-from queries.buzzing.buzz_policy import Rules
-from queries.metrics.kernels.buzzing import buzzpoints_at
-from queries.selection import Selection
+from queries.buzzing.buzz_inputs import NO_LOGPROBS
+from queries.metrics.kernels.arrays import Floats, Ints
+from queries.metrics.kernels.buzzing import buzzpoints_at, possible_buzzpoints
 
 
 class Buzzpoint(msgspec.Struct):
@@ -27,28 +23,24 @@ class Buzzpoint(msgspec.Struct):
     missing: str | None
 
 
-def buzzpoints(snapshot: Snapshot, selection: Selection, rules: Rules, best: Mapping[str, float]) -> dict[str, Buzzpoint]:
-    """The buzzpoint of each run in one question.
+def buzzpoint(clue: Ints, score: Floats, threshold: float | None, best: float | None = None) -> Buzzpoint:
+    """The buzzpoint of a run in one question.
 
     Args:
-        snapshot: of the store.
-        selection: the question and the runs.
-        rules: how runs buzz.
-        best: thresholds of runs to which the rules give none. They come from more questions than this one, for a threshold that
-            is the best on one question says nothing about the run.
+        clue: number of each answer's clue, ascending, shape (answers,).
+        score: what must be above the threshold, shape (answers,); NaN where it is unknown.
+        threshold: the one that was asked for.
+        best: what is taken where none was. It comes from more questions than this one: a threshold that is the best on one
+            question says nothing about the run.
 
-    Returns:
-        buzzpoints by run id.
+    Example:
+        >>> buzzpoint(np.array([0, 1, 2]), np.array([0.2, 0.6, 0.9]), threshold=0.5)
+        Buzzpoint(threshold=0.5, best=False, clue=1, missing=None)
     """
-    settled = replace(rules, thresholds=tuple((dict(best) | dict(rules.thresholds)).items()))
-    points = {}
-    for data in read_buzzing(snapshot, selection, settled).runs:
-        run = data.run.run
-        threshold = settled.threshold_of(run)
-        if threshold is None or not data.scored:
-            why = "this selection has no best threshold: give one" if data.scored else NO_LOGPROBS
-            points[run] = Buzzpoint(None, False, None, why)
-            continue
-        at = data.at[buzzpoints_at(data.passing, threshold)]
-        points[run] = Buzzpoint(threshold, rules.threshold_of(run) is None, int(at[0]) if len(at) else None, None)
-    return points
+    used = best if threshold is None else threshold
+    scored = bool(np.isfinite(score).any())
+    if used is None or not scored:
+        return Buzzpoint(None, False, None, "this selection has no best threshold: give one" if scored else NO_LOGPROBS)
+    passing = possible_buzzpoints(np.zeros(len(score), np.int64), score)
+    first = clue[buzzpoints_at(passing, used)]
+    return Buzzpoint(used, threshold is None, int(first[0]) if len(first) else None, None)

@@ -363,6 +363,31 @@ def responses_in_order(
         columns: SQL of each.
         failed: whether failed calls are among the rows.
     """
+    # Where every response is counted by the statistics, they tell how many each question has: to read the ids takes longer.
+    sizes_of_runs = statistic_columns(snapshot, dataset, runs, ["items"])["items"]
+    tables = snapshot.read_runs("responses", runs, columns)
+    # The others have failed calls, or answered questions that are gone.
+    counted = {run: len(tables[run]) == sizes.sum() for run, sizes in zip(runs, sizes_of_runs, strict=True)}
+    by_id = _responses_by_id(snapshot, dataset, [run for run in runs if not counted[run]], columns, failed)
+    id_order = snapshot.frame("select position from questions where dataset = $d order by question_id", {"d": dataset})
+    places = id_order["position"].to_numpy()
+    place_of = np.empty(places.max(initial=-1) + 1, np.int64)
+    place_of[places] = np.arange(len(places))
+    for run, positions, sizes in zip(runs, row_positions(snapshot, dataset, runs), sizes_of_runs, strict=True):
+        check_time_limit()
+        if not counted[run]:
+            yield next(by_id)
+            continue
+        rows = np.argsort(place_of[positions])
+        yield run, _response_order(positions, sizes[rows].astype(np.int64), np.argsort(rows)), tables.pop(run)
+
+
+def _responses_by_id(
+    snapshot: Snapshot, dataset: str, runs: Sequence[str], columns: Sequence[str], failed: bool
+) -> Iterator[tuple[str, ResponseOrder, pl.DataFrame]]:
+    """The same, by the ids that stand beside the responses."""
+    if not runs:
+        return
     questions = snapshot.frame("select question_id, position from questions where dataset = $d", {"d": dataset})
     known = np.empty(0, np.int64)  # position of each question that the run answered; often those of the run before
     before = pl.DataFrame({"question_id": []}, schema={"question_id": pl.String})
@@ -377,7 +402,18 @@ def responses_in_order(
             known, before = places["position"].fill_null(-1).to_numpy(), names
         order = np.argsort(known, kind="stable")
         order = order[known[order] >= 0]  # a withdrawn run may have answered questions that are gone
-        counts = sizes[order]
-        first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes
-        rows = np.repeat(starts[order] - first[:-1], counts) + np.arange(first[-1])
-        yield run, ResponseOrder(known[order].astype(np.int32), first, rows), kept
+        yield run, _response_order(known[order].astype(np.int32), sizes, order), kept
+
+
+def _response_order(positions: NDArray[np.int32], sizes: Ints, order: Ints) -> ResponseOrder:
+    """How to put responses in order.
+
+    Args:
+        positions: of the questions, ascending, shape (questions,).
+        sizes: how many responses each question has, in the order of the file, shape (questions in the file,).
+        order: which of those each question is, shape (questions,).
+    """
+    counts = sizes[order]
+    first, starts = np.append(0, np.cumsum(counts)), np.cumsum(sizes) - sizes
+    rows = np.repeat(starts[order] - first[:-1], counts) + np.arange(first[-1])
+    return ResponseOrder(positions, first, rows)

@@ -108,6 +108,15 @@ def literal(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def quoted(name: str) -> str:
+    """A SQL identifier of any name.
+
+    >>> quoted('a "b" c')
+    '"a ""b"" c"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def first_rows(sql: str, order: str, limit: int | str) -> str:
     """SQL for the first rows of a query, each with the number of all rows as its last column, ``total``.
 

@@ -14,12 +14,21 @@ from queries.engine.common_questions import coverage, restrict
 from queries.engine.gather_evidence import gather
 from queries.engine.ranking import RunRow, run_rows
 from queries.engine.selected_statistics import failed_calls
+from queries.facets import Facets
 from queries.metrics import Metric
 from queries.parameter_kinds import format_range
+from queries.parameters import split_key
 from queries.selection import Selection, selection_keys
 
 BREAKDOWN_FIELDS = ("category", "subcategory", "radius", "difficulty")
+MOST_PARTS = 50  # by which an attribute may divide questions
 STEPS = 10  # of difficulty, from 0 to 1
+
+
+def breakdown_fields(facets: Facets) -> tuple[str, ...]:
+    """What may divide the questions of a dataset: columns, and attributes as ``attr.language``."""
+    attributes = (key for key, values in facets.values.items() if split_key(key)[0] == "attr" and len(values) <= MOST_PARTS)
+    return (*BREAKDOWN_FIELDS, *attributes)
 
 
 class BreakdownPart(msgspec.Struct):
@@ -48,15 +57,23 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
     Args:
         snapshot: the store.
         selection: filters and conventions.
-        by: one of ``BREAKDOWN_FIELDS``.
+        by: one of ``breakdown_fields``.
         metrics: in the order of the answer.
         intervals: whether to compute them.
     """
     counted, restricted = restrict(snapshot, selection, by_default=True)
     letters = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
     condition, parameters = counted.question_filter()
+    field, name = split_key(by)
+    source, value = "", f"q.{by}"
+    if field == "attr":
+        source, value = (
+            "left join attributes a on a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute",
+            "a.value",
+        )
+        parameters |= {"attribute": name}
     facts = snapshot.frame(
-        f"select q.question_id, q.{by} as value from questions q where {condition} order by q.position", parameters
+        f"select q.question_id, {value} as value from questions q {source} where {condition} order by q.position", parameters
     )
     facts = facts.with_row_index("place")
     evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))

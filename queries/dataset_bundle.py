@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from data.importing.table_contract import QUESTIONS as COLUMNS
+from data.polars_frames import literal, quoted
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameter_kinds import BadRequest
@@ -19,10 +20,10 @@ COMPUTED = {
 QUESTIONS = f"""
     with most as (
         select question_id, first(class order by votes desc, coalesce(list_position(classes, class), 0), class) as answer
-        from votes join datasets using (dataset) where dataset = $dataset and votes > 0 group by all
+        from votes join datasets using (dataset) where dataset = {{dataset}} and votes > 0 group by all
     )
-    select {", ".join(COMPUTED.get(column.name, f"q.{column.name}") for column in COLUMNS)}
-    from questions q left join most using (question_id) where q.dataset = $dataset order by q.position"""
+    select {", ".join(COMPUTED.get(column.name, f"q.{column.name}") for column in COLUMNS)}{{attributes}}
+    from questions q left join most using (question_id) where q.dataset = {{dataset}} order by q.position"""
 CLUES = """
     select c.question_id, c.clue, c.text, c.word_end from clues c join questions q using (dataset, question_id)
     where c.dataset = $dataset order by q.position, c.clue"""
@@ -82,7 +83,8 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
     if not rows:
         raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "dataset", list(snapshot.states))
     parameters = {"dataset": dataset}
-    tables = {"questions": Table(QUESTIONS, parameters), "clues": Table(CLUES, parameters)}
+    questions = QUESTIONS.format(dataset=literal(dataset), attributes=_attributes(snapshot, dataset))
+    tables = {"questions": Table(questions, {}), "clues": Table(CLUES, parameters)}
     for name, sql in (("exposures", EXPOSURES), ("buzzes", BUZZES), ("votes", VOTES)):
         if snapshot.rows(f"select 1 from {name} where dataset = $d limit 1", {"d": dataset}):
             tables[name] = Table(sql, parameters)
@@ -98,3 +100,14 @@ def bundle(snapshot: Snapshot, dataset: str, form: Form) -> Bundle:
         tables["tags"] = Table(TAGS, parameters)
     facts = {key: value for key, value in rows[0].items() if value is not None}
     return Bundle(facts, tables, len(kept), len(runs) - len(kept))
+
+
+def _attributes(snapshot: Snapshot, dataset: str) -> str:
+    """SQL of a column for each attribute of the questions."""
+    names = snapshot.rows("select distinct attribute from attributes where dataset = $d order by 1", {"d": dataset})
+    return "".join(
+        f""",
+        (select value from attributes a where a.dataset = q.dataset and a.question_id = q.question_id
+            and a.attribute = {literal(name)}) as {quoted(name)}"""
+        for (name,) in names
+    )

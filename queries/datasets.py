@@ -8,7 +8,10 @@ from data.store import Snapshot
 
 
 class Dataset(msgspec.Struct):
-    """One dataset, as the list of datasets shows it; ``voted`` are the questions on which people voted."""
+    """One dataset, as the list of datasets shows it; ``voted`` are the questions on which people voted.
+
+    ``attributes`` are what its questions state beside the columns that every dataset may have.
+    """
 
     dataset: str
     title: str
@@ -22,6 +25,7 @@ class Dataset(msgspec.Struct):
     voted: int
     categories: list[str]
     radii: list[int]
+    attributes: list[str]
     licence: str | None
     source: str | None
     note: str | None
@@ -53,6 +57,8 @@ def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
                 where q.dataset = d.dataset and category is not null) as categories,
             (select coalesce(list_sort(list(distinct radius)), []) from questions q
                 where q.dataset = d.dataset and radius is not null) as radii,
+            (select coalesce(list_sort(list(distinct attribute)), []) from attributes a
+                where a.dataset = d.dataset) as attributes,
             d.licence, d.source, d.note
         from datasets d where d.dataset = $d""",
         {"d": name},

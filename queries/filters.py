@@ -20,6 +20,7 @@ T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]
 Value = str | int  # of a column that a filter chooses from
 Condition = tuple[str, SqlParameters]
+MOST_OFFERED = 100  # values of a named key for which there is a control; an address can name more
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class NamedFilter(ColumnFilter):
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((option, str(option)) for option in self.options(key, facets))
-        return ChoicesControl(split_key(key)[1], named, value)
+        return ChoicesControl(split_key(key)[1], named, value) if value or len(named) <= MOST_OFFERED else None
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""

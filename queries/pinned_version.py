@@ -144,6 +144,10 @@ def _content(snapshot: Snapshot, dataset: str) -> str:
         sql = f"""select coalesce(md5(string_agg(row, '' order by row)), '')
             from (select md5(concat_ws('|', {cells})) as row from {table} where dataset = $d)"""
         digests += [digest for (digest,) in snapshot.rows(sql, known)]
+    digests += [
+        str(row)
+        for row in snapshot.rows("select question_id, attribute, value from attributes where dataset = $d order by all", known)
+    ]
     return _digest(digests)[:12]
 
 

@@ -154,11 +154,12 @@ class QuestionFacts(msgspec.Struct):
 class Question(QuestionFacts):
     """Answer of ``/api/v1/questions/<dataset>/<question_id>``.
 
-    ``model_buzzes`` are those of models that played as teams; they are no part of ``human``. ``human_curve`` is the one that
-    CalScore is computed with. ``drawn_curve`` is the one that pictures show: the chosen one, else the share of teams that were
-    right by then.
+    ``attributes`` are what the file stated beside known columns. ``model_buzzes`` are those of models that played as teams; they
+    are no part of ``human``. ``human_curve`` is the one that CalScore is computed with. ``drawn_curve`` is the one that pictures
+    show: the chosen one, else the share of teams that were right by then.
     """
 
+    attributes: dict[str, str]
     clues: list[Clue]
     human: HumanRecord | None
     model_buzzes: list[HumanBuzz]
@@ -207,6 +208,9 @@ def question(
     curve = CATALOGUE["calscore"].human_curve(selection.conventions) or HUMAN_CURVES[0]
     return Question(
         **facts[0],
+        attributes=dict(
+            snapshot.rows(f"select attribute, value from attributes where {this_question} order by attribute", identity)
+        ),
         clues=[Clue(**clue) for clue in clues],
         human=human,
         model_buzzes=_buzzes(snapshot, this_question, identity, "model"),

@@ -106,7 +106,9 @@ def question_table(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> tuple[pl.DataFrame, str | None]:
-    """The same as one table, a column ``metric:run`` for each metric and run, and the cursor of what comes after it.
+    """The same as one table, with the cursor of what comes after it.
+
+    It has a column ``attr.NAME`` for each attribute, and ``metric:run`` for each metric and run.
 
     What it is sorted by is a column of its own at the end, unless it is one already.
 
@@ -129,6 +131,7 @@ def question_table(
         selection = selection.replace(questions=tuple(page["question_id"]))
     page = page.join(_facts(snapshot, selection), on="question_id", how="left", maintain_order="left")
     page = page.select("question_id", "text", pl.exclude("question_id", "text"))
+    page = page.join(_attributes(snapshot, selection.dataset), on="question_id", how="left", maintain_order="left")
     evidence = gather(snapshot, selection, metrics)
     columns = {metric.key: evidence.per_question(metric) for metric in metrics}
     for run, first, end in zip(evidence.runs, evidence.starts, evidence.ends, strict=True):
@@ -151,6 +154,13 @@ def _facts(snapshot: Snapshot, selection: Selection) -> pl.DataFrame:
     people = ", ".join(f"{sql} as {name}" for name, sql in human_facts(selection).items())
     columns = f"q.question_id, q.answer, q.category, q.subcategory, q.radius, q.difficulty, {people}, q.text"
     return snapshot.frame(f"select {columns} from questions q where {condition}", parameters)
+
+
+def _attributes(snapshot: Snapshot, dataset: str) -> pl.DataFrame:
+    """A column ``attr.NAME`` for each attribute of the questions."""
+    sql = "select question_id, 'attr.' || attribute as name, value from attributes where dataset = $d order by attribute"
+    facts = snapshot.frame(sql, {"d": dataset})
+    return facts.pivot("name", index="question_id", values="value") if len(facts) else facts.select("question_id")
 
 
 def _values(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> dict[str, dict[str, dict[str, float | None]]]:

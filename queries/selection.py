@@ -122,6 +122,18 @@ class Selection(Parameters, frozen=True):
         tuple[str, ...], ColumnFilter("questions of these subcategories", "Subcategory", "questions", usual=False)
     ] = ()
     radius: Annotated[tuple[int, ...], ColumnFilter("questions with these radii, in years", "Radius, years", "questions")] = ()
+    attr: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        NamedFilter(
+            "`attr.language=fr`: questions with this attribute",
+            "Attributes",
+            "questions",
+            facts="attributes",
+            name="attribute",
+            identity="question_id",
+            unknown="No question of dataset {dataset!r} has an attribute {name!r}.",
+        ),
+    ] = ()
     difficulty: Annotated[
         Range | None,
         RangeFilter(
@@ -326,14 +338,18 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     )
 
 
+MOST_VALUES = 1000  # of a named key: more are no choice
+
+
 def named_values(snapshot: Snapshot, dataset: str) -> dict[str, tuple[str, ...]]:
-    """The values that a dataset has of each named key, sorted, by key."""
+    """The values that a dataset has of each named key, by key: numbers by size, texts sorted; none of a key with too many."""
     values: dict[str, tuple[str, ...]] = {}
     for field, kind in Selection.filters().items():
         if isinstance(kind, NamedFilter):
             rows = snapshot.rows(
-                f"""select {kind.name}, list(distinct value order by value) from {kind.facts} where dataset = $d
-                group by 1 order by 1""",
+                f"""select {kind.name}, list(value order by try_cast(value as double), value) from (
+                    select distinct {kind.name}, value from {kind.facts} where dataset = $d
+                ) group by 1 having count(*) <= {MOST_VALUES} order by 1""",
                 {"d": dataset},
             )
             values |= {named_key(field, name): tuple(texts) for name, texts in rows}

@@ -21,11 +21,13 @@ from queries.engine.multiple_comparisons import flips_within, permuted_labels_te
 from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.parameter_kinds import BadRequest, format_range
+from queries.parameters import named_key
 from queries.selection import Selection, selection_keys
 from queries.time_limit import check_time_limit
 
 FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")
+MOST_SLICES = 20  # values of an attribute by which runs are tested
 THIRDS = (0.0, 1 / 3, 2 / 3, 1.0)
 
 
@@ -67,7 +69,7 @@ class Slices(msgspec.Struct):
 
 
 def slices(snapshot: Snapshot, selection: Selection, metric: Metric, against: str | None = None) -> Slices:
-    """Test every run in every category, radius and third of difficulty, and in every two of these together.
+    """Test every run in every category, radius and third of difficulty, in every two of these together, and by attributes.
 
     Parts with fewer than eight questions answered, or outside of which fewer than eight are, are not tested.
 
@@ -194,7 +196,7 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
         from questions q where {condition} order by place""",
         parameters,
     )
-    single = {by: _values(facts, by) for by in SLICE_FIELDS}
+    single = {by: _values(facts[by], by) for by in SLICE_FIELDS}
     for by in SLICE_FIELDS:
         if len(single[by]) > 1:
             yield from (({by: name}, mask) for name, mask in single[by].items())
@@ -202,11 +204,31 @@ def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str,
         for name, mask in single[first].items():
             for second_name, second_mask in single[second].items():
                 yield {first: name, second: second_name}, mask & second_mask
+    yield from _parts_by_attribute(snapshot, selection)
 
 
-def _values(facts: pl.DataFrame, by: str) -> dict[str, NDArray[np.bool_]]:
+def _parts_by_attribute(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
+    """Filter of each value of an attribute with few values, and which questions of the selection it leaves."""
+    condition, parameters = selection.question_filter()
+    names = snapshot.rows(
+        f"""select attribute from attributes where dataset = $d group by 1
+        having count(distinct value) between 2 and {MOST_SLICES} order by 1""",
+        {"d": selection.dataset},
+    )
+    for (name,) in names:
+        column = snapshot.frame(
+            f"""select a.value from questions q left join attributes a
+                on a.dataset = q.dataset and a.question_id = q.question_id and a.attribute = $attribute
+            where {condition} order by q.position""",
+            parameters | {"attribute": name},
+        )["value"]
+        masks = _values(column, "attr")
+        if len(masks) > 1:
+            yield from (({named_key("attr", name): value}, mask) for value, mask in masks.items())
+
+
+def _values(column: pl.Series, by: str) -> dict[str, NDArray[np.bool_]]:
     """Which questions have each value, by how an address names it; difficulty in thirds of its range, both ends included."""
-    column = facts[by]
     if by == "difficulty":
         values: Floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         spans = list(pairwise(THIRDS))

@@ -32,8 +32,8 @@ def _slices(query: Request[SlicesParameters]) -> Slices:
 
 @get_selected("/api/v1/slices", SlicesParameters)
 def get_slices(query: Request[SlicesParameters]) -> Response:
-    """Where runs are worse: each on every category, radius, third of difficulty and two of these together, against itself on the
-    whole or another run there, with p-values adjusted for all of these.
+    """Where runs are worse: each on every category, radius, third of difficulty and two of these together, and on every value of
+    an attribute, against itself on the whole or another run there, with p-values adjusted for all of these.
     """
     return json_response(_slices(query))
 
@@ -42,8 +42,7 @@ def get_slices(query: Request[SlicesParameters]) -> Response:
 def get_slices_csv(query: Request[SlicesParameters]) -> Response:
     """The same as CSV, a row per run and part."""
     fields = [name for name in Slice.__struct_fields__ if name != "filters"]
-    rows = [
-        [*(part.filters.get(by) for by in SLICE_FIELDS), *(getattr(part, name) for name in fields)]
-        for part in _slices(query).slices
-    ]
-    return csv_response([*SLICE_FIELDS, *fields], rows, "slices")
+    parts = _slices(query).slices
+    keys = dict.fromkeys([*SLICE_FIELDS, *sorted({key for part in parts for key in part.filters})])
+    rows = [[*(part.filters.get(by) for by in keys), *(getattr(part, name) for name in fields)] for part in parts]
+    return csv_response([*keys, *fields], rows, "slices")

@@ -13,6 +13,7 @@ from dashboard.components.table import Cell, table
 from queries.breakdown import Breakdown, BreakdownPart
 from queries.engine.ranking import MetricCell
 from queries.metrics import Metric
+from queries.parameters import split_key
 
 NOT_STATED = "not stated"
 
@@ -50,7 +51,7 @@ def parts_section(
             className="summary",
         )
     )
-    title = f"{metric.name} by {result.by}"
+    title = f"{metric.name} by {split_key(result.by)[1] or result.by}"
     return html.Section(
         [
             html.H2(title),

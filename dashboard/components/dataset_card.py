@@ -21,6 +21,7 @@ def dataset_card(dataset: Dataset) -> html.Section:
         "Holds": f"{count(dataset.questions, 'question')}, {count(dataset.runs, 'run')}",
         "People": _people(dataset),
         "Categories": ", ".join(dataset.categories) or None,
+        "Attributes": ", ".join(dataset.attributes) or None,
         "Radii": ", ".join(f"{radius} years" if radius > 1 else "1 year" for radius in dataset.radii) or None,
         "Source": dataset.source,
         "Licence": dataset.licence,

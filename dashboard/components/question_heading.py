@@ -57,6 +57,7 @@ def question_heading(
 def _facts(question: Question) -> list[str | Component]:
     """What is known of a question."""
     facts: list[str | Component] = [fact for fact in (question.category, question.subcategory) if fact]
+    facts += [f"{name}: {value}" for name, value in question.attributes.items()]
     if question.difficulty is not None:
         source = DIFFICULTY_SOURCES.get(question.difficulty_source or "", "")
         facts.append(html.Span(f"difficulty {short(question.difficulty, 2)}", title=source))

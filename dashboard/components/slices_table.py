@@ -12,6 +12,7 @@ from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.components.table import table
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.metrics import Metric
+from queries.parameters import split_key
 from queries.slices import Slice
 
 MOST_SIGNIFICANT = 200  # rows of a table
@@ -62,4 +63,4 @@ def slices_section(
 
 def _name(part: Slice) -> str:
     names = {"category": "", "radius": "radius ", "difficulty": "difficulty "}
-    return " · ".join(f"{names[by]}{value}" for by, value in part.filters.items())
+    return " · ".join(f"{names.get(by, f'{split_key(by)[1]} ')}{value}" for by, value in part.filters.items())

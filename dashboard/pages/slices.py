@@ -22,12 +22,13 @@ from dashboard.components.unsolved_questions import unsolved_section
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import known_run
-from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown
+from queries.breakdown import BREAKDOWN_FIELDS, Breakdown, breakdown, breakdown_fields
 from queries.engine.bootstrap import SIGNIFICANCE
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import BadRequest, Choice, MetricChoice
+from queries.parameters import split_key
 from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
 from queries.unsolved import unsolved
 
@@ -38,7 +39,7 @@ RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and me
 
 def usual_division(facets: Facets) -> str:
     """By what a dataset's questions are divided unless somebody asks for something else."""
-    return next((by for by in BREAKDOWN_FIELDS if len(facets.values.get(by, ())) > 1), "difficulty")
+    return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
 
 
 class SlicesPage(PageParameters, frozen=True):
@@ -56,9 +57,9 @@ class SlicesPage(PageParameters, frozen=True):
     by: Annotated[
         str,
         Choice(
-            f"what divides the questions of the first table: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}; by default the "
-            "first that the dataset has",
-            BREAKDOWN_FIELDS,
+            f"what divides the questions of the first table: {', '.join(f'`{key}`' for key in BREAKDOWN_FIELDS)}, or an "
+            "attribute such as `attr.language`; by default the first that the dataset has",
+            breakdown_fields,
             blank=True,
             usual=usual_division,
         ),
@@ -103,9 +104,9 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
-            f"Parts are categories, radii, thirds of difficulty, and every two of these, with at least {FEWEST_QUESTIONS} "
-            f"questions. Significant are those with p < {SIGNIFICANCE} after adjustment for all that were tested; the others are "
-            "the largest differences, which chance alone may have made. The address /api/v1/slices has all.",
+            "Parts are categories, radii, thirds of difficulty, every two of these, and values of attributes, with at least "
+            f"{FEWEST_QUESTIONS} questions. Significant are those with p < {SIGNIFICANCE} after adjustment for all that were "
+            "tested; the others are the largest differences, which chance alone may have made. /api/v1/slices has all.",
             className="note",
         ),
         unsolved_section(
@@ -122,12 +123,12 @@ def _by(request: PageRequest[SlicesPage]) -> str:
 def _division(request: PageRequest[SlicesPage]) -> list[Component]:
     """The control of what divides the questions; none where there is no choice."""
     usual = usual_division(request.facets)
-    offered = [by for by in BREAKDOWN_FIELDS if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
+    fields = breakdown_fields(request.facets)
+    offered = [by for by in fields if by == "difficulty" or len(request.facets.values.get(by, ())) > 1]
     if len(offered) < 2:
         return []
-    return [
-        menu("by", "Table by", {"" if by == usual else by: by for by in offered}, "" if _by(request) == usual else _by(request))
-    ]
+    names = {"" if by == usual else by: split_key(by)[1] or by for by in offered}
+    return [menu("by", "Table by", names, "" if _by(request) == usual else _by(request))]
 
 
 def _every_run(request: PageRequest[SlicesPage], runs: dict[str, str], colours: RunColours) -> Component:

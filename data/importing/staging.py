@@ -6,6 +6,7 @@ Its relations, in the order in which they are filled:
   files, with the number of the file and ``ordinal``, their place in it. Readers fill them.
 - ``responses_read``: the same for responses. A single file is read in place, through a view; of several, rows are copied.
 - ``grades_read``: what further gradings say of responses, by file and ordinal. ``corrections_read``: what reviewers decided.
+- ``attributes_read``: what the files state of questions beside the columns that Clueline knows.
 - ``tags_read``: tags of runs, by model and elicitation.
 - ``numbered_questions``, ``numbered_runs``: the questions of the datasets that are answered, and the runs that answer them.
 - ``responses_ordered``: responses by ``run_number`` and ``question_number``, in the order of run, question and clue. From here
@@ -37,7 +38,7 @@ from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Report, refuse
 from data.importing.table_contract import GRADE_PREFIX, QUESTIONS, SHOWN, Column, stage
 from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
-from data.polars_frames import execute, first_rows, frame, literal
+from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue import tables_of_datasets
@@ -65,6 +66,8 @@ create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
 create table corrections_read (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
+create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
+    file integer, ordinal bigint);
 create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
     file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
@@ -73,7 +76,7 @@ create table new_answers (dataset varchar, question_id varchar, answer varchar);
 """
 
 OF_QUESTION = "q on q.dataset = s.dataset and q.question_id = s.question_id where s.question_id is not null"
-STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "tags")
+STORED = ("datasets", "questions", "clues", "exposures", "buzzes", "votes", "runs", "tags", "attributes")
 
 VIEWS = """
 create view datasets as
@@ -241,10 +244,10 @@ class Staging:
         source = self.files.index(file)
         for column in columns:
             if column.startswith(GRADE_PREFIX):
-                name, quoted = literal(column.removeprefix(GRADE_PREFIX)), '"' + column.replace('"', '""') + '"'
+                name, grade = literal(column.removeprefix(GRADE_PREFIX)), quoted(column)
                 self.connection.execute(
-                    f"""insert into grades_read by name select {name} as name, {quoted} as correct, {source} as file, ordinal
-                    from {self.view_of(file)} where {quoted} is not null"""
+                    f"""insert into grades_read by name select {name} as name, {grade} as correct, {source} as file, ordinal
+                    from {self.view_of(file)} where {grade} is not null"""
                 )
 
     def view_responses(self, file: TableFile | FrameFile, select: str) -> int:

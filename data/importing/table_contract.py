@@ -18,7 +18,7 @@ import polars as pl
 from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
 from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
-from data.polars_frames import ArrowStream, first_rows, literal
+from data.polars_frames import ArrowStream, first_rows, literal, quoted
 from data.store.run_tags import LONGEST_TAG, LONGEST_VALUE
 
 Type = Literal["text", "integer", "number", "truth", "flag", "numbers", "options"]
@@ -126,6 +126,31 @@ TAGS = (
 )
 
 
+LONGEST_ATTRIBUTE, MOST_ATTRIBUTES = 100, 50  # characters of the name of an attribute, and attributes of a table
+ATTRIBUTE_VALUE = 500  # characters: an address can hold it
+
+
+def attribute_columns(file: TableFile, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The contract of the columns of a file that are none of a table's own: attributes of its rows.
+
+    Raises:
+        Refused: there are too many, or one has a name that no address could hold.
+    """
+    own = {column.name for column in columns}
+    names = [name for name in dict.fromkeys(file.keys) if name.strip() and name not in own]
+    if len(names) > MOST_ATTRIBUTES:
+        reason = f"the table has {len(names):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes"
+        raise refuse(file.name, reason, line=1)
+    for name in names:
+        if len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
+            reason = (
+                f"the name of a column is kept as an attribute: at most {LONGEST_ATTRIBUTE} characters that can be seen, "
+                "without spaces around them"
+            )
+            raise refuse(file.name, reason, line=1, column=name[:SHOWN])
+    return tuple(Column(name, longest=ATTRIBUTE_VALUE) for name in names)
+
+
 def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
     """The contract of the further gradings among the columns of a file.
 
@@ -156,7 +181,7 @@ def stage(
     have = _read_raw(connection, file, [c.name for c in columns], raw, report)
     lacking = [c.name for c in columns if c.required and c.name not in have]
     report.problems += [Problem(file.name, 1, name, None, missing_column(name, file.columns)) for name in lacking]
-    typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {_quoted(c.name)}" for c in columns]
+    typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {quoted(c.name)}" for c in columns]
     rows = f"select ordinal, {', '.join(typed)} from {raw}"
     if file.format != "parquet" and connection.execute(f"select count(*) <= {FEW} from {raw}").fetchall()[0][0]:
         connection.execute(f"create or replace table typed_of_{into} as {rows}")
@@ -214,7 +239,7 @@ def _read_raw(
                 have, ordinal = _read_json_lines(connection, file, wanted, source, report), "ordinal"
             else:
                 have = _read_csv(connection, file, wanted, source)
-        chosen = "".join(f", {_quoted(name)}" for name in have)
+        chosen = "".join(f", {quoted(name)}" for name in have)
         connection.execute(f"create or replace view {raw} as select {ordinal} as ordinal{chosen} from {source}")
         types = {row[0]: row[1] for row in connection.execute(f"describe {raw}").fetchall()}
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -245,7 +270,7 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
         connection,
         file,
         lambda path: (
-            f"""create or replace table {into} as select {", ".join(map(_quoted, have)) or "null as nothing"}
+            f"""create or replace table {into} as select {", ".join(map(quoted, have)) or "null as nothing"}
         from read_csv({path}, columns = {{{names}}}, header = true, delim = {literal(delimiter)}, quote = '"', escape = '"',
             null_padding = false, {READ})"""
         ),
@@ -280,10 +305,15 @@ def _read_json_lines(
     )
     present = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
     have = [name for name in wanted if name in present]
-    values = "".join(f", json_extract_string(line, '$.\"{name}\"') as {_quoted(name)}" for name in have)
+    values = "".join(f", json_extract_string(line, {literal(_pointer(name))}) as {quoted(name)}" for name in have)
     connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
     connection.execute("drop table lines")
     return have
+
+
+def _pointer(key: str) -> str:
+    """The JSON pointer to a value of an object (RFC 6901)."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Callable[[str], str], width: int) -> None:
@@ -302,13 +332,9 @@ def _read_text(connection: duckdb.DuckDBPyConnection, file: TableFile, sql: Call
     connection.execute(sql(literal(file.evened().pattern)))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def trimmed_text(name: str) -> str:
     """SQL for the text of a column without the spaces around it, null where nothing is left."""
-    text = f"{_quoted(name)}::varchar"
+    text = f"{quoted(name)}::varchar"
     # Nearly every cell has none. Checking that takes a third of the time of trimming all spaces of Unicode.
     plain = f"ascii({text}) > 32 and not suffix({text}, ' ') and strlen({text}) = length({text})"
     return f"case when {plain} then {text} else nullif(trim({text}), '') end"
@@ -326,12 +352,12 @@ PLAIN = INTEGRAL | {"DOUBLE", "BOOLEAN"}  # types whose numbers need not be pars
 def _given(column: Column, raw_type: str) -> str:
     """SQL that is null where a raw cell is empty: its text, or the cell itself where that is enough and faster."""
     lists = column.type in ("numbers", "options") and raw_type.endswith("]")
-    return _quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
+    return quoted(column.name) if raw_type in PLAIN or lists else trimmed_text(column.name)
 
 
 def _typed(column: Column, raw_type: str) -> str:
     """SQL that reads a raw cell as the column's type, null where that cannot be."""
-    name, text = _quoted(column.name), trimmed_text(column.name)
+    name, text = quoted(column.name), trimmed_text(column.name)
     match column.type:
         case "text":
             return f"nullif({name}::varchar, '')"
@@ -418,7 +444,7 @@ def _report_cells(
     faulty = " or ".join(f"({fault}) is not null" for fault in first_faults)
     # The hash makes DuckDB read every cell, so that a damaged file fails here and not in a later query. Text files have been
     # read already.
-    checksum = f"bit_xor(hash({', '.join(_quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
+    checksum = f"bit_xor(hash({', '.join(quoted(column.name) for column in columns)}))" if file.format == "parquet" else "null"
     result = connection.execute(
         f"select coalesce(bool_or({faulty}), false), {checksum} from (select {', '.join(cells)}, * from {raw})"
     )

@@ -10,11 +10,13 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from data.importing.report import Place, Problem, refuse
+from data.polars_frames import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -149,6 +151,18 @@ class TableFile:
             except duckdb.Error as error:
                 raise self.damaged_parquet(error) from error
         return list(self.first_row)
+
+    @property
+    def keys(self) -> list[str]:
+        """Column names; of JSON Lines, the keys of all objects in the order in which they come."""
+        if self.format != "jsonl":
+            return self.columns
+        names = dict.fromkeys(self.columns)
+        with self._text() as lines:
+            for line in lines:
+                with suppress(ValueError, RecursionError):  # reported where the rows are read
+                    names |= dict.fromkeys(row if isinstance(row := json.loads(line), dict) else ())
+        return [*names]
 
     @cached_property
     def first_row(self) -> dict[str, Any]:
@@ -328,7 +342,8 @@ class TableFile:
         run = connection.execute
         values = run(
             """select coalesce(sum(num_values), 0) from parquet_metadata($path)
-            where regexp_extract(path_in_schema, '^[^,.]*') in (select unnest($columns))""",
+            where list_bool_or([path_in_schema = c or starts_with(path_in_schema, c || ',')
+                or starts_with(path_in_schema, c || '.') for c in $columns::varchar[]])""",
             {"path": self.pattern, "columns": columns},
         ).fetchall()[0][0]
         self.limit.take(int(values) * CELL, self.name)
@@ -336,7 +351,7 @@ class TableFile:
         types = {row[0]: row[1] for row in run(f"describe {table}", {"path": self.pattern}).fetchall()}
         texts = [name for name in columns if types[name] == "VARCHAR"]
         if texts:
-            lengths = ", ".join(f'sum(strlen("{name}"))' for name in texts)
+            lengths = ", ".join(f"sum(strlen({quoted(name)}))" for name in texts)
             self.limit.take(sum(filter(None, run(f"select {lengths} {table}", {"path": self.pattern}).fetchall()[0])), self.name)
 
     def damaged_parquet(self, error: Exception) -> Exception:

@@ -168,7 +168,7 @@ def _add_rows(connection: duckdb.DuckDBPyConnection, by: str | None) -> None:
     """Add the new rows of every table but those of responses."""
     run = connection.execute
     if run("select 1 from scratch.new_datasets limit 1").fetchone():
-        for table in ("questions", "clues", "datasets"):
+        for table in ("questions", "clues", "attributes", "datasets"):
             run(f"delete from {table} where dataset in (select dataset from scratch.new_datasets)")
     for what, tables in (("buzzes", ("buzzes", "exposures")), ("votes", ("votes",))):
         if run(f"select 1 from scratch.replaced_people where what = '{what}'").fetchone():

@@ -11,8 +11,21 @@ from typing import Any
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
-from data.importing.table_contract import BUZZES, CLUES, CORRECTIONS, EXPOSURES, QUESTIONS, SHOWN, TAGS, VOTES, Column
+from data.importing.table_contract import (
+    BUZZES,
+    CLUES,
+    CORRECTIONS,
+    EXPOSURES,
+    QUESTIONS,
+    SHOWN,
+    TAGS,
+    VOTES,
+    Column,
+    attribute_columns,
+    trimmed_text,
+)
 from data.importing.table_files import TableFile
+from data.polars_frames import literal
 from data.readers import Format
 from data.readers.responses import read_file
 
@@ -69,13 +82,29 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
         raise refuse(bundle, f"there are two tables of {table}: {', '.join(path.name for path in paths)}")
     if paths:
         file = staging.open(paths[0], f"{bundle}/{paths[0].name}")
-        staging.load(file, columns)
+        attributes = attribute_columns(file, columns) if table == "questions" else ()
+        staging.load(file, (*columns, *attributes))
         if table == "corrections":
             _add_corrections(file, dataset, staging)
         else:
-            staging.add(table, file, "select $dataset as dataset, * from loaded", {"dataset": dataset})
+            own = ", ".join(column.name for column in columns)
+            staging.add(table, file, f"select $dataset as dataset, ordinal, {own} from loaded", {"dataset": dataset})
+            _add_attributes(file, dataset, attributes, staging)
     elif table == "questions":
         raise refuse(f"{bundle}/{table}.csv", "the bundle has no such file")
+
+
+def _add_attributes(file: TableFile, dataset: str, attributes: tuple[Column, ...], staging: Staging) -> None:
+    """Add what further columns state of questions."""
+    for column in attributes:
+        # Without parameters: a name may look like one.
+        value, name = trimmed_text(column.name), literal(column.name)
+        select = f"""select {literal(dataset)} as dataset, question_id, {name} as attribute, {value} as value, ordinal
+            from loaded where {value} is not null"""
+        staging.add("attributes", file, select)
+    if attributes:
+        names = ", ".join(column.name for column in attributes)
+        staging.report.lines.append(f"{file.name}: kept as attributes of questions: {names}")
 
 
 def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:

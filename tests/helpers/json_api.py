@@ -35,6 +35,7 @@ BAD_VALUES = [
     ("model", "GPT", "unknown_value", None),
     ("elicitation", "logit", "unknown_value", ["softmax", "margin"]),
     ("tag.reasoning", "yes", "unknown_key", []),
+    ("attr.language", "fr", "unknown_key", []),
     ("category", "Cookery", "unknown_value", ["Arts", "Geography", "History", "Literature", "Science", "Social Science"]),
     ("category", "", "unknown_value", None),
     ("subcategory", "Soups", "unknown_value", None),

@@ -75,6 +75,9 @@ def check_questions(staging: Staging) -> None:
             select dataset, question_id, count(*) as clues, string_agg(text, ' ' order by clue) as text
             from new_clues group by all
         ) c using (dataset, question_id)""")
+    run("""
+        insert into new_attributes by name select dataset, question_id, attribute, value from attributes_read
+        where question_id is not null order by dataset, question_id, attribute""")
     _check_lifeeval(staging)
 
 
@@ -196,10 +199,18 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
                     f"dataset {name} is stored with another {', '.join(differing)}, and keeps it; "
                     "replacing the dataset would take over what the file says"
                 )
-            for table in ("new_questions", "new_clues"):
+            if _attributes_differ(staging, name):
+                staging.report.warnings.append(
+                    f"dataset {name} is stored with other attributes of its questions, and keeps them; "
+                    "replacing the dataset would take over what the file says"
+                )
+            for table in ("new_questions", "new_clues", "new_attributes"):
                 run(f"delete from {table} where dataset = $d", d)
             staging.report.lines.append(f"dataset {name}: {count:,} questions, already there")
             continue
+        if (reworded or recut) and not options.replace:
+            run("delete from new_attributes where dataset = $d", d)
+            run("insert into new_attributes by name from store.attributes where dataset = $d", d)
         if reworded and not options.replace:
             run(
                 """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
@@ -220,6 +231,17 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         if stored and not recut:
             for table, what in (("buzzes", "buzzes"), ("exposures", "buzzes"), ("votes", "votes")):
                 run(f"insert into replaced_people select distinct dataset, '{what}' from {table}_read where dataset = $d", d)
+
+
+def _attributes_differ(staging: Staging, dataset: str) -> bool:
+    """Whether a file states attributes of a stored dataset that are not the stored ones."""
+    incoming, stored = (
+        f"select question_id, attribute, value from {table} where dataset = $d"
+        for table in ("new_attributes", "store.attributes")
+    )
+    sql = f"select 1 from (({incoming} except {stored}) union all ({stored} except {incoming})) limit 1"
+    given = execute(staging.connection, "select 1 from new_attributes where dataset = $d limit 1", {"d": dataset}).fetchone()
+    return given is not None and execute(staging.connection, sql, {"d": dataset}).fetchone() is not None
 
 
 def _differ_in_words(staging: Staging, dataset: str) -> bool:

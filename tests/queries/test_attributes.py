@@ -1,0 +1,209 @@
+"""Attributes of questions: how they come in, are chosen by, divide questions, and are exported."""
+
+import msgspec
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from data.store.errors import NeedsMigration
+from data.store.export import export
+from data.store.migrations import m0010_question_attributes
+from queries.breakdown import breakdown, breakdown_fields
+from queries.dataset_bundle import bundle
+from queries.datasets import datasets
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE
+from queries.parameter_kinds import BadRequest
+from queries.pinned_version import pinned_version
+from queries.question import question
+from queries.questions import question_table
+from queries.selection import Selection, facets, read_selection
+from queries.slices import slices
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, in_format, records, table, write
+
+ODD = "cost in $dataset, it's/~net"
+WITH_ATTRIBUTES = f"""question_id,answer,category,language,"{ODD}",year
+q1,Paris [accept City of Light; prompt on France],Places,fr,12.5,9
+q2,Nile,Places, ar ,,10
+"""
+RESPONSES = "model,question_id,clue,guess,confidence\na,q1,0,Rome,0.25\na,q1,1,Paris,0.5\na,q2,1,Nile,0.75\n"
+BRIER = CATALOGUE["brier"]
+
+
+def stored(importing, folder, text=WITH_ATTRIBUTES, ending="csv"):
+    tables = {f"questions__{ending}": in_format(text, ending), "questions": None}
+    return importing(folder / "store", write(folder / "toy", clues=CLUES, responses=RESPONSES, **tables))
+
+
+@pytest.fixture
+def described(importing, tmp_path):
+    return stored(importing, tmp_path)
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return open_store(tmp_path / "store", threads=1)
+
+
+def read(snapshot, *pairs):
+    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_further_columns_are_kept(ending, importing, tmp_path):
+    snapshot = stored(importing, tmp_path, ending=ending).snapshot()
+    assert question(snapshot, Selection("toy"), "q1").attributes == {ODD: "12.5", "language": "fr", "year": "9"}
+    assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar", "year": "10"}
+    assert datasets(snapshot).datasets[0].attributes == [ODD, "language", "year"]
+    assert facets(snapshot, "toy").values["attr.year"] == ("9", "10")
+
+
+def test_keys_of_later_lines_count(importing, tmp_path):
+    lines = '{"question_id": "q1", "answer": "Paris"}\n\n{"question_id": "q2", "answer": "Nile", "language": "ar"}\n'
+    tables = {"questions__jsonl": lines, "questions": None}
+    snapshot = importing(tmp_path / "store", write(tmp_path / "toy", clues=CLUES, **tables)).snapshot()
+    assert question(snapshot, Selection("toy"), "q2").attributes == {"language": "ar"}
+
+
+def test_questions_are_chosen_by_their_attributes(described):
+    snapshot = described.snapshot()
+    for pairs, expected in (
+        ([("attr.language", "fr")], ["q1"]),
+        ([("attr.language", "fr"), ("attr.language", "ar")], ["q1", "q2"]),
+        ([("attr.language", "ar"), ("attr.year", "10")], ["q2"]),
+        ([("attr.language", "ar"), (f"attr.{ODD}", "12.5")], []),
+    ):
+        selection = read(snapshot, ("dataset", "toy"), *pairs)
+        assert question_table(snapshot, selection, [])[0]["question_id"].to_list() == expected
+        assert selection.pairs() == [("dataset", "toy"), *pairs]
+        assert selection.without_filters("questions") == Selection("toy")
+    selection = read(snapshot, ("dataset", "toy"), ("attr.language", "fr"))
+    whole = leaderboard(snapshot, Selection("toy"), (BRIER,)).rows[0].metrics["brier"].value
+    part = leaderboard(snapshot, selection, (BRIER,)).rows[0].metrics["brier"].value
+    assert (whole, part) == (pytest.approx((0.0625 + 0.25 + 0.0625) / 3), pytest.approx((0.0625 + 0.25) / 2))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "allowed"),
+    [
+        ("attr.size", "big", "unknown_key", [f"attr.{ODD}", "attr.language", "attr.year"]),
+        ("attr.language", "de", "unknown_value", ["ar", "fr"]),
+    ],
+)
+def test_an_unknown_attribute_is_refused(described, key, value, code, allowed):
+    with pytest.raises(BadRequest) as caught:
+        read(described.snapshot(), ("dataset", "toy"), (key, value))
+    assert (caught.value.code, caught.value.field, caught.value.allowed) == (code, key, allowed)
+
+
+def test_attributes_divide_questions(described):
+    snapshot = described.snapshot()
+    assert breakdown_fields(facets(snapshot, "toy"))[-3:] == (f"attr.{ODD}", "attr.language", "attr.year")
+    for by in ("attr.language", f"attr.{ODD}"):
+        parts = breakdown(snapshot, Selection("toy"), by, [BRIER]).parts
+        expected = {
+            question(snapshot, Selection("toy"), name).attributes.get(by.removeprefix("attr.")): name for name in ("q1", "q2")
+        }
+        assert {part.value: part.questions for part in parts} == dict.fromkeys(expected, 1)
+        for part in parts:
+            alone = leaderboard(snapshot, Selection("toy", questions=(expected[part.value],)), (BRIER,)).rows[0]
+            assert part.rows[0].metrics["brier"].value == alone.metrics["brier"].value
+
+
+def test_runs_are_tested_by_attributes(importing, tmp_path):
+    rows = [{"question_id": f"q{n:02}", "answer": "Nile", "language": "fr" if n < 10 else "ar", "half": n % 2} for n in range(20)]
+    answers = [
+        {"model": "a", "question_id": row["question_id"], "guess": "Nile", "confidence": 0.9 if row["language"] == "fr" else 0.2}
+        for row in rows
+    ]
+    path = write(
+        tmp_path / "toy", {"dataset": "toy", "kind": "single"}, questions=table(rows), clues=None, responses=table(answers)
+    )
+    snapshot = importing(tmp_path / "store", path).snapshot()
+    tested = slices(snapshot, Selection("toy"), CATALOGUE["brier"]).slices
+    assert {next(iter(part.filters.items())) for part in tested} >= {
+        ("attr.language", "ar"), ("attr.language", "fr"), ("attr.half", "0"), ("attr.half", "1")
+    }  # fmt: skip
+    assert tested[0].filters.keys() == {"attr.language"}
+    for part in tested:
+        ((key, value),) = part.filters.items()
+        selection = read(snapshot, ("dataset", "toy"), (key, value))
+        assert part.questions == 10 and part.value == leaderboard(snapshot, selection, (BRIER,)).rows[0].metrics["brier"].value
+
+
+def test_a_control_offers_few_values_and_those_in_force(described):
+    fields = facets(described.snapshot(), "toy")
+    control = Selection.filters()["attr"].control
+    assert control("attr.language", (), fields).options == (("ar", "ar"), ("fr", "fr"))
+    many = msgspec.structs.replace(fields, values={"attr.url": tuple(f"page {number}" for number in range(101))})
+    assert control("attr.url", (), many) is None
+    assert control("attr.url", ("page 7",), many).chosen == ("page 7",)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_attributes_make_the_round_trip(ending, described, importing, tmp_path):
+    snapshot = described.snapshot()
+    exported = export(described, bundle(snapshot, "toy", ending).tables["questions"], ending).read()
+    tables = {f"questions__{ending}": exported, "questions": None}
+    again = importing(tmp_path / "again", write(tmp_path / "copy", clues=CLUES, **tables)).snapshot()
+    for name in ("q1", "q2"):
+        assert question(again, Selection("toy"), name).attributes == question(snapshot, Selection("toy"), name).attributes
+
+
+def test_the_list_of_questions_has_them(described):
+    page = question_table(described.snapshot(), Selection("toy"), [])[0]
+    assert page.select("question_id", f"attr.{ODD}", "attr.language").rows() == [("q1", "12.5", "fr"), ("q2", None, "ar")]
+
+
+def test_a_stored_dataset_keeps_attributes_until_replaced(described, tmp_path):
+    version = pinned_version(described.snapshot(), Selection("toy")).version
+    other = write(tmp_path / "copy", questions=WITH_ATTRIBUTES.replace(",fr,", ",en,"), clues=CLUES)
+    report = import_paths(described, [other], ImportOptions())
+    assert [warning for warning in report.warnings if "other attributes" in warning]
+    assert question(described.snapshot(), Selection("toy"), "q1").attributes["language"] == "fr"
+    same = write(tmp_path / "same", questions=WITH_ATTRIBUTES, clues=CLUES)
+    assert not import_paths(described, [same], ImportOptions()).warnings
+    import_paths(described, [other], ImportOptions(replace=True))
+    assert question(described.snapshot(), Selection("toy"), "q1").attributes["language"] == "en"
+    assert pinned_version(described.snapshot(), Selection("toy")).version != version
+    import_paths(described, [write(tmp_path / "none", questions=QUESTIONS, clues=CLUES)], ImportOptions(replace=True))
+    assert question(described.snapshot(), Selection("toy"), "q1").attributes == {}
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "reason"),
+    [
+        ("x" * 101, "a", "at most 100 characters"),
+        ("si\u200bze", "a", "can be seen"),
+        ("size", "x" * 501, "must be at most 500 characters long"),
+        (",".join(f"c{number}" for number in range(51)), ",".join("a" * 51), "51 columns beside its own"),
+    ],
+    ids=["long name", "unseen", "long value", "many"],
+)
+def test_attributes_that_cannot_be_kept_are_refused(empty, tmp_path, header, cell, reason):
+    path = write(tmp_path / "toy", questions=f"question_id,answer,{header}\nq1,Paris,{cell}\nq2,Nile,{cell}\n", clues=CLUES)
+    with pytest.raises(Refused, match=reason):
+        import_paths(empty, [path], ImportOptions())
+
+
+def test_the_report_names_them(empty, tmp_path):
+    report = import_paths(empty, [write(tmp_path / "toy", questions=WITH_ATTRIBUTES, clues=CLUES)], ImportOptions())
+    assert any("kept as attributes of questions: language" in line for line in report.lines)
+
+
+def test_a_store_with_attributes_is_not_reverted(described):
+    def undo(connection):
+        with pytest.raises(NeedsMigration):
+            m0010_question_attributes.revert(connection)
+        connection.execute("delete from attributes")
+        m0010_question_attributes.revert(connection)
+        m0010_question_attributes.migrate(connection, described.objects)
+
+    described.write(undo)
+
+
+def test_texts_of_attributes_are_csv(described):
+    exported = export(described, bundle(described.snapshot(), "toy", "csv").tables["questions"], "csv").read().decode()
+    assert [row[ODD] for row in records(exported)] == ["12.5", ""]

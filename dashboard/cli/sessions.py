@@ -10,10 +10,12 @@ import click
 from dashboard.cli.output import Refusal, Until, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
-from data.people.session_run import collect
+from data.people.answer_quality import flag_players
+from data.people.session_run import collect, finished_questions
 from data.people.sessions import MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
 from data.store import open_store
 from data.store.audit import Audit
+from data.store.run_tags import BadTag
 
 CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
@@ -46,15 +48,35 @@ def invite(
 
 @click.command("collect")
 @click.argument("link")
+@click.option("--set-aside", multiple=True, metavar="PLAYER=REASON", help="Leave out a player, such as P007; repeatable.")
+@click.option("--check", is_flag=True, help="Only print what is odd about the answers of players; import nothing.")
 @click.pass_obj
-def collect_command(settings: Settings, link: str) -> None:
-    """Import the answers of the session of LINK, so far, as a run called "People, N players"."""
+def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], check: bool) -> None:
+    """Import the answers of the session of LINK, so far, as a run called "People, N players".
+
+    Signs that a player did not answer in earnest are printed. They change nothing: players are left out by --set-aside alone,
+    and the run keeps the reason.
+    """
+    store, secret = open_store(settings.store), link.rpartition("#")[2]
+    reasons = dict(_player_and_reason(text) for text in set_aside)
     try:
-        report = collect(open_store(settings.store), link.rpartition("#")[2])
-    except SessionError as error:
+        for flag in flag_players(finished_questions(store.register.play_log(), secret)):
+            click.echo(f"{flag.player} {'set aside, ' if flag.player in reasons else ''}{flag.sign}: {flag.reason}")
+        if check:
+            return
+        report = collect(store, secret, set_aside=reasons)
+    except (SessionError, BadTag) as error:
         raise Refusal(str(error)) from error
     except Refused as refused:
         raise refusal(refused, "imported") from refused
     for line in report.lines:
         click.echo(line)
     print_remarks(report.repaired, report.warnings)
+
+
+def _player_and_reason(text: str) -> tuple[str, str]:
+    """The parts of ``PLAYER=REASON``."""
+    player, equals, reason = text.partition("=")
+    if not (player.strip() and equals and reason.strip()):
+        raise click.BadParameter(f"{text!r} is not PLAYER=REASON, such as P007='too fast'", param_hint="--set-aside")
+    return player.strip(), reason.strip()

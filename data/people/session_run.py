@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,23 +12,21 @@ import polars as pl
 from data.importing.ingest import import_paths
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
-from data.people.sessions import Answer, SessionError, digest, read_session
+from data.people.sessions import Answer, SessionError, SessionQuestion, digest, read_session
 from data.store import Store
 from data.store.play_log import PlayLog
+from data.store.run_tags import checked_tag
 
 ELICITATION = "every clue"
+SET_ASIDE = "set aside"  # begins the names of the tags that say why a player is left out
 SCHEMA = {
     "question_id": pl.String, "clue": pl.Int64, "sample": pl.String, "guess": pl.String, "confidence": pl.Float64,
     "buzz": pl.Boolean,
 }  # fmt: skip
 
 
-def session_responses(log: PlayLog, secret: str) -> pl.DataFrame:
-    """The answers to the questions that players finished, a row for each player and clue.
-
-    Returns:
-        ``question_id, clue, sample, guess, confidence, buzz``: ``sample`` is the pseudonym of the player, ``confidence`` is in
-        [0, 1]. Answers to a question that a player left before its last clue are not in it.
+def finished_questions(log: PlayLog, secret: str) -> dict[str, list[tuple[SessionQuestion, list[Answer]]]]:
+    """The questions that each player finished, in the order of the player, with the answers to their clues; by pseudonym.
 
     Raises:
         SessionError: there is no such session.
@@ -37,33 +36,63 @@ def session_responses(log: PlayLog, secret: str) -> pl.DataFrame:
     answers: dict[int, list[Answer]] = {}
     for row in log.answers(digest(secret)):
         answers.setdefault(row.place, []).append(msgspec.json.decode(row.answer, type=Answer))
-    rows: list[tuple[str, int, str, str | None, float, bool]] = []
-    for place, given in answers.items():
-        rows += [
-            (question.question_id, clue, f"P{place + 1:03d}", answer.guess or None, answer.confidence, answer.buzz)
-            for question, of_question in session.finished(place, given)
-            for clue, answer in enumerate(of_question)
-        ]
+    return {
+        f"P{place + 1:03d}": [(question, list(part)) for question, part in session.finished(place, given)]
+        for place, given in answers.items()
+    }
+
+
+def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()) -> pl.DataFrame:
+    """The answers to the questions that players finished, a row for each player and clue.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        set_aside: pseudonyms of players who are left out.
+
+    Returns:
+        ``question_id, clue, sample, guess, confidence, buzz``: ``sample`` is the pseudonym of the player, ``confidence`` is in
+        [0, 1]. Answers to a question that a player left before its last clue are not in it.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the log cannot be reached.
+    """
+    rows = [
+        (question.question_id, clue, player, answer.guess or None, answer.confidence, answer.buzz)
+        for player, questions in finished_questions(log, secret).items()
+        if player not in set_aside
+        for question, answers in questions
+        for clue, answer in enumerate(answers)
+    ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def collect(store: Store, secret: str, by: str | None = None) -> Report:
+def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping[str, str] | None = None) -> Report:
     """Import the answers of a session, so far, as a run called ``People, N players``.
 
-    The same answers again change nothing. Further ones make a further run, as do fewer, after a player was erased.
+    The same answers again change nothing. Further ones make a further run, as do fewer, after a player was erased or set aside.
+    The answers of players who are set aside stay in the log, and the run keeps the reasons as tags.
 
     Args:
         store: of the session.
         secret: of the session.
         by: who does, for the provenance of the run.
+        set_aside: reasons by pseudonym of players who are left out.
 
     Raises:
-        SessionError: there is no such session, or nobody has finished a question.
+        SessionError: there is no such session, nobody has finished a question, or nobody of a given pseudonym has.
+        BadTag: a reason is blank or too long.
         Refused: the dataset has changed so that its questions are not those that were asked.
         StoreError: the store cannot be read or written.
     """
     log = store.register.play_log()
-    responses = session_responses(log, secret)
+    left_out = dict(set_aside or {})
+    unknown = sorted(left_out.keys() - {player for player, questions in finished_questions(log, secret).items() if questions})
+    if unknown:
+        raise SessionError("unknown_player", f"no player who finished a question is called {unknown[0]}")
+    tags = tuple(checked_tag(f"{SET_ASIDE} {player}", reason) for player, reason in left_out.items())
+    responses = session_responses(log, secret, left_out)
     players = responses["sample"].n_unique()
     if not players:
         raise SessionError("no_questions", "nobody has finished a question yet")
@@ -72,6 +101,7 @@ def collect(store: Store, secret: str, by: str | None = None) -> Report:
         model=f"People, {players} {'player' if players == 1 else 'players'}",
         elicitation=ELICITATION,
         respondents=True,
+        tags=tags,
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.csv"

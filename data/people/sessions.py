@@ -31,7 +31,7 @@ class SessionError(Exception):
     """A session cannot be made, or not be played.
 
     Attributes:
-        code: ``unknown_session``, ``ended``, ``full``, ``not_joined``, ``no_step`` or ``no_questions``.
+        code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step`` or ``no_questions``.
     """
 
     def __init__(self, code: str, message: str) -> None:

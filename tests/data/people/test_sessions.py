@@ -18,6 +18,7 @@ from data.people.sessions import (
     read_state,
 )
 from data.store import open_store
+from data.store.run_tags import tags_of
 from tests.helpers.bundle_factory import put, write
 from tests.helpers.run_tables import stored_rows
 
@@ -154,3 +155,24 @@ def test_an_erased_player_is_in_no_later_run(log, secret):
     with pytest.raises(SessionError) as caught:
         add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
     assert caught.value.code == "not_joined"
+
+
+def test_a_player_who_is_set_aside_is_left_out_with_the_reason(store, log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    play(log, secret, BEN, ["Nile"] * 3)
+    collect(store, secret, set_aside={"P002": "too fast"})
+    ((run, model),) = store.snapshot().rows("select run, model from runs where dataset = 'toy'")
+    assert model == "People, 1 player" and tags_of(store.snapshot().connection, run) == {"set aside P002": "too fast"}
+    assert {
+        sample for (sample,) in stored_rows(store.snapshot(), "select sample from responses where run = $run", {"run": run})
+    } == {"P001"}
+    collect(store, secret)  # nothing was deleted
+    assert ("People, 2 players",) in store.snapshot().rows("select model from runs where dataset = 'toy'")
+
+
+def test_nobody_is_set_aside_who_did_not_play(store, log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    with pytest.raises(SessionError) as caught:
+        collect(store, secret, set_aside={"P007": "too fast"})
+    assert caught.value.code == "unknown_player"
+    assert store.snapshot().rows("select count(*) from runs where dataset = 'toy'") == [(0,)]

@@ -1,0 +1,57 @@
+"""Sessions of people on the command line: what is odd about players, and who is set aside."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from data.people.sessions import Answer, add_answer, join
+from data.store import open_store
+
+PLAYER = "a" * 32
+
+
+@pytest.fixture
+def played(cli, copied):
+    """The command ``collect`` for a session in which one player answered everything at once, always as sure."""
+    until = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    done = cli("invite", "pyramid", "--questions", "4", "--players", "3", "--until", until, store=copied)
+    link = re.fullmatch(r"(http://\S+/play#\S+)\n", done.stdout)[1]
+    store, secret = open_store(copied), link.rpartition("#")[2]
+    log = store.register.play_log()
+    state = join(log, secret, PLAYER)
+    while not state.done:
+        state = add_answer(log, secret, PLAYER, state.step, Answer("Poe", 0.5, False, received_ms=state.step * 200.0))
+    store.close()
+    return lambda *arguments: cli("collect", link, *arguments, store=copied)
+
+
+def runs(store):
+    return {model for (model,) in open_store(store).snapshot().rows("select model from runs where dataset = 'pyramid'")}
+
+
+def test_odd_answers_are_told_and_change_nothing(played, copied):
+    before = runs(copied)
+    done = played("--check")
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"^P001 too fast: answered \d+ of \d+ clues faster than 1,000 words a minute can be read$", done.stdout, re.M
+    )
+    assert re.search(r"^P001 one confidence: was 50% sure at", done.stdout, re.M)
+    assert runs(copied) == before
+    assert "P001 too fast" in played().stdout and runs(copied) == before | {"People, 1 player"}
+
+
+@pytest.mark.parametrize(
+    ("set_aside", "status", "message"),
+    [
+        ("P001", 2, "is not PLAYER=REASON"), ("P001=", 2, "is not PLAYER=REASON"),
+        ("P009=too fast", 1, "no player who finished a question is called P009"),
+        ("P001=" + "x" * 501, 1, "more than 500 characters"), ("P001=too fast", 1, "nobody has finished a question"),
+    ],
+)  # fmt: skip
+def test_who_cannot_be_set_aside(played, copied, set_aside, status, message):
+    before = runs(copied)
+    done = played("--set-aside", set_aside)
+    assert done.returncode == status and message in done.stderr, done.stderr
+    assert runs(copied) == before

@@ -7,11 +7,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import click
 
+from dashboard.end_dates import read_end
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed
@@ -120,11 +121,6 @@ class Until(click.ParamType[datetime]):
         if isinstance(value, datetime):
             return value
         try:
-            time = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{value!r} is no date such as 2027-01-31 and no time such as 2027-01-31T18:00", param, ctx)
-        end = time + timedelta(days=1) if len(str(value)) == len("2027-01-31") else time
-        end = end.replace(tzinfo=UTC) if end.tzinfo is None else end
-        if end <= datetime.now(UTC):
-            self.fail(f"{value} is past", param, ctx)
-        return end
+            return read_end(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

@@ -12,15 +12,10 @@ from dashboard.settings import Settings
 from data.importing.report import Refused
 from data.people.answer_quality import flag_players
 from data.people.session_run import collect, finished_questions
-from data.people.sessions import MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
+from data.people.sessions import CONSENT, MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.run_tags import BadTag
-
-CONSENT = (
-    "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
-    "No name and no address is kept. You can erase your answers at any time from this browser."
-)
 
 
 @click.command("invite")

@@ -21,6 +21,10 @@ from data.importing.answer_lines import parse_answer_line
 from data.store import Snapshot
 from data.store.play_log import PlayLog
 
+CONSENT = (
+    "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
+    "No name and no address is kept. You can erase your answers at any time from this browser."
+)
 LONGEST_GUESS = 300  # characters
 MOST_QUESTIONS, MOST_PLAYERS = 200, 1000
 NOT_JOINED = "this player has not joined the session, or was erased"
@@ -218,6 +222,50 @@ def create_session(
     secret = secrets.token_urlsafe(24)
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
     return secret
+
+
+class SessionSummary(msgspec.Struct):
+    """A session as its operator sees it.
+
+    Attributes:
+        session: begins the hash of its secret, so that sessions can be told apart.
+        dataset: whose questions are asked.
+        questions: how many.
+        players: how many may join.
+        joined: how many have.
+        answers: to clues, of all players.
+        until: when it ends, ISO 8601, UTC.
+        ended: whether it has.
+    """
+
+    session: str
+    dataset: str
+    questions: int
+    players: int
+    joined: int
+    answers: int
+    until: str
+    ended: bool
+
+
+def list_sessions(log: PlayLog) -> list[SessionSummary]:
+    """The sessions of a store, the last to end first. Raises ``StoreError``."""
+    summaries = []
+    for row in log.overview():
+        session = msgspec.json.decode(row.document, type=Session)
+        summaries.append(
+            SessionSummary(
+                row.session[:12],
+                session.dataset,
+                len(session.questions),
+                session.players,
+                row.players,
+                row.answers,
+                session.until,
+                session.has_ended(),
+            )
+        )
+    return sorted(summaries, key=lambda summary: (summary.until, summary.session), reverse=True)
 
 
 def read_session(log: PlayLog, secret: str) -> Session:

@@ -47,6 +47,15 @@ class LoggedAnswer(NamedTuple):
     answer: str
 
 
+class LoggedSession(NamedTuple):
+    """A session, how many players it has, and how many answers."""
+
+    session: str
+    document: str
+    players: int
+    answers: int
+
+
 class PlayTables(NamedTuple):
     """Everything in a log at one moment: the rows of its tables, in order of their keys."""
 
@@ -91,6 +100,20 @@ class PlayLog:
         """The document of a session; None if there is none."""
         rows = self._run("select document from clueline_play_sessions where session = ?", session)
         return str(rows[0][0]) if rows else None
+
+    def overview(self) -> list[LoggedSession]:
+        """Every session. The log is only read: no file or table is made where there is none."""
+        with self._errors_told():
+            connection = self._read()
+            if connection is None:
+                return []
+            with closing(connection):
+                rows = connection.execute("""
+                    select session, document,
+                        (select count(*) from clueline_play_players p where p.session = s.session),
+                        (select count(*) from clueline_play_answers a where a.session = s.session)
+                    from clueline_play_sessions s""").fetchall()
+        return [LoggedSession(*row) for row in rows]
 
     def place(self, session: str, player: str) -> int | None:
         """The place of a player, in the order of joining; None if the player has not joined."""

@@ -1,0 +1,89 @@
+"""Sessions in which people answer questions: which there are, and new ones."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from flask import Response, request
+
+from dashboard.api.blueprint import api, document, get, pairs
+from dashboard.api.http_responses import json_response
+from dashboard.end_dates import read_end
+from dashboard.service import service
+from data.people.sessions import (
+    CONSENT,
+    MOST_PLAYERS,
+    MOST_QUESTIONS,
+    SessionError,
+    SessionSummary,
+    create_session,
+    list_sessions,
+)
+from data.store.audit import Audit
+from queries.parameter_kinds import BadRequest
+from queries.parameters import NoParameters
+from queries.selection import read_parameters
+
+LONGEST_CONSENT = 10_000  # characters
+
+
+class Sessions(msgspec.Struct):
+    """Answer of ``GET /api/v1/sessions``."""
+
+    sessions: list[SessionSummary]
+
+
+class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
+    """What a session is made of; see ``create_session``."""
+
+    dataset: str
+    until: str
+    questions: Annotated[int, msgspec.Meta(ge=1, le=MOST_QUESTIONS)] = 20
+    players: Annotated[int, msgspec.Meta(ge=1, le=MOST_PLAYERS)] = 30
+    consent: Annotated[str, msgspec.Meta(max_length=LONGEST_CONSENT)] = ""
+
+
+class Invitation(msgspec.Struct):
+    """The link of a new session, which is told this once. It is an address of this server."""
+
+    link: str
+
+
+@get("/api/v1/sessions", NoParameters, right="upload")
+def get_sessions(parameters: NoParameters) -> Response:
+    """Sessions in which people answer questions of datasets that the reader may read, by their end, with how many joined and
+    answered. It needs what an upload needs. Links are not among them: the store keeps only their hashes.
+    """
+    known = service().snapshot().states
+    summaries = list_sessions(service().store.register.play_log())
+    return json_response(Sessions([summary for summary in summaries if summary.dataset in known]))
+
+
+@api.post("/api/v1/sessions")
+def post_sessions() -> Response:
+    """Makes a session: `{"dataset", "until", "questions", "players", "consent"}`, of which the first two are required. `until` is
+    a date or a time, UTC. The answer, 201, has the link for the players, this once. It needs what an upload needs.
+    """
+    by = service().access.writer()
+    read_parameters(pairs(), NoParameters)
+    try:
+        new = msgspec.json.decode(request.get_data(), type=_NewSession)
+    except msgspec.MsgspecError as error:
+        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+    try:
+        until = read_end(new.until)
+    except ValueError as error:
+        raise BadRequest("bad_value", f"until: {error}.", "until") from None
+    snapshot, store = service().snapshot(), service().store
+    consent = new.consent.strip() or CONSENT
+    try:
+        secret = create_session(store.register.play_log(), snapshot, new.dataset, new.questions, new.players, until, consent)
+    except SessionError as error:
+        message = str(error)
+        raise BadRequest("unknown_value", f"{message[0].upper()}{message[1:]}.", "dataset", list(snapshot.states)) from None
+    Audit(store.register).record("invited_players", by, dataset=new.dataset)
+    return json_response(Invitation(f"/play#{secret}"), 201)
+
+
+document("POST /api/v1/sessions", post_sessions, NoParameters)

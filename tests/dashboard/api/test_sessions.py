@@ -1,0 +1,83 @@
+"""Sessions of people over HTTP: who may list and make them, and what a bad request gets."""
+
+import shutil
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboard.app import create_app
+from dashboard.settings import Settings
+from data.people.sessions import Answer, add_answer, join, read_session
+from data.store.audit import Audit
+from data.store.tokens import Tokens
+
+ADDRESS = "/api/v1/sessions"
+SOON = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+
+
+@pytest.fixture(scope="module")
+def app(seeded, tmp_path_factory):
+    """An app of a store whose changes need a token."""
+    store = shutil.copytree(seeded, tmp_path_factory.mktemp("sessions") / "store", ignore=shutil.ignore_patterns("cache"))
+    return create_app(Settings(store=str(store), workers=1))
+
+
+@pytest.fixture(scope="module")
+def token(app):
+    return Tokens(app.extensions["clueline"].store.register).create("ann")
+
+
+@pytest.fixture
+def ask(app, token):
+    def asked(method, status, known=True, **options):
+        headers = {"Authorization": f"Bearer {token}"} if known else {}
+        response = app.test_client().open(ADDRESS, method=method, headers=headers, **options)
+        assert response.status_code == status, response.text
+        return response.get_json()
+
+    return asked
+
+
+def test_a_session_is_made_and_listed(ask, app):
+    wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "players": 5, "consent": "Be kind."}
+    link = ask("POST", 201, json=wanted)["link"]
+    secret = link.removeprefix("/play#")
+    log = app.extensions["clueline"].store.register.play_log()
+    session = read_session(log, secret)
+    assert (len(session.questions), session.players, session.consent) == (3, 5, "Be kind.")
+    player = "a" * 32
+    join(log, secret, player)
+    add_answer(log, secret, player, 0, Answer("Poe", 0.5, False))
+    (listed,) = [summary for summary in ask("GET", 200)["sessions"] if summary["players"] == 5]
+    assert listed == {
+        "session": listed["session"], "dataset": "pyramid", "questions": 3, "players": 5, "joined": 1, "answers": 1,
+        "until": session.until, "ended": False,
+    }  # fmt: skip
+    assert secret not in str(ask("GET", 200))
+    events = Audit(app.extensions["clueline"].store.register).page(9)
+    assert any((event.action, event.by) == ("invited_players", "ann") for event in events)
+
+
+def test_without_a_token_nothing_is_listed_or_made(ask):
+    for method in ("GET", "POST"):
+        assert ask(method, 401, known=False, json={"dataset": "pyramid", "until": SOON})["error"]["code"] == "no_token"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code", "words"),
+    [
+        ({"dataset": "nowhere"}, 400, "unknown_value", "no dataset 'nowhere'"),
+        ({"until": "2020-01-01"}, 400, "bad_value", "is past"), ({"until": "soon"}, 400, "bad_value", "is no date"),
+        ({"questions": 0}, 400, "bad_value", "questions"), ({"players": 1001}, 400, "bad_value", "players"),
+        ({"colour": "red"}, 400, "bad_value", "colour"), ({"until": None}, 400, "bad_value", "until"),
+    ],
+)  # fmt: skip
+def test_a_bad_session_is_refused(ask, changes, status, code, words):
+    before = ask("GET", 200)
+    error = ask("POST", status, json={"dataset": "pyramid", "until": SOON} | changes)["error"]
+    assert error["code"] == code and words in error["message"]
+    assert ask("GET", 200) == before
+
+
+def test_a_body_that_is_no_json_is_refused(ask):
+    assert ask("POST", 400, data=b"{")["error"]["code"] == "bad_value"

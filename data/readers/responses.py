@@ -68,7 +68,11 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         for column in further
         if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
     ]
-    columns = staging.load(file, (*responses_columns(percent=options.percent), *further))
+    contract = (*responses_columns(percent=options.percent), *further)
+    columns = staging.load(file, contract)
+    left_out = [name for name in file.columns if name.strip() and name not in {column.name for column in contract}]
+    if left_out:
+        staging.report.lines.append(f"{file.name}: columns that are no part of responses, not kept: {', '.join(left_out)[:500]}")
     stated = {"confidence", "token_logprobs", "options", "failed"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"

@@ -216,3 +216,11 @@ def test_stated_correctness_of_some_rows_only(store, folder):
     text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,1\nq1,1,Rome,0.5,\n"
     bundles.put(store, bundles.write(folder, responses=text), model="m")
     assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]
+
+
+def test_columns_that_are_not_kept_are_named(store, folder, tmp_path):
+    bundles.put(store, bundles.write(folder))
+    path = tmp_path / "run.csv"
+    path.write_text("question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n", encoding="utf-8")
+    report = bundles.put(store, path, dataset="toy", model="alpha")
+    assert "run.csv: columns that are no part of responses, not kept: latency" in report.lines

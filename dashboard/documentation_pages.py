@@ -65,7 +65,9 @@ def install(server: Flask) -> None:
 def show_document(name: str) -> Response:
     """A document, or an image of one."""
     if name.startswith(f"{IMAGES}/"):
-        return send_from_directory(ROOT / IMAGES, name.removeprefix(f"{IMAGES}/"))
+        # Before Python 3.13, WebP is known only where the system has a list of types.
+        mimetype = "image/webp" if name.endswith(".webp") else None
+        return send_from_directory(ROOT / IMAGES, name.removeprefix(f"{IMAGES}/"), mimetype=mimetype)
     known = {document.name: document for document in documents()}
     if name not in known:
         raise NotFound(f"There is no document {name[:100]!r}.")

@@ -32,7 +32,7 @@ def test_the_block_works_when_it_is_pasted(served):
 
 def test_it_begins_with_a_picture_and_two_commands():
     start = TEXT.partition("## Start")[0]
-    assert "docs/images/question.png" in start and len(start.split("\n\n")[1].split(". ")) <= 3
+    assert "docs/images/clues.webp" in start and len(start.split("\n\n")[1].split(". ")) <= 3
     block = TEXT.partition("## Start")[2].partition("```sh\n")[2].partition("```")[0]
     assert len(block.strip().splitlines()) == 2
 

@@ -21,7 +21,7 @@ from dashboard.service import service
 from dashboard.uploads.import_process import Failed, ImportJob, Rejected
 from dashboard.uploads.request_body import check_type, clean_name, receive, too_large
 from data.importing.ingest import Content
-from data.importing.staging import Decision, ImportOptions
+from data.importing.staging import MOST_MOMENTS, Decision, ImportOptions
 from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
@@ -107,6 +107,14 @@ class UploadParameters(Parameters, frozen=True):
     confidence_scale: Annotated[str, Choice("`unit` (the default) or `percent`", ("unit", "percent"))] = "unit"
     classes: Annotated[str | None, Text("`a,b,c`: the order of classes in ChaosNLI predictions")] = None
     respondents: Annotated[bool, Flag("`1`: the values of the column `sample` are people who answered")] = False
+    series: Annotated[
+        int | None,
+        Whole(
+            "Metaculus: the forecasts that stood at so many moments between opening and close, as clues of each question; at "
+            f"most {MOST_MOMENTS}",
+            MOST_MOMENTS,
+        ),
+    ] = None
     tag: Annotated[tuple[tuple[str, str], ...], _Tag("`tag.reasoning=yes`: a tag of the runs, and its value")] = ()
     dry_run: Annotated[bool, Flag("`1`: nothing is stored")] = False
     rows: Annotated[int, Whole(f"how many bad rows are listed: {ROWS}; at most {MOST_ROWS}", MOST_ROWS)] = ROWS
@@ -127,6 +135,7 @@ class UploadParameters(Parameters, frozen=True):
             elicitation=self.elicitation,
             percent=self.confidence_scale == "percent",
             respondents=self.respondents,
+            series=self.series,
             decisions=self.grades,
             tags=self.tag,
             classes=tuple(name.strip() for name in self.classes.split(",")) if self.classes else (),

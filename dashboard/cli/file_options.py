@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import click
 
-from data.importing.staging import ImportOptions
+from data.importing.staging import MOST_MOMENTS, ImportOptions
 from data.readers import formats, readers
 from data.store.run_tags import BadTag, read_tag
 
@@ -22,6 +22,7 @@ class FileOptions(TypedDict):
     classes: str | None
     confidence_scale: str
     respondents: bool
+    series: int | None
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -35,6 +36,12 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Scale of the confidences: 0 to 1, or 0 to 100.",
         ),
         click.option("--respondents", is_flag=True, help="The values of the column `sample` are people who answered."),
+        click.option(
+            "--series",
+            type=click.IntRange(1, MOST_MOMENTS),
+            metavar="N",
+            help="Metaculus: the forecasts that stood at N moments between opening and close, as clues of each question.",
+        ),
         click.option("--classes", metavar="A,B,C", help="Order of the classes: of a new dataset, or of ChaosNLI predictions."),
         click.option("--elicitation", help="How the confidence was elicited, if the file does not say."),
         click.option("--model", help="The model, if the file does not say."),
@@ -78,6 +85,7 @@ def import_options(
         elicitation=options["elicitation"],
         percent=options["confidence_scale"] == "percent",
         respondents=options["respondents"],
+        series=options["series"],
         classes=tuple(name.strip() for name in options["classes"].split(",")) if options["classes"] else (),
         replace=replace,
         names=names,

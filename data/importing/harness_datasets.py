@@ -16,7 +16,7 @@ import polars as pl
 
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import QUESTIONS, SHOWN, responses_columns
+from data.importing.table_contract import CLUES, QUESTIONS, SHOWN, responses_columns
 from data.importing.table_files import LONGEST_LINE, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import literal
 
@@ -27,6 +27,7 @@ QUESTION_SCHEMA = {name: pl.String for name in ("question_id", "text", "answer",
 ANSWER_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: pl.String for name in ("model", "elicitation", "question_id", "guess", "confidence", "options", "correct", "place")},
     "sample": pl.String,
+    "clue": pl.String,
     "token_logprobs": pl.List(pl.Float64),
     "failed": pl.Boolean,
 }
@@ -72,6 +73,8 @@ class EvaluationLog:
         classes: options that all questions share, in order; None where they do not.
         licence: of the questions; None where the log does not say.
         percent: the format states confidences from 0 to 100.
+        moments: texts of the clues that every question has after its own text; none where questions are shown whole. They are
+            the moments at which answers were given to one and the same text.
     """
 
     name: str
@@ -82,6 +85,7 @@ class EvaluationLog:
     classes: list[str] | None = None
     licence: str | None = None
     percent: bool = False
+    moments: tuple[str, ...] = ()
     problems: list[Problem] = field(default_factory=list)
     _questions: dict[str, dict[str, str | None]] = field(default_factory=dict)
     _answers: list[dict[str, object]] = field(default_factory=list)
@@ -120,6 +124,7 @@ class EvaluationLog:
         correct: object = None,
         failed: bool = False,
         sample: str | None = None,
+        clue: int = 0,
     ) -> None:
         """Add an answer; the columns are those of responses.
 
@@ -135,6 +140,7 @@ class EvaluationLog:
             correct: as it stands in the log.
             failed: no answer was got.
             sample: which of several answers to the question; None where there is one.
+            clue: number of the moment, from 0.
         """
         place = place[:SHOWN]
         self._answers.append({
@@ -142,20 +148,23 @@ class EvaluationLog:
             "guess": clean(guess), "confidence": _cell(confidence), "token_logprobs": token_logprobs,
             "options": clean(json.dumps(options, ensure_ascii=False)) if options else None,
             "correct": _cell(correct), "failed": failed, "place": place, "sample": clean(sample),
+            "clue": str(clue),
         })  # fmt: skip
 
-    def add_forecast(self, question_id: str, elicitation: str, place: str, probability: object, model: str | None = None) -> None:
+    def add_forecast(
+        self, question_id: str, elicitation: str, place: str, probability: object, model: str | None = None, clue: int = 0
+    ) -> None:
         """Add the probability of yes that somebody forecast, which is the confidence in the guess yes.
 
         Args:
-            question_id, elicitation, place, model: as in ``add_answer``.
+            question_id, elicitation, place, model, clue: as in ``add_answer``.
             probability: as it stands in the log.
         """
         share = number(probability)
         inside = share is not None and 0 <= share <= 1
         self.add_answer(
             question_id, elicitation, place, model=model, guess=YES, confidence=probability,
-            options={YES: share, NO: 1 - share} if share is not None and inside else None,
+            options={YES: share, NO: 1 - share} if share is not None and inside else None, clue=clue,
         )  # fmt: skip
 
     def skip(self, elicitation: str, reason: str, model: str | None = None, rows: int = 1) -> None:
@@ -201,7 +210,7 @@ class EvaluationLog:
             "responses",
             file,
             f"""select {literal(self.dataset)} as dataset, {literal(options.model) if options.model else "model"} as model,
-                {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, 0 as clue,
+                {literal(options.elicitation) if options.elicitation else "elicitation"} as elicitation, question_id, clue,
                 guess, confidence, token_logprobs, options, correct, failed, sample, ordinal from loaded""",
         )
 
@@ -231,13 +240,14 @@ class EvaluationLog:
         select = f"select $d as dataset, {', '.join(chosen[1:])} from loaded"
         if known is None or (options.replace and not incoming):
             staging.add_dataset(
-                self.name, self.dataset, kind="single", title=options.title or self.title, source=self.source,
+                self.name, self.dataset, kind=self._kind, title=options.title or self.title, source=self.source,
                 licence=self.licence, classes=list(options.classes) or self.classes,
             )  # fmt: skip
             staging.add("questions", file, select, d)
+            self._add_clues(staging)
             return
-        if known["kind"] != "single":
-            reason = f"dataset {self.dataset!r} is of kind {known['kind']}, and the questions of a log are of kind single"
+        if known["kind"] != self._kind:
+            reason = f"dataset {self.dataset!r} is of kind {known['kind']}, and the questions of a log are of kind {self._kind}"
             raise refuse(self.name, reason, hint="dataset")
         if self.classes and known["classes"] and sorted(self.classes) != sorted(known["classes"]):
             names = (", ".join(self.classes), ", ".join(known["classes"]))
@@ -253,7 +263,7 @@ class EvaluationLog:
                 "questions_of_log", "question_id", "s.question_id", literal(unknown),
                 "anti join known_questions k on k.question_id = s.question_id", "replace",
             )  # fmt: skip
-        for column in ("text", "answer"):
+        for column in ("answer",) if self.moments else ("text", "answer"):  # with moments, the stored text holds them
             staging.report_rows(
                 "questions_of_log", column, f"s.{column}",
                 f"'question ' || s.question_id || {literal(f' has another {column} in dataset {self.dataset!r}')}",
@@ -261,6 +271,24 @@ class EvaluationLog:
                 f"where s.{column} is not null and s.{column} is distinct from k.{column}",
                 "dataset",
             )  # fmt: skip
+
+    @property
+    def _kind(self) -> str:
+        """Of the dataset that the log makes."""
+        return "incremental" if self.moments else "single"
+
+    def _add_clues(self, staging: Staging) -> None:
+        """Give each question its clues: its text with the first moment, and then the others. Each counts as one word."""
+        rows = [
+            {"question_id": name, "clue": str(clue), "text": text, "word_end": str(clue + 1), "place": question["place"]}
+            for name, question in self._questions.items()
+            for clue, moment in enumerate(self.moments)
+            for text in [f"{question['text']} ({moment})" if clue == 0 else moment]
+        ]
+        if rows:
+            file = staging.add_rows(self.name, pl.DataFrame(rows, orient="row"))
+            staging.load(file, CLUES)
+            staging.add("clues", file, "select $d as dataset, * from loaded", {"d": self.dataset})
 
 
 def known_questions(staging: Staging, dataset: str) -> dict[str, tuple[str | None, str | None]]:

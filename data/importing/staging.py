@@ -44,6 +44,7 @@ from data.store import Store, check_schema, create_schema
 from data.store.catalogue import tables_of_datasets
 from data.store.snapshot import rows_without
 
+MOST_MOMENTS = 100  # of a series of forecasts
 KINDS = ("incremental", "single", "lifeeval", "votes")
 
 TABLES = f"""
@@ -137,6 +138,8 @@ class ImportOptions:
         respondents: several answers to a question are of different people, by ``sample``.
         names: keep the names of teams of people, which otherwise get pseudonyms.
         tags: of the runs, each a tag and its value.
+        series: number of moments between the opening and the close of a question whose forecasts are its clues; None for its
+            last forecast alone.
     """
 
     dataset: str | None = None
@@ -151,6 +154,7 @@ class ImportOptions:
     respondents: bool = False
     names: bool = False
     tags: tuple[tuple[str, str], ...] = ()
+    series: int | None = None
 
 
 @dataclass

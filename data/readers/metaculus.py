@@ -1,7 +1,8 @@
 """Exports of Metaculus: ``question_data.csv`` and ``forecast_data.csv``, with every forecast that anybody made.
 
-Of each forecaster, the last forecast before the question closed counts. Names of users are left out: forecasters are known by
-their number or, in anonymised exports, by the beginning of a hash.
+Of each forecaster, the last forecast before the question closed counts or, as a series, those that stood at equally spaced
+moments between its opening and its close. Names of users are left out: forecasters are known by their number or, in anonymised
+exports, by the beginning of a hash.
 """
 
 from __future__ import annotations
@@ -30,10 +31,15 @@ FORMAT = Format(
 The guess on a question of yes or no is always yes, and its confidence the probability. Questions with options have whole
 distributions. Forecasts after the close, changed or withdrawn before it are counted and left out, and so are questions that were
 annulled, ask for a number or are open.
+
+With a number of moments (`series`), such as ten, the dataset is `metaculus-series`: the clues of a question are ten moments from
+its opening to its close, and the answers at a clue are the forecasts that stood then. So pages show calibration over time.
+Questions whose opening is not stated open with their first forecast.
 """,
 )
 QUESTIONS, FORECASTS = "question_data.csv", "forecast_data.csv"
-DATASET = "metaculus"
+DATASET, SERIES = "metaculus", "metaculus-series"
+OPENINGS = ("Open Time", "Post Published Time", "Created Time")
 ELICITATION = "forecast"
 BINARY, CHOICE = "binary", "multiple_choice"
 VOID = ("annulled", "ambiguous")
@@ -53,6 +59,7 @@ class Question:
     text: str
     resolution: str
     options: list[str]
+    opening: datetime | None
     close: datetime | None
     line: int
 
@@ -82,15 +89,32 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if missing := [name for name, path in paths.items() if path is None]:
         raise refuse(incoming.name, f"there is no {' and no '.join(missing)} in it; import the whole export")
     files = {name: staging.open(path, f"{incoming.name}/{name}") for name, path in paths.items() if path}
-    dataset = options.dataset or DATASET
-    log = EvaluationLog(incoming.name, dataset, title="Metaculus", source="Metaculus, exported data", model=None)
+    dataset = options.dataset or (SERIES if options.series else DATASET)
+    title = "Metaculus, over time" if options.series else "Metaculus"
+    log = EvaluationLog(
+        incoming.name, dataset, title, source="Metaculus, exported data", model=None, moments=_moments(options.series)
+    )
     questions = _questions(log, files[QUESTIONS], staging)
     if questions and not any(question.options for question in questions.values()):
         log.classes = [YES, NO]
     for question in questions.values():
         log.add_question(question.question_id, question.text, question.resolution, f"{QUESTIONS}, line {question.line}")
-    _add_forecasts(log, files[FORECASTS], questions, staging)
+    forecasts = _forecasts(log, files[FORECASTS], questions, staging)
+    if options.series:
+        _add_series(log, files[FORECASTS], questions, forecasts, options.series, staging)
+    else:
+        _add_last(log, files[FORECASTS], questions, forecasts, staging)
     log.add_to(staging, options)
+
+
+def _moments(series: int | None) -> tuple[str, ...]:
+    """The texts of the clues of a series.
+
+    >>> _moments(2)
+    ('after 50 % of the time until it closed', 'after 100 % of the time until it closed')
+    """
+    shares = [] if series is None else [number / series for number in range(1, series + 1)]
+    return tuple(f"after {100 * share:.3g} % of the time until it closed" for share in shares)
 
 
 def _rows(file: TableFile, needed: set[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -124,9 +148,10 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> dict[st
                 log.problems.append(Problem(file.name, line, "Resolution", resolution[:80], reason))
                 continue
             close = _time(row.get("Actual Close Time", "")) or _time(row.get("Scheduled Close Time", ""))
+            opening = next((time for name in OPENINGS if (time := _time(row.get(name, "")))), None)
             text = row.get("Question Title") or row["Question ID"]
             questions[row["Question ID"]] = Question(
-                row["Question ID"], text, answer, names if kind == CHOICE else [], close, line
+                row["Question ID"], text, answer, names if kind == CHOICE else [], opening, close, line
             )
     for reason, count in left_out.items():
         if count:
@@ -136,10 +161,13 @@ def _questions(log: EvaluationLog, file: TableFile, staging: Staging) -> dict[st
     return questions
 
 
-def _add_forecasts(log: EvaluationLog, file: TableFile, questions: dict[str, Question], staging: Staging) -> None:
-    """Add the last forecast of each forecaster before the close of each question."""
-    last: dict[tuple[str, str], Forecast] = {}
-    late = earlier = 0
+Forecasts = dict[tuple[str, str], list[Forecast]]  # of each forecaster and question, by start
+
+
+def _forecasts(log: EvaluationLog, file: TableFile, questions: dict[str, Question], staging: Staging) -> Forecasts:
+    """The forecasts that were made before the close of their question; those made later are counted."""
+    forecasts: Forecasts = {}
+    late = 0
     for line, row in _rows(file, {"Question ID", "Start Time"}):
         question = questions.get(row["Question ID"])
         if question is None or not (row.get("Probability Yes") or row.get("Probability Yes Per Category")):
@@ -148,30 +176,64 @@ def _add_forecasts(log: EvaluationLog, file: TableFile, questions: dict[str, Que
         if start is None:
             reason = "must be a time, such as 2024-05-01 12:00:00+00:00"
             log.problems.append(Problem(file.name, line, "Start Time", row["Start Time"][:80], reason))
-            continue
-        if question.close and start >= question.close:
+        elif question.close and start >= question.close:
             late += 1
-            continue
-        key = (_forecaster(row), question.question_id)
-        if key in last:
-            earlier += 1
-        if key not in last or start >= last[key].start:
-            last[key] = Forecast(line, start, _time(row.get("End Time", "")), row)
-    if len({forecaster for forecaster, _ in last}) > MOST_FORECASTERS:
+        else:
+            own = forecasts.setdefault((_forecaster(row), question.question_id), [])
+            own.append(Forecast(line, start, _time(row.get("End Time", "")), row))
+    if len({forecaster for forecaster, _ in forecasts}) > MOST_FORECASTERS:
         reason = f"there are more than {MOST_FORECASTERS:,} forecasters; export fewer questions, or aggregates alone"
         raise refuse(file.name, reason)
-    for count, what in ((late, AFTER_CLOSE), (earlier, "forecasts that their forecaster changed before the close")):
-        if count:
-            staging.report.warnings.append(f"{file.name}: {count:,} {what} were left out")
+    if late:
+        staging.report.warnings.append(f"{file.name}: {late:,} {AFTER_CLOSE} were left out")
+    for own in forecasts.values():
+        own.sort(key=lambda forecast: (forecast.start, forecast.line))
+    return forecasts
+
+
+def _add_last(
+    log: EvaluationLog, file: TableFile, questions: dict[str, Question], forecasts: Forecasts, staging: Staging
+) -> None:
+    """Add the last forecast of each forecaster for each question."""
+    earlier = sum(len(own) - 1 for own in forecasts.values())
+    if earlier:
+        staging.report.warnings.append(
+            f"{file.name}: {earlier:,} forecasts that their forecaster changed before the close were left out"
+        )
     withdrawn = 0
-    for (forecaster, question_id), forecast in last.items():
+    for (forecaster, question_id), own in forecasts.items():
         question = questions[question_id]
-        if forecast.end and question.close and forecast.end < question.close:
+        if own[-1].end and question.close and own[-1].end < question.close:
             withdrawn += 1
         else:
-            _add_forecast(log, file, forecaster, question, forecast)
+            _add_forecast(log, file, forecaster, question, own[-1])
     if withdrawn:
         staging.report.warnings.append(f"{file.name}: {withdrawn:,} forecasts that were withdrawn before the close were left out")
+
+
+def _add_series(
+    log: EvaluationLog, file: TableFile, questions: dict[str, Question], forecasts: Forecasts, series: int, staging: Staging
+) -> None:
+    """Add the forecast of each forecaster that stood at each moment of each question. At some, there may be none."""
+    first: dict[str, datetime] = {}
+    for (_, name), own in forecasts.items():
+        first[name] = min(own[0].start, first.get(name, own[0].start))
+    timeless = 0
+    for (forecaster, question_id), own in forecasts.items():
+        question = questions[question_id]
+        opening = question.opening or first[question_id]
+        if question.close is None or opening >= question.close:
+            timeless += len(own)
+            continue
+        for clue in range(series):
+            moment = opening + (question.close - opening) * (clue + 1) / series
+            standing = next((forecast for forecast in reversed(own) if forecast.start < moment), None)
+            if standing and (standing.end is None or standing.end >= moment):
+                _add_forecast(log, file, forecaster, question, standing, clue)
+    if timeless:
+        staging.report.warnings.append(
+            f"{file.name}: {timeless:,} forecasts of questions without a time of closing were left out"
+        )
 
 
 def _forecaster(row: Mapping[str, str]) -> str:
@@ -184,12 +246,14 @@ def _forecaster(row: Mapping[str, str]) -> str:
     return f"aggregate {row.get('Forecaster Username') or anonymous or 'of all'}"
 
 
-def _add_forecast(log: EvaluationLog, file: TableFile, forecaster: str, question: Question, forecast: Forecast) -> None:
+def _add_forecast(
+    log: EvaluationLog, file: TableFile, forecaster: str, question: Question, forecast: Forecast, clue: int = 0
+) -> None:
     place = f"{FORECASTS}, line {forecast.line}"
     stated = _list(forecast.row.get("Probability Yes Per Category", ""))
     if not question.options:
         probability: object = forecast.row.get("Probability Yes") or (stated[-1] if stated else None)
-        log.add_forecast(question.question_id, ELICITATION, place, probability, forecaster)
+        log.add_forecast(question.question_id, ELICITATION, place, probability, forecaster, clue)
         return
     shares = [number(share) if share is not None else 0.0 for share in stated]
     total = sum(share for share in shares if share is not None)
@@ -203,7 +267,7 @@ def _add_forecast(log: EvaluationLog, file: TableFile, forecaster: str, question
     best = max(options, key=lambda name: options[name])
     log.add_answer(
         question.question_id, ELICITATION, place, model=forecaster, guess=best, options=options,
-        correct=float(best == question.resolution),
+        correct=float(best == question.resolution), clue=clue,
     )  # fmt: skip
 
 

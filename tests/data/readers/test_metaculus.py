@@ -11,7 +11,7 @@ from tests.helpers.bundle_factory import rows
 
 QUESTION = {
     "Question ID": "1", "Question Title": "Will it rain?", "Question Type": "binary", "MC Options (Current)": "",
-    "Actual Close Time": "2024-06-01 00:00:00+00:00", "Resolution": "yes",
+    "Open Time": "", "Actual Close Time": "2024-06-01 00:00:00+00:00", "Resolution": "yes",
 }  # fmt: skip
 FORECAST = {
     "Question ID": "1", "Forecaster ID": "7", "Forecaster Username": "ann", "Start Time": "2024-05-01 00:00:00+00:00",
@@ -85,6 +85,66 @@ def test_names_of_users_are_not_stored(store, tmp_path):
     (folder / "forecast_data.csv").write_text(anonymous)
     bundles.put(store, folder)
     assert rows(store, "select model from runs") == [("forecaster abababababab",)]
+
+
+SERIES = """select model, r.question_id, clue, guess, confidence, r.correct from responses r join runs using (run)
+    order by 1, 2, 3"""
+
+
+def test_a_series_has_the_forecast_that_stood_at_each_moment(store, tmp_path):
+    """Four moments of a question that was open for eight days, against what a reader of the rows would say."""
+    opened = {"Open Time": "2024-05-24 00:00:00+00:00"}
+    forecasts = [
+        {"Start Time": "2024-05-25 00:00:00+00:00", "Probability Yes": "0.25", "End Time": "2024-05-27 00:00:00+00:00"},
+        {"Start Time": "2024-05-27 00:00:00+00:00", "Probability Yes": "0.5"},
+        {"Start Time": "2024-05-31 12:00:00+00:00", "Probability Yes": "0.75"},
+        {"Start Time": "2024-06-02 00:00:00+00:00", "Probability Yes": "1"},
+        {"Forecaster ID": "8", "Start Time": "2024-05-24 12:00:00+00:00", "End Time": "2024-05-29 00:00:00+00:00"},
+        {"Question ID": "2", "Start Time": "2024-05-28 00:00:00+00:00", "Probability Yes": "0.125"},
+    ]
+    folder = export(tmp_path / "export", [opened, {"Question ID": "2", "Resolution": "no"}], forecasts)
+    bundles.put(store, folder, series=4)
+    assert rows(store, "select dataset, kind from datasets") == [("metaculus-series", "incremental")]
+    assert rows(store, "select clue, text, revealed from clues where question_id = '1' order by 1") == [
+        (0, "Will it rain? (after 25 % of the time until it closed)", 0.25), (1, "after 50 % of the time until it closed", 0.5),
+        (2, "after 75 % of the time until it closed", 0.75), (3, "after 100 % of the time until it closed", 1.0),
+    ]  # fmt: skip
+    # Moments of the first question: 26, 28, 30 May and 1 June. The second one opens with its first forecast.
+    assert rows(store, SERIES) == [
+        ("forecaster 7", "1", 0, "yes", 0.25, 1.0), ("forecaster 7", "1", 1, "yes", 0.5, 1.0),
+        ("forecaster 7", "1", 2, "yes", 0.5, 1.0), ("forecaster 7", "1", 3, "yes", 0.75, 1.0),
+        *(("forecaster 7", "2", clue, "yes", 0.125, 0.0) for clue in range(4)),
+        ("forecaster 8", "1", 0, "yes", 0.25, 1.0), ("forecaster 8", "1", 1, "yes", 0.25, 1.0),
+    ]  # fmt: skip
+
+
+def test_a_series_of_choices_has_the_most_likely_option(store, tmp_path):
+    choice = {"Question Type": "multiple_choice", "MC Options (Current)": "['red', \"blue\"]", "Resolution": "blue"}
+    forecasts = [
+        {"Probability Yes": "", "Probability Yes Per Category": cell, "Start Time": start}
+        for start, cell in (("2024-05-01 00:00:00+00:00", "[0.75, 0.25]"), ("2024-05-20 00:00:00+00:00", "[0.125, 0.875]"))
+    ]
+    bundles.put(store, export(tmp_path / "export", [choice], forecasts), series=2)
+    assert rows(store, SERIES) == [
+        ("forecaster 7", "1", 0, "red", 0.75, 0.0), ("forecaster 7", "1", 1, "blue", 0.875, 1.0),
+    ]  # fmt: skip
+
+
+def test_a_series_can_be_imported_again(store, tmp_path):
+    folder = export(tmp_path / "export", [{}], [{}])
+    bundles.put(store, folder, series=3)
+    version = store.version()
+    bundles.put(store, folder, series=3)
+    assert store.version() == version
+    with pytest.raises(Refused):  # other moments are other clues
+        bundles.put(store, folder, series=5)
+
+
+def test_questions_that_never_closed_have_no_series(store, tmp_path):
+    questions = [{}, {"Question ID": "2", "Actual Close Time": ""}]
+    report = bundles.put(store, export(tmp_path / "export", questions, [{}, {"Question ID": "2"}]), series=2)
+    assert any("1 forecasts of questions without a time of closing were left out" in warning for warning in report.warnings)
+    assert {row[1] for row in rows(store, SERIES)} == {"1"}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ T = TypeVar("T")
 Narrows = Literal["runs", "questions", "clues"]
 Value = str | int  # of a column that a filter chooses from
 Condition = tuple[str, SqlParameters]
+MOST_UNFOLDED = 4  # keys of one kind, such as attributes, whose values stand beside each other and not in menus
 MOST_OFFERED = 100  # values of a named key for which there is a control; an address can name more
 
 
@@ -185,7 +186,11 @@ class NamedFilter(ColumnFilter):
     def control(self, key: str, value: tuple[Value, ...], facets: Facets) -> Control | None:
         """See ``SelectionKey``."""
         named = tuple((option, str(option)) for option in self.options(key, facets))
-        return ChoicesControl(split_key(key)[1], named, value) if value or len(named) <= MOST_OFFERED else None
+        if len(named) > MOST_OFFERED and not value:
+            return None
+        field, name = split_key(key)
+        names = sum(split_key(other)[0] == field for other in facets.values)
+        return ChoicesControl(name, named, value, folded=names > MOST_UNFOLDED)
 
     def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
         """See ``Filter``."""

@@ -139,6 +139,8 @@ def test_a_control_offers_few_values_and_those_in_force(described):
     assert control("attr.language", (), fields).options == (("ar", "ar"), ("fr", "fr"))
     many = msgspec.structs.replace(fields, values={"attr.url": tuple(f"page {number}" for number in range(101))})
     assert control("attr.url", (), many) is None
+    several = msgspec.structs.replace(fields, values={f"attr.{name}": ("no", "yes") for name in "abcde"})
+    assert control("attr.a", (), several).folded and not control("attr.language", (), fields).folded
     assert control("attr.url", ("page 7",), many).chosen == ("page 7",)
 
 

@@ -29,7 +29,7 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.parameters import split_key
-from queries.slices import FEWEST_QUESTIONS, Slice, Slices, slices
+from queries.slices import FEWEST_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved import unsolved
 
 PATH = "/slices"
@@ -167,9 +167,10 @@ def _against(request: PageRequest[SlicesPage]) -> str | None:
 def _table(request: PageRequest[SlicesPage]) -> TableSource:
     metric, against = request.parameters.metric, _against(request)
     pairs = (("metric", metric.key), *((("against", against),) if against else ()))
-    columns = (
-        "category", "radius", "difficulty", "model", "elicitation", "questions", "value", "reference", "difference", "p_adjusted",
-    )  # fmt: skip
+    tested: Slices = service().ask(slices, request.selection, metric, against)
+    attributes = sorted({key for part in tested.slices for key in part.filters} - {*SLICE_FIELDS})
+    numbers = ("questions", "value", "reference", "difference", "p_adjusted")
+    columns = (*SLICE_FIELDS, *attributes, "model", "elicitation", *numbers)
     return TableSource("/api/v1/slices", pairs, columns, (metric,), interval_of="difference", interval=RESAMPLED)
 
 

@@ -15,7 +15,7 @@ from dashboard.page_registry import PAGES
 from data.store import open_store
 from data.store.run_withdrawal import withdraw
 from queries.metrics import METRICS
-from tests.helpers.bundle_factory import put
+from tests.helpers.bundle_factory import put, table, write
 from tests.helpers.json_api import error, get
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
@@ -172,3 +172,17 @@ def test_the_script_gets_the_same_numbers(server, tmp_path):
         assert (row["run"], float(row["ece"]), float(row["brier_low"])) == (
             other["run"], float(other["ece"]), float(other["brier_low"]),
         )  # fmt: skip
+
+
+def test_slices_by_an_attribute_say_which(fresh, tmp_path):
+    rows = [{"question_id": f"q{n:02}", "answer": "Nile", "language": "fr" if n % 2 else "ar"} for n in range(24)]
+    answers = [
+        {"model": "a", "question_id": row["question_id"], "guess": "Nile", "confidence": n / 24} for n, row in enumerate(rows)
+    ]
+    folder = write(
+        tmp_path / "rivers", {"dataset": "rivers", "kind": "single"}, clues=None, questions=table(rows), responses=table(answers)
+    )
+    put(open_store(fresh.store), folder)
+    answer = cited(fresh.client, "/slices?dataset=rivers")
+    column = answer["columns"].index("attr.language")
+    assert {row[column] for row in answer["rows"]} - {""} == {"ar", "fr"}

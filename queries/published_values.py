@@ -19,6 +19,7 @@ class PublishedTable(msgspec.Struct, frozen=True):
     paper: str
     table: str
     about: str  # which data it is about
+    by: str  # the key of a selection by which its slices divide the questions; blank where they do not
     caveat: str
 
     @property

@@ -9,6 +9,8 @@ from dash.development.base_component import Component
 
 from dashboard.components.controls import menu
 from dashboard.components.numbers import short
+from dashboard.components.table import Cell
+from dashboard.components.table import table as table_section
 from queries.metrics import Metric
 from queries.published_values import COUNT, PublishedRow, PublishedTable, published, published_rows
 
@@ -19,6 +21,15 @@ def published_menu(key: str) -> Component:
     return menu("published", "Published values", options, key)
 
 
+def parts_menu(key: str, by: str) -> Component | None:
+    """The control that switches on a table whose slices divide questions by a key; None where no paper printed one."""
+    tables = [table for table in published().tables if table.by == by]
+    if not tables:
+        return None
+    return menu("published", "Published values", {"": "None"} | {table.key: table.title for table in tables}, key)
+
+
+PRINTED = "number figure-printed"
 OWN = ("model", "elicitation", "items")  # columns that a published table has, too
 
 
@@ -78,3 +89,45 @@ def published_note(key: str, shown: Sequence[Metric]) -> html.P | None:
     others = list(dict.fromkeys(name for row in rows for name in row.values if name not in columns))
     unseen = f" It also has {', '.join(others)}, which are no columns here." if others else ""
     return html.P(f"{table.title}: {table.caveat}{unseen}", className="note")
+
+
+def published_parts(key: str, metric: Metric) -> html.Section:
+    """A published table whose slices divide questions: a row for each model, a column for each part, as printed.
+
+    Args:
+        key: of the table.
+        metric: whose values are shown, where the table has it.
+    """
+    printed, rows = published_rows(key)
+    parts = list(dict.fromkeys(row.slice or "" for row in rows))
+    values = {(row.model, row.elicitation, row.slice): row.values.get(metric.key) for row in rows}
+    models = list(dict.fromkeys((row.model, row.elicitation) for row in rows))
+    body: Component
+    if any(value is not None for value in values.values()):
+        head: list[Cell] = ["Model", "Confidence", *(html.Th(part, scope="col", className="number") for part in parts)]
+        body = table_section(
+            head,
+            [
+                html.Tr(
+                    [html.Th(model, scope="row"), html.Td(elicitation or "")]
+                    + [
+                        html.Td(short(values.get((model, elicitation, part))), className="number figure-printed")
+                        for part in parts
+                    ]
+                )
+                for model, elicitation in models
+            ],
+            f"{printed.title}, as printed",
+            "board across",
+        )
+    else:
+        others = " and ".join(dict.fromkeys(name for row in rows for name in row.values))
+        body = html.P(f"It has {others}, not {metric.name}.", className="note")
+    return html.Section(
+        [
+            html.H2(f"{printed.title}: {metric.name} as printed, not computed here"),
+            html.P(f"{printed.paper}, {printed.about}. {printed.caveat}", className="note"),
+            body,
+        ],
+        className="section published-parts",
+    )

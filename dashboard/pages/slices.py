@@ -16,6 +16,7 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import address, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.published_values import parts_menu, published_parts
 from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
 from dashboard.components.slices_table import slices_section
 from dashboard.components.unsolved_questions import unsolved_section
@@ -29,11 +30,13 @@ from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Metric
 from queries.parameter_kinds import BadRequest, Choice, MetricChoice
 from queries.parameters import split_key
+from queries.published_values import published
 from queries.slices import FEWEST_QUESTIONS, SLICE_FIELDS, Slice, Slices, slices
 from queries.unsolved import unsolved
 
 PATH = "/slices"
 USUAL = "overconfidence"
+TABLES = tuple(table.key for table in published().tables if table.by == "category")
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
@@ -64,6 +67,15 @@ class SlicesPage(PageParameters, frozen=True):
             usual=usual_division,
         ),
     ] = BREAKDOWN_FIELDS[0]
+    published: Annotated[
+        str,
+        Choice(
+            "a table of published figures by category to show",
+            TABLES,
+            "There is no published table {value!r} by category.",
+            blank=True,
+        ),
+    ] = ""
 
 
 def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
@@ -97,10 +109,12 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
                 menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
                 menu("against", "Compared with", {"": "Itself on the whole", **runs}, against or ""),
                 *_division(request),
+                parts_menu(request.parameters.published, _by(request)),
             ],
             className="controls",
         ),
         _every_run(request, runs, colours),
+        published_parts(request.parameters.published, metric) if request.parameters.published else None,
         slices_section(f"{more} {beside}", [part for part in result.slices if part.difference > 0], metric, runs, colours, link),
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(

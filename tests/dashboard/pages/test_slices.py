@@ -5,6 +5,7 @@ from dash import html
 
 from dashboard.components.static_html import descendants
 from dashboard.page_registry import PAGES, read_page
+from queries.published_values import published_rows
 from tests.helpers.json_api import get, table
 
 PYRAMID = "dataset=pyramid"
@@ -70,3 +71,16 @@ def test_buzzes_by_category(tables, client):
     assert [cell.endswith(f"{row['correct']} : {row['incorrect']}") for cell, row in zip(first[2:], people, strict=True)] == [
         True
     ] * len(people)
+
+
+def test_printed_values_stand_beside_computed_ones(tables):
+    pairs = [("dataset", "pyramid"), ("published", "grace-table-5")]
+    (head, *rows) = tables("slices", *pairs, ("metric", "calscore"))["GRACE, Table 5, as printed"]
+    _, printed = published_rows("grace-table-5")
+    assert head == ["Model", "Confidence", "Arts", "Geo/CE", "History", "Literature", "RMPSS", "Science"]
+    assert len(rows) == 12
+    for model, elicitation, *cells in rows:
+        own = {row.slice: row.values["calscore"] for row in printed if (row.model, row.elicitation) == (model, elicitation)}
+        assert cells == [f"{own[part]:.3f}" for part in head[2:]]
+    assert "GRACE, Table 5, as printed" not in tables("slices", *pairs, ("metric", "brier"))
+    assert "GRACE, Table 5, as printed" not in tables("slices", ("dataset", "pyramid"), ("metric", "calscore"))

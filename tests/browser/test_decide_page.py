@@ -9,11 +9,13 @@ STATE = """() => ({
         Object.fromEntries([...row.querySelectorAll("[data-part]")].map((cell) => [cell.dataset.part, cell.textContent]))])),
     lines: ["net", "murphy", "murphy-difference"].map((name) => {
         const plot = document.querySelector(`.figure-${name} .js-plotly-plot`);
-        return plot && plot._fullData ? plot.layout.shapes.find((shape) => shape.name === "t").x0 : null; }),
+        const shapes = plot && plot._fullData && plot.layout.shapes || [];
+        return shapes.find((shape) => shape.name === "t")?.x0; }),
     dots: ["risk-coverage", "accuracy-coverage"].map((name) => {
         const plot = document.querySelector(`.figure-${name} .js-plotly-plot`);
-        return plot && plot._fullData ? Object.fromEntries(plot.layout.shapes.filter((shape) => shape.visible !== false)
-            .map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])) : null; }) })"""
+        const shapes = plot && plot._fullData && plot.layout.shapes || [];
+        return Object.fromEntries(shapes.filter((shape) => shape.visible !== false)
+            .map((shape) => [shape.name, [shape.xanchor, shape.yanchor]])); }) })"""
 
 
 def shows(page, decisions, t):

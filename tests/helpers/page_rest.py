@@ -2,6 +2,8 @@
 
 import time
 
+from playwright.sync_api import Error
+
 AT_REST = r"""() => {
     if (!document.querySelector("#content > *")) return false;
     if (window.owed) return false;
@@ -31,13 +33,17 @@ COUNT = r"""
 
 
 def eventually(page, check, seconds=120):
-    """What ``check`` returns once it stops failing; the page goes on meanwhile."""
+    """What ``check`` returns once it stops failing; the page goes on meanwhile.
+
+    A script that finds only half of what it looks for, because the page is being drawn, is a check that fails, too.
+    """
     until = time.monotonic() + seconds
     while True:
         try:
             return check()
-        except AssertionError:
-            if time.monotonic() > until:
+        except (AssertionError, Error) as error:
+            half_drawn = isinstance(error, AssertionError) or "TypeError" in str(error)
+            if not half_drawn or time.monotonic() > until:
                 raise
             page.wait_for_timeout(40)
 

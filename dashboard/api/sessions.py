@@ -63,7 +63,8 @@ def get_sessions(parameters: NoParameters) -> Response:
 @api.post("/api/v1/sessions")
 def post_sessions() -> Response:
     """Makes a session: `{"dataset", "until", "questions", "players", "consent"}`, of which the first two are required. `until` is
-    a date or a time, UTC. The answer, 201, has the link for the players, this once. It needs what an upload needs.
+    a date or a time, UTC. The answer, 201, has the link for the players, this once. 409 where there are too many sessions
+    that have not ended. It needs what an upload needs.
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
@@ -80,8 +81,10 @@ def post_sessions() -> Response:
     try:
         secret = create_session(store.register.play_log(), snapshot, new.dataset, new.questions, new.players, until, consent)
     except SessionError as error:
-        message = str(error)
-        raise BadRequest("unknown_value", f"{message[0].upper()}{message[1:]}.", "dataset", list(snapshot.states)) from None
+        message = f"{str(error)[0].upper()}{str(error)[1:]}."
+        if error.code == "too_many":
+            raise BadRequest(error.code, message, status=409) from None
+        raise BadRequest("unknown_value", message, "dataset", list(snapshot.states)) from None
     Audit(store.register).record("invited_players", by, dataset=new.dataset)
     return json_response(Invitation(f"/play#{secret}"), 201)
 

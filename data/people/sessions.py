@@ -27,6 +27,7 @@ CONSENT = (
 )
 LONGEST_GUESS = 300  # characters
 MOST_QUESTIONS, MOST_PLAYERS = 200, 1000
+MOST_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
 NOT_JOINED = "this player has not joined the session, or was erased"
 Verdict = Literal["accept", "prompt", "reject"]
 
@@ -35,7 +36,8 @@ class SessionError(Exception):
     """A session cannot be made, or not be played.
 
     Attributes:
-        code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step`` or ``no_questions``.
+        code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``no_questions`` or
+            ``too_many``.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -198,7 +200,7 @@ def create_session(
         The secret of the session. It cannot be shown again: only its hash is kept.
 
     Raises:
-        SessionError: the dataset has no question with an answer and clues that have texts.
+        SessionError: the dataset has no question with an answer and clues that have texts, or there are too many sessions.
         StoreError: it cannot be written.
     """
     rows = snapshot.rows(
@@ -208,6 +210,8 @@ def create_session(
         group by q.question_id having count(*) = count(nullif(c.text, '')) order by min(q.position)""",
         {"d": dataset},
     )
+    if sum(not session.ended for session in list_sessions(log)) >= MOST_SESSIONS:
+        raise SessionError("too_many", f"there are {MOST_SESSIONS:,} sessions that have not ended; wait for the end of one")
     if not rows:
         raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions that have clues and answers")
     chosen = secrets.SystemRandom().sample(rows, min(questions, len(rows)))

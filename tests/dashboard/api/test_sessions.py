@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
+from data.people import sessions
 from data.people.sessions import Answer, add_answer, join, read_session
 from data.store.audit import Audit
 from data.store.tokens import Tokens
@@ -77,6 +78,13 @@ def test_a_bad_session_is_refused(ask, changes, status, code, words):
     error = ask("POST", status, json={"dataset": "pyramid", "until": SOON} | changes)["error"]
     assert error["code"] == code and words in error["message"]
     assert ask("GET", 200) == before
+
+
+def test_there_is_a_limit_of_sessions(ask, monkeypatch):
+    wanted = {"dataset": "pyramid", "until": SOON}
+    ask("POST", 201, json=wanted)
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", len(ask("GET", 200)["sessions"]))
+    assert ask("POST", 409, json=wanted)["error"]["code"] == "too_many"
 
 
 def test_a_body_that_is_no_json_is_refused(ask):

@@ -1,0 +1,63 @@
+"""Attributes of questions in a browser: a value is chosen, shown as a chip, and divides the table of slices."""
+
+import csv
+import json
+
+import pytest
+
+from tests.helpers.page_actions import api, eventually, pairs, path
+
+DATASET = ("dataset", "polyglot")
+ODD = 'who\'s asked, "net" & 50%'
+HEADS = """() => [...document.querySelectorAll("table.across thead th")].map((cell) => cell.firstChild.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def polyglot(server, cli_process, tmp_path_factory):
+    """A dataset of the server's store, whose questions have a language and an attribute with an odd name."""
+    folder = tmp_path_factory.mktemp("bundles") / "polyglot"
+    (folder / "responses").mkdir(parents=True)
+    (folder / "dataset.json").write_text(json.dumps({"dataset": "polyglot", "kind": "single", "title": "Polyglot"}))
+    rows = [[f"q{n:02}", "Nile", ("fr", "ar")[n % 2], ("yes", "no", "")[n % 3]] for n in range(24)]
+    answers = [[model, row[0], "Nile", round((n + 1) / 25, 2)] for model in ("a", "b") for n, row in enumerate(rows)]
+    for name, table in (
+        ("questions", [["question_id", "answer", "language", ODD], *rows]),
+        ("responses/run", [["model", "question_id", "guess", "confidence"], *answers]),
+    ):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(table)
+    done = cli_process("import", folder, store=server.store)
+    assert done.returncode == 0, done.stderr
+
+
+def test_questions_are_chosen_by_attributes(page, polyglot):
+    page.goto("/questions?dataset=polyglot")
+    page.locator(".filters label", has=page.get_by_text("fr", exact=True)).click()
+    chosen = ("attr.language", "fr")
+    eventually(page, lambda: _questions(page, [DATASET, chosen]))
+    page.locator(".filters label", has=page.get_by_text("yes", exact=True)).click()
+    eventually(page, lambda: _questions(page, [DATASET, chosen, (f"attr.{ODD}", "yes")]))
+    page.reload()
+    eventually(page, lambda: _questions(page, [DATASET, chosen, (f"attr.{ODD}", "yes")]))
+
+
+def _questions(page, query):
+    assert pairs(page) == sorted(query)
+    total = api(page, "questions", query)["total"]
+    assert 0 < total < 24 and f"{total} questions" in page.locator("#content").inner_text()
+
+
+def test_a_column_of_slices_leads_to_its_questions(page, polyglot):
+    page.goto("/slices?dataset=polyglot&by=attr.language&metric=brier")
+    eventually(page, lambda: _heads(page, ["Run", "All", "ar", "fr"]))
+    page.locator("table.across thead a", has_text="fr").click()
+    eventually(page, lambda: _leaderboard(page, [DATASET, ("attr.language", "fr")]))
+
+
+def _heads(page, names):
+    assert page.evaluate(HEADS) == names
+
+
+def _leaderboard(page, query):
+    assert path(page) == "/" and set(query) <= set(pairs(page))
+    assert "12 questions" in page.locator("#content").inner_text()

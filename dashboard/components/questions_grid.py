@@ -124,7 +124,7 @@ class QuestionGrid:
             },
             className="ag-theme-clueline",
         )  # fmt: skip
-        return html.Div(grid, **(data(own=self.sort.key) if self.extra_column else {}))
+        return html.Div(grid, className="questions-grid", **(data(own=self.sort.key) if self.extra_column else {}))
 
     def _columns(self) -> list[ColumnDefinition]:
         """Facts of each question, then the metric of each run."""

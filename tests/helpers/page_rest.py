@@ -13,8 +13,8 @@ AT_REST = r"""() => {
     if (document.querySelector("#content [aria-busy=true]")) return false;
     const labels = [...document.querySelectorAll(".filter > .label")]; // a control comes after its label, by a script of its own
     if (!labels.every((label) => label.parentElement.querySelector('[id*=\'"role":"control"\']'))) return false;
-    const grid = document.getElementById("grid");
-    if (grid && !grid.querySelector(".ag-row a")) return false;
+    const frame = document.querySelector("#content .questions-grid"); // the grid comes into it by a script of its own
+    if (frame && !frame.querySelector(".ag-row a")) return false;
     const answers = document.getElementById("answers");
     if (answers && !answers.children.length) return false;
     return [...document.querySelectorAll("[data-html]")].every((one) => !one.dataset.html || one.childNodes.length);

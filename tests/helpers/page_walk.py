@@ -76,16 +76,18 @@ def pages(page):
 
 
 def walk(visit, path):
-    """Every control of a page, one after the other; what fails for one is told with what fails for others."""
+    """Every control of a page, one after the other, then all the way back; what fails for each is told."""
     page, other = visit(), visit()
     walked = controls(page, path)
     assert walked
-    failures = []
+    views, failures = [], []
     for address, kind, name in walked:
         try:
-            _walk_one(page, other, address, kind, name)
+            views.append(_set_one(page, other, address, kind, name))
         except AssertionError as error:
             failures.append(str(error))
+    if not failures:  # a control that failed leaves another history
+        failures += _reload_and_go_back(page, views)
     assert not failures, "\n".join(failures)
 
 
@@ -106,8 +108,8 @@ def controls(page, path):
     return walked
 
 
-def _walk_one(page, other, address, kind, name):
-    """Set one control; the view that it leaves is the view of its address, wherever that is opened."""
+def _set_one(page, other, address, kind, name):
+    """Set one control; the view that it leaves is the view of its address in another browser: (address, what it shows)."""
     where = f"{name} on {address}"
     follow(page, address)
     before, was = shown(page), page.url
@@ -117,18 +119,30 @@ def _walk_one(page, other, address, kind, name):
         page.locator(f"#content [data-set='{name}']").first.click()
     moved(page, was)
     left, moved_on = settled(page)
-    page.reload(wait_until="commit")
     other.goto(left, wait_until="commit")
     expected = shown(other)
     assert differences(expected, before), f"{where}: {left} shows what was shown before"
     assert not (apart := differences(moved_on, expected)), f"{where}, set: {apart}"
-    shows(page, expected, f"{where}, reloaded")
+    return left, expected
+
+
+def _reload_and_go_back(page, views):
+    """The last view reloaded, left by a link of the navigation and come back to; then each one before it, on the way back."""
+    failures = []
+    left, expected = views[-1]
+    page.reload(wait_until="commit")
+    shows(page, expected, f"{left}, reloaded")
     page.locator(".top nav a:not(.current)").first.click()
     moved(page, left)
     shown(page)
-    page.go_back()
-    shows(page, expected, f"{where}, come back to")
-    assert page.url == left, where
+    for address, expected in reversed(views):
+        page.go_back()
+        try:
+            shows(page, expected, f"{address}, come back to")
+            assert page.url == address
+        except AssertionError as error:
+            failures.append(str(error))
+    return failures
 
 
 def settled(page):

@@ -252,7 +252,8 @@ class Group(Generic[T]):
     Attributes:
         about: what the keys mean together.
         keys: the kind of each.
-        build: the value, of those keys that are given, by name; may raise ``BadRequest``.
+        build: the value, of those keys that are given or whose default depends on the dataset, by name; may raise
+            ``BadRequest``.
         split: the values of the keys, the inverse of ``build``.
     """
 

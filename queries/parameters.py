@@ -163,9 +163,9 @@ def decode(cls: type[P], texts: Mapping[str, Sequence[str]], facets: Facets, **k
         if name in known:
             continue
         if isinstance(part, Group):
-            values[name] = part.build(
-                **{key: kind.read(key, texts[key], facets) for key, kind in part.keys.items() if key in texts}
-            )
+            settings = {key: kind.read(key, texts[key], facets) for key, kind in part.keys.items() if key in texts}
+            usual_settings = {key: kind.default(facets) for key, kind in part.keys.items() if key not in texts}
+            values[name] = part.build(**{key: value for key, value in usual_settings.items() if value is not None} | settings)
         elif part.named:
             keys = [key for key in texts if split_key(key)[0] == name]
             values[name] = tuple((split_key(key)[1], part.read(key, texts[key], facets)) for key in keys)

@@ -66,6 +66,11 @@ class _Thresholds(Kind[Thresholds]):
         return [number if run is None else f"{run}:{number}" for run, number in value]
 
 
+def usual_curve(facets: Facets) -> str:
+    """The curve that values a buzz unless another is chosen: that of the dataset's own people, where it has any."""
+    return CURVES[1] if facets.human_teams else CURVES[0]
+
+
 def _build(scale: str = SCALES[0], curve: str = CURVES[0], threshold: Thresholds = ()) -> Rules:
     numbers = {run: _number(text, scale) for run, text in threshold}
     common = numbers.pop(None, None)
@@ -96,7 +101,10 @@ RULES: Group[Rules] = Group(
         "threshold": _Thresholds("`0.5` for all runs, `RUN:0.5` for one (repeatable); each run's best threshold by default"),
         "scale": Choice("what must be above the threshold: `confidence` (the default) or `logprob`", SCALES, UNKNOWN),
         "curve": Choice(
-            "how a buzz is valued: `polynomial`, the published curve (the default), or `dataset`, by its people", CURVES, UNKNOWN
+            "how a buzz is valued: `dataset`, by its people (the default where it has any), or `polynomial`, the published curve",
+            CURVES,
+            UNKNOWN,
+            usual=usual_curve,
         ),
     },
     _build,

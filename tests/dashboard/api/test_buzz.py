@@ -13,7 +13,8 @@ from tests.helpers.json_api import BAD_VALUES, error, get, plain, table
 ADDRESSES = ("/api/v1/buzz", "/api/v1/buzz.csv")
 PYRAMID = Selection("pyramid")
 ASKED = {
-    "dataset=pyramid": (PYRAMID, Rules()),
+    "dataset=pyramid": (PYRAMID, Rules(curve="dataset")),
+    "dataset=pyramid&curve=polynomial": (PYRAMID, Rules()),
     "dataset=pyramid&threshold=0.5&curve=dataset&human=survival": (
         Selection("pyramid", conventions=Conventions(human="survival")),
         Rules(curve="dataset", threshold=0.5),
@@ -22,7 +23,7 @@ ASKED = {
         Selection("pyramid", category=("Arts",), revealed=(0.0, 0.5), elicitation=("margin",)),
         Rules(),
     ),
-    "dataset=pyramid&scale=logprob&threshold=-0.03": (PYRAMID, Rules("logprob", threshold=-0.03)),
+    "dataset=pyramid&scale=logprob&threshold=-0.03": (PYRAMID, Rules("logprob", "dataset", threshold=-0.03)),
     "dataset=lifeeval": (Selection("lifeeval"), Rules()),
 }
 

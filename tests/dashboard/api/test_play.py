@@ -149,7 +149,7 @@ def test_the_models_buzz_where_the_question_page_says(link, post):
     player = "3" * 32
     question = finish_a_question(post, player, 10)["question_id"]
     snapshot = link[1].extensions["clueline"].store.snapshot()
-    explorer = threshold_explorer(snapshot, Selection("pyramid"), Rules())
+    explorer = threshold_explorer(snapshot, Selection("pyramid"), Rules(curve="dataset"))
     expected = {}
     for run in explorer.runs:
         above = f"select min(clue) from {snapshot.responses([run.run])} where question_id = $q and confidence > $t"

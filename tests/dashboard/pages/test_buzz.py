@@ -44,14 +44,14 @@ def words(content):
 @pytest.mark.parametrize(
     ("pairs", "selection", "rules"),
     [
-        ((PYRAMID,), Selection("pyramid"), Rules()),
+        ((PYRAMID,), Selection("pyramid"), Rules(curve="dataset")),
         (
-            (PYRAMID, ("curve", "dataset"), ("human", "survival"), ("threshold", "0.3")),
+            (PYRAMID, ("human", "survival"), ("threshold", "0.3")),
             Selection("pyramid", conventions=Conventions(human="survival")),
             Rules(curve="dataset", threshold=0.3),
         ),
         (
-            (PYRAMID, ("category", "Arts"), ("elicitation", "margin")),
+            (PYRAMID, ("category", "Arts"), ("elicitation", "margin"), ("curve", "polynomial")),
             Selection("pyramid", category=("Arts",), elicitation=("margin",)),
             Rules(),
         ),
@@ -154,7 +154,7 @@ def test_a_threshold_changes_only_what_it_concerns(drawn):
 def test_thresholds_and_curves_keep_the_structure(drawn):
     outline = divide(drawn(PYRAMID)).outline()
     assert divide(drawn(PYRAMID, ("threshold", "0.7"))).outline() == outline
-    assert divide(drawn(PYRAMID, ("curve", "dataset"))).outline() == outline
+    assert divide(drawn(PYRAMID, ("curve", "polynomial"))).outline() == outline
 
 
 def _write(path, header, rows):

@@ -407,10 +407,9 @@ def parse_rules(values, offered):
 
 def test_rules_are_read(offered):
     first, second = offered.runs[0][0], offered.runs[1][0]
-    assert parse_rules({}, offered) == Rules()
-    assert parse_rules({"threshold": ["0.5"], "scale": ["confidence"], "curve": ["dataset"]}, offered) == Rules(
-        curve="dataset", threshold=0.5
-    )
+    assert parse_rules({}, offered) == Rules(curve="dataset")
+    assert parse_rules({}, msgspec.structs.replace(offered, human_teams=0)) == Rules()
+    assert parse_rules({"threshold": ["0.5"], "scale": ["confidence"], "curve": ["polynomial"]}, offered) == Rules(threshold=0.5)
     rules = parse_rules({"threshold": [f"{second}:-1e-3", "-0.03", f"{first}:0"], "scale": ["logprob"]}, offered)
     assert rules.threshold == -0.03
     assert (rules.threshold_of(first), rules.threshold_of(second), rules.threshold_of("another")) == (0, -0.001, -0.03)

@@ -298,7 +298,7 @@
                 const verdict = make("span", { class: "verdict" });
                 const row = make("li", { tabindex: place ? "-1" : "0" }, verdict,
                     make("span", { class: "guess name" }, grade.doubt.guess), " for ", make("span", { class: "guess" }, grade.doubt.answer),
-                    make("div", { class: "note" }, `${grade.doubt.question_id}, clue ${grade.doubt.clues.join(", ")}: ${grade.doubt.reason}`));
+                    make("div", { class: "note" }, `${grade.doubt.question_id}, clue ${grade.doubt.clues.map((clue) => clue + 1).join(", ")}: ${grade.doubt.reason}`));
                 const mark = () => {
                     verdict.textContent = grade.correct === null ? `as graded: ${grade.doubt.correct ? "correct" : "wrong"}` :
                         grade.correct ? "+ correct" : "− wrong";

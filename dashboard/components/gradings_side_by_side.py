@@ -133,7 +133,7 @@ def _grade(value: float | None, name: str) -> html.Td:
 
 def _history(entry: GradeCorrection) -> str:
     verdict = {0.0: "wrong", 1.0: "right", None: "undone"}.get(entry.correct, f"{entry.correct} right")
-    where = "" if entry.clue is None else f" at clue {entry.clue}"
+    where = "" if entry.clue is None else f" at {_clues([entry.clue])}"
     note = f": {entry.note}" if entry.note else ""
     return f"{verdict}{where} by {entry.by}, {entry.at[:10]} {entry.at[11:16]} UTC{note}"
 

@@ -114,7 +114,7 @@ def _decided(facts: RunFacts) -> Component | str:
     listed = [
         html.Li([
             html.Span(decision.guess or "no guess", className="guess"),
-            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue})",
+            f" {_judged(decision.correct)} ({decision.question_id}, clue {decision.clue + 1})",
         ])
         for decision in facts.decisions[:MOST_DECISIONS]
     ]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from queries.buzzing.clue_table import ClueTable, Ints, read_clue_table
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
-from queries.engine.selected_statistics import rows_about, selection_clauses
+from queries.engine.selected_statistics import batches_of_runs, rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
     Buzzpoints,
@@ -153,6 +153,12 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
         selection: filters and conventions.
         rules: when a run buzzes, and what a buzz is worth.
     """
+    data, runs = stream_buzzing(snapshot, selection, rules)
+    return replace(data, runs=tuple(runs))
+
+
+def stream_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> tuple[BuzzingData, Iterator[RunBuzzing]]:
+    """The same without its runs, and these one after the other: those of a large dataset do not fit into memory together."""
     selection, _ = restrict(snapshot, selection)
     condition, parameters = selection.question_filter()
     count = snapshot.rows(f"select count(*) from questions q where {condition}", parameters)[0][0]
@@ -165,8 +171,8 @@ def read_buzzing(snapshot: Snapshot, selection: Selection, rules: Rules) -> Buzz
     if missing:
         selection = selection.replace(questions=())
     clue_table, positions = read_clue_table(snapshot, selection)
-    runs = tuple(_players(snapshot, selection, rules, clue_table, positions))
-    return BuzzingData(missing, count, positions, clue_table, runs)
+    runs = _players(snapshot, selection, rules, clue_table, positions)
+    return BuzzingData(missing, count, positions, clue_table, ()), runs
 
 
 def _players(
@@ -179,6 +185,13 @@ def _players(
         f"{with_clauses} select run, model, elicitation from chosen_runs where not respondents order by place", parameters
     )
     runs = [Run(*row) for row in rows_of_runs]
+    for batch in batches_of_runs(snapshot, selection.dataset, [run.run for run in runs]):
+        yield from _players_of_runs(snapshot, selection, rules, clue_table, positions, [runs[index] for index in batch])
+
+
+def _players_of_runs(
+    snapshot: Snapshot, selection: Selection, rules: Rules, clue_table: ClueTable, positions: Ints, runs: Sequence[Run]
+) -> Iterator[RunBuzzing]:
     names = [run.run for run in runs]
     items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
     if rules.scale == "confidence":

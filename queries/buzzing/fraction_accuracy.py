@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 
 from data.store import Snapshot
-from queries.buzzing.buzz_inputs import NO_PEOPLE, BuzzingData, RunBuzzing, read_buzzing
+from queries.buzzing.buzz_inputs import NO_PEOPLE, BuzzingData, RunBuzzing, stream_buzzing
 from queries.buzzing.buzz_policy import Rules
 from queries.buzzing.clue_table import ClueTable
 from queries.buzzing.cumulative_curves import revealed_at
@@ -25,11 +27,15 @@ def accuracy_by_fraction(snapshot: Snapshot, selection: Selection) -> FractionAc
     of teams that have answered correctly by then, on the questions that a team heard. Players of a human collection have: their
     accuracy is that of runs, a mean over the players of each question.
     """
-    return accuracy_of(read_buzzing(snapshot, selection, Rules()))
+    return _accuracy_of(*stream_buzzing(snapshot, selection, Rules()))
 
 
 def accuracy_of(data: BuzzingData) -> FractionAccuracy:
     """The same, of what is read already."""
+    return _accuracy_of(data, data.runs)
+
+
+def _accuracy_of(data: BuzzingData, runs: Iterable[RunBuzzing]) -> FractionAccuracy:
     if data.missing:
         return FractionAccuracy(data.missing, [], [])
     teams = data.clue_table.teams
@@ -38,7 +44,7 @@ def accuracy_of(data: BuzzingData) -> FractionAccuracy:
     groups += [(str(name), "model", models[(name,)]) for (name,) in sorted(models)]
     return FractionAccuracy(
         None,
-        [RunAccuracy(player.run.run, player.run.model, player.run.elicitation, _run(player)) for player in data.runs],
+        [RunAccuracy(player.run.run, player.run.model, player.run.elicitation, _run(player)) for player in runs],
         [TeamsAccuracy(name, kind, _teams(data.clue_table, part, kind == "human")) for name, kind, part in groups],
     )
 

@@ -20,7 +20,7 @@ from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
 from queries.time_limit import check_time_limit
 
-READ_AT_ONCE = 5_000_000  # items: memory need not hold those of all runs together
+READ_AT_ONCE = 5_000_000  # items
 
 
 @dataclass(frozen=True)
@@ -186,11 +186,8 @@ def _responses(
     Failed calls are among them where the selection counts them.
     """
     dataset, selected_clues = selection.dataset, clue_mask(snapshot, selection)
-    counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, ["items"])["items"]]
-    batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
-    for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
+    for indices in batches_of_runs(snapshot, dataset, names):
         check_time_limit()
-        indices = list(group)
         batch_names = [names[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
         rows, places = rows_about([items.positions for items in items_of_runs], positions)
@@ -202,6 +199,14 @@ def _responses(
                 entries, place, clue = entries[selected_items], place[selected_items], clue[selected_items]
             sample = None if items.sample is None else items.sample[entries]
             yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample)
+
+
+def batches_of_runs(snapshot: Snapshot, dataset: str, names: Sequence[str]) -> Iterator[list[int]]:
+    """Indices of runs whose items are read at once: memory need not hold those of all runs together."""
+    counts = [values.sum() for values in run_columns.statistic_columns(snapshot, dataset, names, ["items"])["items"]]
+    batch = (np.cumsum(counts) // READ_AT_ONCE).astype(int)
+    for _, group in groupby(range(len(names)), key=lambda index: batch[index]):
+        yield list(group)
 
 
 def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:

@@ -17,6 +17,7 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries import buzzing
 from queries.buzzing import CURVES, SCALES, BuzzParameters, Rules, buzz
+from queries.engine import run_columns, selected_statistics
 from queries.metrics import HUMAN_CURVES, Conventions
 from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, facets, read_address
@@ -395,6 +396,19 @@ def test_a_long_curve_is_thinned_and_keeps_its_optimum(snapshot, monkeypatch):
     assert thin.optimum.threshold in thin.curve.thresholds
     wins = dict(zip(whole.curve.thresholds, whole.curve.expected_wins, strict=True))
     assert all(wins[at] == value for at, value in zip(thin.curve.thresholds, thin.curve.expected_wins, strict=True))
+
+
+def test_accuracy_by_fraction_reads_runs_in_batches(snapshot, monkeypatch):
+    whole, read, run_items = buzzing.accuracy_by_fraction(snapshot, TOSSUPS), [], run_columns.run_items
+
+    def counted(snapshot, dataset, runs, **options):
+        read.append(len(runs))
+        return run_items(snapshot, dataset, runs, **options)
+
+    monkeypatch.setattr(run_columns, "run_items", counted)
+    monkeypatch.setattr(selected_statistics, "READ_AT_ONCE", 1)
+    assert buzzing.accuracy_by_fraction(snapshot, TOSSUPS) == whole
+    assert read == [1] * len(whole.runs)
 
 
 # -- what an address may say -------------------------------------------------------------------------------------------

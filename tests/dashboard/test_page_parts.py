@@ -41,7 +41,7 @@ def test_a_filter_changes_what_the_structure_holds(app, page, filtered):
     [
         ("leaderboard", ("metrics", "ece,brier,hmr")), ("leaderboard", ("sort", "brier")),
         ("reliability", ("confidence", "0.2..0.4")),
-        ("buzz", ("threshold", "0.7")), ("buzz", ("curve", "dataset")),
+        ("buzz", ("threshold", "0.7")), ("buzz", ("curve", "polynomial")),
     ],
 )  # fmt: skip
 def test_a_key_of_a_page_leaves_its_structure(app, page, pair):

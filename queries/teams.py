@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
+from data.importing.quizbowl_words import words_in_power
 from data.store import Snapshot
 from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, selection_keys
 
-BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "guess", "place", "places")
+BUZZES = ("question_id", "answer", "category", "room", "team", "word", "at", "correct", "power", "guess", "place", "places")
 NO_TEAMS = "no human team heard any of these questions"
 
 
@@ -20,6 +21,7 @@ class Buzzing(msgspec.Struct):
         rooms: pairs of a question and a room in which a human team heard it.
         heard: the same for each team of a room.
         correct, incorrect: buzzes of human teams.
+        powers: correct buzzes before the power mark; None where no question of the group has one.
         conversion: share of ``rooms`` with a correct buzz, in [0, 1].
         correct_at: mean share of the question that had been read at a correct buzz, in (0, 1]; None without one.
         first_at: the smallest of these shares in each question, a mean over the questions with a correct buzz.
@@ -29,6 +31,7 @@ class Buzzing(msgspec.Struct):
     heard: int
     correct: int
     incorrect: int
+    powers: int | None
     conversion: float
     correct_at: float | None
     first_at: float | None
@@ -42,6 +45,7 @@ class TeamRow(msgspec.Struct):
         rooms: in which it played.
         heard: questions that it heard, once for each room.
         correct, incorrect: its buzzes.
+        powers: its correct buzzes before the power mark; None where no question that it heard has one.
         correct_share: ``correct`` by ``heard``.
         precision: ``correct`` by its buzzes; None where it never buzzed.
         correct_at: mean share of the question that had been read at its correct buzzes, in (0, 1].
@@ -54,6 +58,7 @@ class TeamRow(msgspec.Struct):
     heard: int
     correct: int
     incorrect: int
+    powers: int | None
     correct_share: float
     precision: float | None
     correct_at: float | None
@@ -69,12 +74,44 @@ class CategoryBuzzing(Buzzing, kw_only=True):
 
 
 class QuestionBuzzing(Buzzing, kw_only=True):
-    """One question; ``first_team`` is the team with its earliest correct buzz, the first by name where several share it."""
+    """One question.
+
+    Attributes:
+        power_words: words before its power mark; None without one.
+        first_team: the team with its earliest correct buzz, the first by name where several share it.
+    """
 
     question_id: str
     answer: str | None
     category: str | None
+    power_words: int | None
     first_team: str | None
+
+
+class RoomTeam(msgspec.Struct):
+    """A team in a room, with its buzzes there."""
+
+    team: str
+    correct: int
+    incorrect: int
+
+
+class RoomRow(msgspec.Struct):
+    """One room in which two teams or more played.
+
+    Attributes:
+        room: its name, as the file of the games has it.
+        questions: that were heard in it.
+        converted: those of them with a correct buzz.
+        powers: correct buzzes before the power mark; None where no question has one.
+        teams: by descending number of correct buzzes.
+    """
+
+    room: str
+    questions: int
+    converted: int
+    powers: int | None
+    teams: list[RoomTeam]
 
 
 class TeamBuzz(msgspec.Struct):
@@ -87,6 +124,7 @@ class TeamBuzz(msgspec.Struct):
         word: of the question, from 0; the number of words after its end.
         at: share of the question that had been read, in (0, 1].
         correct: whether the answer was right.
+        power: whether it was right before the power mark; None where the question has none.
         guess: what was answered, where that is known.
         place: of a correct buzz among those of all rooms, from 1 for the earliest; buzzes at one word share a place.
         places: number of these.
@@ -100,6 +138,7 @@ class TeamBuzz(msgspec.Struct):
     word: int
     at: float
     correct: bool
+    power: bool | None
     guess: str | None
     place: int | None
     places: int
@@ -114,44 +153,50 @@ class Teams(msgspec.Struct):
     teams: list[TeamRow]
     categories: list[CategoryBuzzing]
     questions: list[QuestionBuzzing]
+    rooms: list[RoomRow]
     buzzes: list[TeamBuzz]
 
 
-def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = None) -> Teams:
+def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = None, room: str | None = None) -> Teams:
     """What people did on the questions of a selection.
 
     Args:
         snapshot: of the store.
         selection: which questions; its runs do not matter.
         team: whose buzzes are listed, if any.
+        room: whose buzzes are listed, if any; with a team, those of the team in the room.
 
     Returns:
-        teams by descending share of correct answers, categories by name, questions in the order of the dataset, buzzes by
-        question and word.
+        teams by descending share of correct answers, categories by name, questions in the order of the dataset, rooms by name,
+        buzzes by question and word.
 
     Raises:
-        BadRequest: no human team of the dataset has this name.
+        BadRequest: the dataset has no human team or no room of this name.
     """
     questions, exposures, buzzes = _read(snapshot, selection)
-    if team is not None and not _is_known(snapshot, selection.dataset, team):
+    if team is not None and not _is_known(snapshot, selection.dataset, "team", team):
         raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} is called {team!r}.", "team")
+    if room is not None and not _is_known(snapshot, selection.dataset, "match_id", room):
+        raise BadRequest("unknown_value", f"No human team of dataset {selection.dataset!r} played in a room {room!r}.", "room")
     head = (snapshot.version, selection_keys(selection))
     if exposures.is_empty():
-        return Teams(*head, NO_TEAMS, [], [], [], [])
-    listed = buzzes.filter(pl.col("team") == (team or ""))
+        return Teams(*head, NO_TEAMS, [], [], [], [], [])
+    chosen = [pl.col(key) == name for key, name in (("team", team), ("room", room)) if name is not None]
+    listed = buzzes.filter(*chosen) if chosen else buzzes.clear()
     return Teams(
         *head,
         None,
-        [TeamRow(**row) for row in _teams(exposures, buzzes).to_dicts()],
+        [TeamRow(**row) for row in _teams(questions, exposures, buzzes).to_dicts()],
         [CategoryBuzzing(**row) for row in _categories(questions, exposures, buzzes).to_dicts()],
         [QuestionBuzzing(**row) for row in _questions(questions, exposures, buzzes).to_dicts()],
+        _rooms(questions, exposures, buzzes),
         [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
     )
 
 
-def _is_known(snapshot: Snapshot, dataset: str, team: str) -> bool:
-    sql = "select count(*) > 0 from exposures where dataset = $dataset and team_kind = 'human' and team = $team"
-    ((known,),) = snapshot.rows(sql, {"dataset": dataset, "team": team})
+def _is_known(snapshot: Snapshot, dataset: str, column: str, name: str) -> bool:
+    sql = f"select count(*) > 0 from exposures where dataset = $dataset and team_kind = 'human' and {column} = $name"
+    ((known,),) = snapshot.rows(sql, {"dataset": dataset, "name": name})
     return bool(known)
 
 
@@ -165,19 +210,24 @@ def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.Da
         parameters,
     )
     questions = snapshot.frame(
-        f"""select q.question_id, q.answer, q.category,
-                (select max(c.word_end) from clues c where c.dataset = q.dataset and c.question_id = q.question_id) as words
-            from questions q where {condition} order by q.position""",
+        f"""select q.question_id, q.answer, q.category, c.words, coalesce(q.text, c.text) as text
+            from questions q left join (
+                select dataset, question_id, max(word_end) as words, string_agg(text, ' ' order by clue) as text
+                from clues where dataset = $dataset group by all
+            ) c using (dataset, question_id) where {condition} order by q.position""",
         parameters,
     ).join(exposures, on="question_id", how="semi", maintain_order="left")
+    power = [words_in_power(text, total) if text else None for text, total in questions.select("text", "words").iter_rows()]
+    questions = questions.drop("text").with_columns(power_words=pl.Series(power, dtype=pl.Int64))
     buzzes = snapshot.frame(
         f"""select question_id, match_id as room, team, word, correct, guess
             from buzzes semi join ({selected}) using (dataset, question_id) where team_kind = 'human'""",
         parameters,
     )
-    position = questions.select("question_id", "words").with_row_index("position")
+    position = questions.select("question_id", "words", "power_words").with_row_index("position")
     right = pl.when("correct").then("word")
     places = buzzes.join(position, on="question_id").with_columns(
+        power=pl.col("correct") & (pl.col("word") < pl.col("power_words")),
         at=pl.min_horizontal(pl.col("word") + 1, "words") / pl.col("words"),
         place=right.rank("min").over("question_id").cast(pl.Int64),
         places=pl.col("correct").sum().over("question_id").cast(pl.Int64),
@@ -185,19 +235,28 @@ def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.Da
     return questions, exposures, places.sort("position", "word", "room", "team")
 
 
-def _teams(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
-    heard = exposures.group_by("team").agg(rooms=pl.col("room").n_unique(), heard=pl.len())
+def _marked(exposures: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
+    """What was heard, with ``marked``: whether the question has a power mark."""
+    marked = questions.select("question_id", marked=pl.col("power_words").is_not_null())
+    return exposures.join(marked, on="question_id", maintain_order="left")
+
+
+def _teams(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
+    heard = _marked(exposures, questions)
+    heard = heard.group_by("team").agg(rooms=pl.col("room").n_unique(), heard=pl.len(), marked=pl.col("marked").any())
     buzzed = buzzes.group_by("team").agg(
         correct=pl.col("correct").sum(),
         incorrect=(~pl.col("correct")).sum(),
+        powers=pl.col("power").sum(),
         correct_at=pl.col("at").filter("correct").mean(),
         correct_at_quartiles=pl.concat_list(*(pl.col("at").filter("correct").quantile(q, "linear") for q in (0.25, 0.5, 0.75))),
         first=pl.col("question_id").filter(pl.col("place") == 1).n_unique(),
     )
-    whole = pl.col("correct", "incorrect", "first").fill_null(0).cast(pl.Int64)
+    whole = pl.col("correct", "incorrect", "first", "powers").fill_null(0).cast(pl.Int64)
     rows = heard.join(buzzed, on="team", how="left").with_columns(whole)
     total = pl.col("correct") + pl.col("incorrect")
     rows = rows.with_columns(
+        powers=pl.when("marked").then("powers"),
         correct_share=pl.col("correct") / pl.col("heard"),
         precision=pl.when(total > 0).then(pl.col("correct") / total),
         correct_at_quartiles=pl.when(pl.col("correct") > 0).then("correct_at_quartiles"),
@@ -207,25 +266,31 @@ def _teams(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
 
 def _summary(exposures: pl.DataFrame, buzzes: pl.DataFrame, key: str) -> pl.DataFrame:
     """The fields of ``Buzzing`` by a column."""
-    rooms = exposures.group_by(key).agg(rooms=pl.struct("question_id", "room").n_unique(), heard=pl.len())
+    rooms = exposures.group_by(key).agg(
+        rooms=pl.struct("question_id", "room").n_unique(), heard=pl.len(), marked=pl.col("marked").any()
+    )
     right = buzzes.filter("correct")
     wrong = buzzes.group_by(key).agg(incorrect=(~pl.col("correct")).sum())
     by_question = right.group_by({key, "question_id"}, maintain_order=True).agg(pl.col("at").min())
     first = by_question.group_by(key).agg(first_at=pl.col("at").mean())
     correct = right.group_by(key).agg(
-        correct=pl.len(), converted=pl.struct("question_id", "room").n_unique(), correct_at=pl.col("at").mean()
+        correct=pl.len(),
+        converted=pl.struct("question_id", "room").n_unique(),
+        powers=pl.col("power").sum(),
+        correct_at=pl.col("at").mean(),
     )
     rows = rooms
     for part in (correct, wrong, first):
         rows = rows.join(part, on=key, how="left", nulls_equal=True)
-    return rows.with_columns(pl.col("correct", "incorrect", "converted").fill_null(0).cast(pl.Int64)).with_columns(
-        conversion=pl.col("converted") / pl.col("rooms")
+    return rows.with_columns(pl.col("correct", "incorrect", "converted", "powers").fill_null(0).cast(pl.Int64)).with_columns(
+        conversion=pl.col("converted") / pl.col("rooms"), powers=pl.when("marked").then("powers")
     )
 
 
 def _categories(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
     category = questions.select("question_id", "category")
-    heard, buzzed = (frame.join(category, on="question_id", maintain_order="left") for frame in (exposures, buzzes))
+    parts = (_marked(exposures, questions), buzzes)
+    heard, buzzed = (frame.join(category, on="question_id", maintain_order="left") for frame in parts)
     number = category.group_by("category").agg(questions=pl.len())
     rows = _summary(heard, buzzed, "category").join(number, on="category", nulls_equal=True)
     return rows.sort("category", nulls_last=True).select(CategoryBuzzing.__struct_fields__)
@@ -233,5 +298,29 @@ def _categories(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.Dat
 
 def _questions(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
     first = buzzes.filter(pl.col("place") == 1).group_by("question_id").agg(first_team=pl.col("team").min())
-    rows = questions.join(_summary(exposures, buzzes, "question_id"), on="question_id", maintain_order="left")
+    summary = _summary(_marked(exposures, questions), buzzes, "question_id")
+    rows = questions.join(summary, on="question_id", maintain_order="left")
     return rows.join(first, on="question_id", how="left", maintain_order="left").select(QuestionBuzzing.__struct_fields__)
+
+
+def _rooms(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> list[RoomRow]:
+    heard = (
+        _marked(exposures, questions)
+        .group_by("room")
+        .agg(questions=pl.col("question_id").n_unique(), marked=pl.col("marked").any(), most=pl.col("team").n_unique())
+    )
+    buzzed = buzzes.group_by("room").agg(
+        converted=pl.col("question_id").filter("correct").n_unique(), powers=pl.col("power").sum()
+    )
+    rooms = heard.filter(pl.col("most") > 1).join(buzzed, on="room", how="left")
+    rooms = rooms.with_columns(pl.col("converted", "powers").fill_null(0).cast(pl.Int64)).sort("room")
+    by_team = buzzes.group_by("room", "team").agg(correct=pl.col("correct").sum(), incorrect=(~pl.col("correct")).sum())
+    teams = exposures.select("room", "team").unique().join(by_team, on=["room", "team"], how="left")
+    teams = teams.with_columns(pl.col("correct", "incorrect").fill_null(0).cast(pl.Int64))
+    in_room: dict[str, list[RoomTeam]] = {}
+    for room, *team in teams.sort("correct", "incorrect", "team", descending=[True, False, False]).iter_rows():
+        in_room.setdefault(room, []).append(RoomTeam(*team))
+    return [
+        RoomRow(row["room"], row["questions"], row["converted"], row["powers"] if row["marked"] else None, in_room[row["room"]])
+        for row in rooms.to_dicts()
+    ]

@@ -14,12 +14,13 @@ from dashboard.service import service
 from queries.parameter_kinds import Choice, Text
 from queries.parameters import Parameters
 from queries.selection import Request
-from queries.teams import CategoryBuzzing, QuestionBuzzing, TeamBuzz, TeamRow, Teams, human_teams
+from queries.teams import CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow, Teams, human_teams
 
 TABLES: dict[str, type[msgspec.Struct]] = {
     "teams": TeamRow,
     "categories": CategoryBuzzing,
     "questions": QuestionBuzzing,
+    "rooms": RoomRow,
     "buzzes": TeamBuzz,
 }
 
@@ -30,26 +31,29 @@ class TeamsParameters(Parameters, frozen=True):
     """Whose buzzes are listed."""
 
     team: Annotated[str | None, Text("the team whose buzzes are listed; none by default")] = None
+    room: Annotated[str | None, Text("the room whose buzzes are listed; none by default")] = None
 
 
 class TeamsTableParameters(TeamsParameters, frozen=True):
     """Which table."""
 
-    table: Annotated[str, Choice("`teams`, `categories`, `questions` or `buzzes`; `teams` by default", tuple(TABLES))] = "teams"
+    table: Annotated[
+        str, Choice("`teams`, `categories`, `questions`, `rooms` or `buzzes`; `teams` by default", tuple(TABLES))
+    ] = "teams"
 
 
 @get_selected("/api/v1/teams", TeamsParameters)
 def get_teams(query: Request[TeamsParameters]) -> Response:
-    """Human teams: what they heard, where they buzzed, how often they were right; the same by category and by question."""
-    result: Teams = service().ask(human_teams, query.selection, query.parameters.team)
+    """Human teams: what they heard, where they buzzed, how often they were right; the same by category, question and room."""
+    result: Teams = service().ask(human_teams, query.selection, query.parameters.team, query.parameters.room)
     return json_response(result)
 
 
 @get_selected("/api/v1/teams.csv", TeamsTableParameters)
 def get_teams_csv(query: Request[TeamsTableParameters]) -> Response:
-    """One of these tables as CSV; quartiles are three columns."""
+    """One of these tables as CSV; quartiles are three columns, and the teams of a room one text."""
     table = query.parameters.table
-    result: Teams = service().ask(human_teams, query.selection, query.parameters.team)
+    result: Teams = service().ask(human_teams, query.selection, query.parameters.team, query.parameters.room)
     rows: Sequence[msgspec.Struct] = getattr(result, table)
     fields = TABLES[table].__struct_fields__
     header = [name for field in fields for name in _columns(field)]
@@ -62,4 +66,6 @@ def _columns(field: str) -> list[str]:
 
 def _cells(row: msgspec.Struct, field: str) -> list[object]:
     value = getattr(row, field)
+    if isinstance(row, RoomRow) and field == "teams":
+        return ["; ".join(f"{team.team} {team.correct}:{team.incorrect}" for team in row.teams)]
     return [value] if field != QUARTILES else value or [None] * 3

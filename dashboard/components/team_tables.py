@@ -13,14 +13,16 @@ from dashboard.components.numbers import DASH, count, percent
 from dashboard.components.quizbowl_markup import main_answer
 from dashboard.components.table import row, table
 from dashboard.figures.teams import MOST_TEAMS, team_figure, teams_figure
-from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, TeamBuzz, TeamRow
+from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
 MOST_ROWS = 40  # of a table of questions or buzzes
-BUZZING_HEAD = ("Heard", "Correct", "Incorrect", "Conversion", "Correct at", "First at")
-TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", "Incorrect", "Correct share", "Precision", "Correct at", "First")
+POWERS = "Powers"
+BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
+TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
 TERMS = (
     "Heard: teams that heard a question, once per room. Conversion: share of rooms in which a team was right. "
-    "Precision: share of buzzes that were right. Correct at: mean share of the question that had been read. "
+    "Powers: correct buzzes before the power mark of the question. Precision: share of buzzes that were right. "
+    "Correct at: mean share of the question that had been read. "
     "First at: the same for the earliest correct buzz of each question. First: questions on which no team was right earlier, "
     "in any room."
 )
@@ -38,10 +40,13 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
     title = "Where teams are right: median and quartiles of their correct buzzes"
     if left_out:
         title += f". Not drawn: {count(left_out, 'team')}, which were right less often"
+    powers = _have_powers(teams)
     rows = [
         row(
             page_link(team.team, link(team.team), "Show its buzzes"),
-            *(f"{number:,}" for number in (team.rooms, team.heard, team.correct, team.incorrect)),
+            *(f"{number:,}" for number in (team.rooms, team.heard, team.correct)),
+            *([_number(team.powers)] if powers else []),
+            f"{team.incorrect:,}",
             *(percent(share) for share in (team.correct_share, team.precision, team.correct_at)),
             f"{team.first:,}",
         )
@@ -51,7 +56,7 @@ def teams_section(teams: Sequence[TeamRow], link: Callable[[str], str]) -> html.
         [
             html.H2("Teams"),
             figure("teams", teams_figure(right), title) if right else None,
-            table(TEAM_HEAD, rows, "Teams"),
+            table(_head(TEAM_HEAD, powers), rows, "Teams"),
             html.P(TERMS, className="note"),
         ],
         className="section",
@@ -67,17 +72,17 @@ def categories_section(categories: Sequence[CategoryBuzzing], link: Callable[[st
     """
     if not any(part.category for part in categories):
         return None
+    powers = _have_powers(categories)
     rows = [
         row(
             page_link(part.category, link(part.category), "Show its questions") if part.category else "not stated",
             f"{part.questions:,}",
-            *_cells(part),
+            *_cells(part, powers),
         )
         for part in categories
     ]
-    return html.Section(
-        [html.H2("Categories"), table(("Category", "Questions", *BUZZING_HEAD), rows, "Categories")], className="section"
-    )
+    head = _head(("Category", "Questions", *BUZZING_HEAD), powers)
+    return html.Section([html.H2("Categories"), table(head, rows, "Categories")], className="section")
 
 
 def questions_section(
@@ -92,11 +97,12 @@ def questions_section(
         quizbowl: whether answer lines may have the markup of quizbowl.
     """
     hardest = sorted(questions, key=lambda part: (part.conversion, -(part.correct_at or 1.0)))
+    powers = _have_powers(questions)
     rows = [
         row(
             [page_link(main_answer(part.answer, quizbowl=quizbowl) or part.question_id, link(part.question_id))],
             html.Span(part.category or DASH),
-            *_cells(part),
+            *_cells(part, powers),
             html.Span(part.first_team or DASH),
         )
         for part in hardest[:MOST_ROWS]
@@ -105,23 +111,57 @@ def questions_section(
     return html.Section(
         [
             html.H2("Questions, hardest first"),
-            table(("Question", "Category", *BUZZING_HEAD, "First team"), rows, "Questions"),
+            table(_head(("Question", "Category", *BUZZING_HEAD, "First team"), powers), rows, "Questions"),
             html.P([f"{more:,} more are in the file: " if more else "As a file: ", html.A("CSV", href=whole)], className="note"),
         ],
         className="section",
     )
 
 
-def buzzes_section(
-    team: str, buzzes: Sequence[TeamBuzz], link: Callable[[str], str], back: str, *, quizbowl: bool
-) -> html.Section:
-    """Every buzz of one team.
+def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: str) -> html.Section | None:
+    """Which teams met, and what came of it; None where no two teams shared a room.
 
     Args:
-        team: its name.
+        rooms: in order.
+        link: address that lists a room's buzzes.
+        whole: address of all of them as CSV.
+    """
+    if not rooms:
+        return None
+    powers = _have_powers(rooms)
+    rows = [
+        row(
+            page_link(room.room, link(room.room), "Show its buzzes"),
+            html.Span(", ".join(f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams)),
+            *(f"{number:,}" for number in (room.questions, room.converted)),
+            *([_number(room.powers)] if powers else []),
+        )
+        for room in rooms[:MOST_ROWS]
+    ]
+    head = _head(("Room", "Teams, with correct : incorrect buzzes", "Questions", "Answered correctly", POWERS), powers)
+    more = len(rooms) - MOST_ROWS
+    return html.Section(
+        [
+            html.H2("Rooms"),
+            table(head, rows, "Rooms"),
+            html.P(
+                [f"{more:,} more are in the file: " if more > 0 else "As a file: ", html.A("CSV", href=whole)], className="note"
+            ),
+        ],
+        className="section",
+    )
+
+
+def buzzes_section(
+    whose: str, buzzes: Sequence[TeamBuzz], link: Callable[[str], str], back: str, *, quizbowl: bool
+) -> html.Section:
+    """Every buzz of one team, or in one room.
+
+    Args:
+        whose: completes "Buzzes".
         buzzes: in order.
         link: question id to address; ``ID`` stands for any.
-        back: address of the page without a team.
+        back: address of the page without a team and a room.
         quizbowl: whether answer lines may have the markup of quizbowl.
     """
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
@@ -130,35 +170,52 @@ def buzzes_section(
             [page_link(label, link(buzz.question_id))],
             html.Span(buzz.category or DASH),
             html.Span(buzz.room),
+            html.Span(buzz.team),
             f"{buzz.word + 1:,}",
             percent(buzz.at),
             html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect"),
+            html.Span(DASH if buzz.power is None else "power" if buzz.power else ""),
             f"{buzz.place} of {buzz.places}" if buzz.place else DASH,
             html.Span(buzz.guess or DASH),
         )
         for buzz, label in zip(buzzes[:MOST_ROWS], labels, strict=False)
     ]
-    head = ("Question", "Category", "Room", "Word", "Read", "Correct", "Place", "Answer given")
+    head = ("Question", "Category", "Room", "Team", "Word", "Read", "Correct", "Power", "Place", "Answer given")
     more = len(buzzes) - len(rows)
     parts: list[Component | None] = [
-        html.Div([html.H2(f"Buzzes of {team}"), page_link("All teams", back)], className="heading"),
+        html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
         figure(
             "team",
             team_figure(buzzes, labels, link("ID")),
-            "Where it buzzed: ○ correct, × incorrect",
+            "Where in the question: ○ correct, × incorrect",
             hint="Click a buzz to open its question",
         )
         if buzzes
-        else html.P("It never buzzed on these questions.", className="note"),
-        table(head, rows, f"Buzzes of {team}") if buzzes else None,
+        else html.P("No buzz on these questions.", className="note"),
+        table(head, rows, f"Buzzes {whose}") if buzzes else None,
         html.P("Place: among the correct buzzes on the question in all rooms, the earliest first.", className="note"),
         html.P(f"{more:,} more are in /api/v1/teams.csv?table=buzzes", className="note") if more else None,
     ]
     return html.Section(parts, className="section")
 
 
-def _cells(part: Buzzing) -> list[str]:
+def _have_powers(parts: Sequence[Buzzing | TeamRow | RoomRow]) -> bool:
+    """Whether any question has a power mark. Elsewhere tables have no column of them."""
+    return any(part.powers is not None for part in parts)
+
+
+def _head(names: Sequence[str], powers: bool) -> list[str]:
+    return [name for name in names if powers or name != POWERS]
+
+
+def _number(number: int | None) -> str:
+    return DASH if number is None else f"{number:,}"
+
+
+def _cells(part: Buzzing, powers: bool) -> list[str]:
     return [
-        *(f"{number:,}" for number in (part.heard, part.correct, part.incorrect)),
+        *(f"{number:,}" for number in (part.heard, part.correct)),
+        *([_number(part.powers)] if powers else []),
+        f"{part.incorrect:,}",
         *(percent(share) for share in (part.conversion, part.correct_at, part.first_at)),
     ]

@@ -13,7 +13,13 @@ from dashboard.components.filters import filter_keys
 from dashboard.components.links import page_link, question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.components.team_tables import buzzes_section, categories_section, questions_section, teams_section
+from dashboard.components.team_tables import (
+    buzzes_section,
+    categories_section,
+    questions_section,
+    rooms_section,
+    teams_section,
+)
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from queries.parameter_kinds import Text
@@ -26,14 +32,15 @@ class TeamsPage(PageParameters, frozen=True):
     """Whose buzzes are listed."""
 
     team: Annotated[str, Text("the team whose buzzes are listed; none by default")] = ""
+    room: Annotated[str, Text("the room whose buzzes are listed; none by default")] = ""
 
 
 def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
-    """Where teams buzz, how categories and questions went, and the buzzes of one team where the address names it."""
+    """Where teams buzz, how categories, questions and rooms went, and the buzzes of a team or room that the address names."""
     if not request.facets.human_teams:
         return [_heading(request, "when people know the answer"), _without()]
-    team = request.parameters.team
-    result: Teams = service().ask(human_teams, request.selection, team or None)
+    team, room = request.parameters.team, request.parameters.room
+    result: Teams = service().ask(human_teams, request.selection, team or None, room or None)
     if result.missing:
         return [nothing_selected(PATH, request.selection, "buzzes of people", request.facets, "Teams")]
 
@@ -42,15 +49,18 @@ def draw(request: PageRequest[TeamsPage]) -> Sequence[Component | None]:
 
     lead = f"when people know the answer; {count(len(result.teams), 'team')} heard {count(len(result.questions), 'question')}"
     quizbowl = request.facets.quizbowl
-    pairs = [*request.selection.pairs(), ("table", "questions")]
+    whose = " ".join([f"of {team}"] * bool(team) + [f"in room {room}"] * bool(room))
+
+    def file(table: str) -> str:
+        return service().access.address_of_view("/api/v1/teams.csv", [*request.selection.pairs(), ("table", table)])
+
     return [
         _heading(request, lead),
-        buzzes_section(team, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if team else None,
+        buzzes_section(whose, result.buzzes, question, request.link(PATH), quizbowl=quizbowl) if whose else None,
         teams_section(result.teams, lambda name: request.link(PATH, team=name)),
         categories_section(result.categories, lambda name: request.link("/questions", category=name)),
-        questions_section(
-            result.questions, question, service().access.address_of_view("/api/v1/teams.csv", pairs), quizbowl=quizbowl
-        ),
+        questions_section(result.questions, question, file("questions"), quizbowl=quizbowl),
+        rooms_section(result.rooms, lambda name: request.link(PATH, room=name), file("rooms")),
     ]
 
 
@@ -79,7 +89,7 @@ def _without() -> html.Section:
 
 
 def _table(request: PageRequest[TeamsPage]) -> TableSource:
-    columns = ("team", "rooms", "heard", "correct", "incorrect", "correct_share", "precision", "correct_at", "first")
+    columns = ("team", "rooms", "heard", "correct", "powers", "incorrect", "correct_share", "precision", "correct_at", "first")
     return TableSource("/api/v1/teams", (), columns)
 
 

@@ -16,10 +16,11 @@ from sentencex import get_sentence_boundaries
 
 # Each pattern takes linear time: none can begin anew within what another attempt has passed over, but for 80 characters.
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+POWER_MARK = r"\(\*\)|\(\+\)|\[\*\]|\{\*\}"
 UNREAD = re.compile(
-    r"""\(\*\)|\(\+\)|\[\*\]|\{\*\}                                          # power marks
+    rf"""{POWER_MARK}
     |\(\s*["“”„][^()]*["“”]\s*\)|\[\s*["“”„][^\[\]]*["“”]\s*\]               # pronunciation guides
-    |\[\s*(?:emphasi[sz]e|stress|pause|read|slowly|spell|pronounced?|say|note\ to|(?:moderator|reader)s?)\b[^\[\]]{0,80}\]
+    |\[\s*(?:emphasi[sz]e|stress|pause|read|slowly|spell|pronounced?|say|note\ to|(?:moderator|reader)s?)\b[^\[\]]{{0,80}}\]
     |\(\s*(?:emphasi[sz]e|pause|read\ slowly)\s*\)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -71,6 +72,25 @@ def count_words(text: str) -> int:
     6
     """
     return sum(word.counts for word in words(text))
+
+
+def words_in_power(text: str, stated: int | None = None) -> int | None:
+    """How many words stand before the first power mark: a correct buzz at one of them earns a power.
+
+    Args:
+        text: of a question.
+        stated: see ``words``.
+
+    Returns:
+        None for a text without a mark.
+
+    >>> words_in_power('This city (“SIT-ee”) on the Seine (*) is the capital of France.')
+    5
+    """
+    mark = re.search(POWER_MARK, text)
+    if mark is None:
+        return None
+    return sum(word.counts and word.start < mark.start() for word in words(text, stated))
 
 
 def plain_text(raw: str) -> str:

@@ -5,9 +5,42 @@ from statistics import mean, quantiles
 
 import pytest
 
+from data.store import open_store
 from queries.parameter_kinds import BadRequest
 from queries.selection import Selection
 from queries.teams import human_teams
+from tests.helpers.bundle_factory import put, write
+
+# The first question has its power mark after seven words, a guide among them; the second has none.
+MARKED = {
+    "questions": """question_id,text,answer
+q1,"This city (“SIT-ee”) has a tower of iron. (*) It stands on the Seine.",Paris
+q2,This river is long. It ends near Alexandria.,Nile
+""",
+    "clues": None,
+    "exposures": """question_id,match_id,team,team_kind
+q1,Final,Ash,human
+q1,Final,Birch,human
+q1,Semi,Ash,human
+q1,Alone,Cedar,human
+q2,Final,Ash,human
+q2,Final,Birch,human
+""",
+    "buzzes": """question_id,match_id,team,word,correct
+q1,Final,Birch,6,true
+q1,Semi,Ash,7,true
+q1,Alone,Cedar,2,false
+q2,Final,Ash,0,true
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("marked")
+    store = open_store(folder / "store", threads=1)
+    put(store, write(folder / "toy", **MARKED))
+    return store.snapshot()
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +134,27 @@ def test_an_unknown_team_is_refused(snapshot):
         human_teams(snapshot, Selection("relay"), "Nobody")
     with pytest.raises(BadRequest, match="Robot"):  # a model that played
         human_teams(snapshot, Selection("relay"), "Robot")
+
+
+def test_powers_are_right_before_the_mark(marked):
+    result = human_teams(marked, Selection("toy"), "Ash")
+    assert {row.question_id: (row.power_words, row.powers) for row in result.questions} == {"q1": (7, 1), "q2": (None, None)}
+    assert {row.team: row.powers for row in result.teams} == {"Ash": 0, "Birch": 1, "Cedar": 0}
+    assert [row.powers for row in result.categories] == [1]
+    assert {(buzz.question_id, buzz.room): buzz.power for buzz in result.buzzes} == {("q1", "Semi"): False, ("q2", "Final"): None}
+
+
+def test_rooms_are_where_teams_met(marked):
+    (final,) = human_teams(marked, Selection("toy")).rooms  # nobody met Ash in the semi-final, nor Cedar
+    assert (final.room, final.questions, final.converted, final.powers) == ("Final", 2, 2, 1)
+    assert [(team.team, team.correct, team.incorrect) for team in final.teams] == [("Ash", 1, 0), ("Birch", 1, 0)]
+
+
+def test_buzzes_of_a_room(marked):
+    def listed(*whose):
+        return [(buzz.question_id, buzz.team) for buzz in human_teams(marked, Selection("toy"), *whose).buzzes]
+
+    assert listed(None, "Final") == [("q1", "Birch"), ("q2", "Ash")]
+    assert listed("Ash", "Final") == [("q2", "Ash")]
+    with pytest.raises(BadRequest, match="Nowhere"):
+        listed(None, "Nowhere")

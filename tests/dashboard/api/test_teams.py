@@ -8,7 +8,7 @@ from tests.helpers.drawn_pages import drawn, words
 from tests.helpers.json_api import error, get, plain
 from tests.helpers.json_api import table as read_table
 
-TABLES = ("teams", "categories", "questions", "buzzes")
+TABLES = ("teams", "categories", "questions", "rooms", "buzzes")
 
 
 def test_it_says_what_the_query_says(client, snapshot):

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.components.clue_text import clue_text
 from dashboard.components.static_html import markup
-from data.importing.quizbowl_words import count_words, plain_text, sentences, words
+from data.importing.quizbowl_words import count_words, plain_text, sentences, words, words_in_power
 from queries.question import question
 from queries.selection import Selection
 from tests.helpers import bundle_factory as bundles
@@ -38,6 +38,21 @@ def test_pieces_are_the_text():
 def test_a_file_may_count_what_is_not_read():
     assert sum(word.counts for word in words("Chloe (“KLOH-ee”) ran", stated=3)) == 3
     assert sum(word.counts for word in words("Chloe (“KLOH-ee”) ran", stated=7)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "power"),
+    [
+        ("one two (*) three (*) four", 2), ("one two(*) three", 2), ("(“ONE”) one <b>(*)</b> two", 1), ("one [*] two", 1),
+        ("(*) one", 0), ("one two", None), ("", None),
+    ],
+)  # fmt: skip
+def test_words_before_the_power_mark(text, power):
+    assert words_in_power(text) == power
+
+
+def test_a_file_that_counts_guides_counts_them_in_power():
+    assert words_in_power("one (“WON”) two (*) three", stated=5) == 3
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,18 @@
 
     // -- painting
 
+    // For the print style: by how much a tall figure must shrink to fit a page below a heading.
+    const PAPER = 720; // pixels
+    const LEGIBLE = 0.6; // smaller, the text of a figure cannot be read on paper
+    function prepareForPaper(frame, height) {
+        const owner = frame.closest("figure");
+        const zoom = PAPER / height;
+        owner.classList.toggle("fits-paper", zoom < 1 && zoom >= LEGIBLE);
+        owner.classList.toggle("exceeds-paper", zoom < LEGIBLE);
+        frame.style.setProperty("--height", height + "px");
+        frame.style.setProperty("--paper-zoom", zoom.toFixed(3));
+    }
+
     // By name of a figure: what a script changes in it before it is painted, such as where a cursor stands by now.
     clueline.adjustments = clueline.adjustments || {};
     const painted = new WeakMap(); // frame: the figure that its graph was given last
@@ -68,6 +80,7 @@
         const before = painted.get(frame);
         painted.set(frame, figure);
         frame.style.height = figure.layout.height + "px";
+        prepareForPaper(frame, figure.layout.height);
         return { figure: figure, animate: Boolean(before && clueline.plot(name) && moves(figure, before)) };
     };
     clueline.frameHeight = (name) => (painted.get(frameOf(name)) || clueline.drawnFigure(name)).layout.height;

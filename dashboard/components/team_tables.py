@@ -16,6 +16,7 @@ from dashboard.figures.teams import MOST_TEAMS, team_figure, teams_figure
 from queries.teams import Buzzing, CategoryBuzzing, QuestionBuzzing, RoomRow, TeamBuzz, TeamRow
 
 MOST_ROWS = 40  # of a table of questions or buzzes
+MOST_TEAMS_OF_A_ROOM = 4  # that its row names
 POWERS = "Powers"
 BUZZING_HEAD = ("Heard", "Correct", POWERS, "Incorrect", "Conversion", "Correct at", "First at")
 TEAM_HEAD = ("Team", "Rooms", "Heard", "Correct", POWERS, "Incorrect", "Correct share", "Precision", "Correct at", "First")
@@ -132,7 +133,7 @@ def rooms_section(rooms: Sequence[RoomRow], link: Callable[[str], str], whole: s
     rows = [
         row(
             page_link(room.room, link(room.room), "Show its buzzes"),
-            html.Span(", ".join(f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams)),
+            html.Span(_names(room)),
             *(f"{number:,}" for number in (room.questions, room.converted)),
             *([_number(room.powers)] if powers else []),
         )
@@ -164,6 +165,7 @@ def buzzes_section(
         back: address of the page without a team and a room.
         quizbowl: whether answer lines may have the markup of quizbowl.
     """
+    powers = any(buzz.power is not None for buzz in buzzes)
     labels = [main_answer(buzz.answer, quizbowl=quizbowl) or buzz.question_id for buzz in buzzes]
     rows = [
         row(
@@ -174,13 +176,13 @@ def buzzes_section(
             f"{buzz.word + 1:,}",
             percent(buzz.at),
             html.Span("✓" if buzz.correct else "✗", title="correct" if buzz.correct else "incorrect"),
-            html.Span(DASH if buzz.power is None else "power" if buzz.power else ""),
+            *([html.Span(DASH if buzz.power is None else "power" if buzz.power else "")] if powers else []),
             f"{buzz.place} of {buzz.places}" if buzz.place else DASH,
             html.Span(buzz.guess or DASH),
         )
         for buzz, label in zip(buzzes[:MOST_ROWS], labels, strict=False)
     ]
-    head = ("Question", "Category", "Room", "Team", "Word", "Read", "Correct", "Power", "Place", "Answer given")
+    head = _head(("Question", "Category", "Room", "Team", "Word", "Read", "Correct", POWERS, "Place", "Answer given"), powers)
     more = len(buzzes) - len(rows)
     parts: list[Component | None] = [
         html.Div([html.H2(f"Buzzes {whose}"), page_link("All teams", back)], className="heading"),
@@ -206,6 +208,12 @@ def _have_powers(parts: Sequence[Buzzing | TeamRow | RoomRow]) -> bool:
 
 def _head(names: Sequence[str], powers: bool) -> list[str]:
     return [name for name in names if powers or name != POWERS]
+
+
+def _names(room: RoomRow) -> str:
+    shown = [f"{team.team} {team.correct}\u202f:\u202f{team.incorrect}" for team in room.teams[:MOST_TEAMS_OF_A_ROOM]]
+    more = len(room.teams) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def _number(number: int | None) -> str:

@@ -48,9 +48,9 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
     main = MAIN if question.human else (0.0, 1.0)
     named = run_labels(names, [run.run for run in question.runs if run.run in colours and any(not a.failed for a in run.clues)])
     last = {run.run: [answer.confidence for answer in run.clues if not answer.failed][-1] for run in runs if run.run in named}
-    labels = end_labels(
-        [(label, last[run], colours[run]) for run, label in named.items()], *RANGE, (HEIGHT - AXIS) * (main[1] - main[0])
-    )
+    ends = [(label, last[run], colours[run]) for run, label in named.items()]
+    ends += [("People", curve[-1], INK)] if question.human else []
+    labels = end_labels(ends, *RANGE, (HEIGHT - AXIS) * (main[1] - main[0]))
     share = "buzzes" if question.drawn_curve in ("buzz_share", "release_share") else "teams"
     title = f"confidence; share of {share} right" if question.human else "confidence"
     marks = words[:-1] if len(words) <= LONG else []
@@ -63,24 +63,15 @@ def clues_figure(question: Question, names: Mapping[str, str], colours: Mapping[
         "data": data,
         "layout": layout(
             HEIGHT,
-            margin=label_margin(list(named.values())),
+            margin=label_margin([label for label, _, _ in ends]),
             hoveranywhere=True,  # assets/question.js follows the mouse
             shapes=shapes,
-            annotations=[*([_people_label(words, curve)] if question.human else []), *labels],
+            annotations=labels,
             xaxis=axis("words revealed", range=[-0.5, end + 0.5], showgrid=False, anchor="y"),
             yaxis=axis(title, range=list(RANGE), domain=list(main), dtick=0.25, tickformat=".2~f"),
             yaxis2=axis(range=[-0.5, 1.5], domain=list(RAIL), showgrid=False, tickvals=[0, 1], ticktext=["wrong", "right"]),
         ),
     }
-
-
-def _people_label(words: list[int], curve: list[float]) -> PlotlyJson:
-    """Names the human curve where it has risen, above the line and to the left of its end."""
-    return {
-        "x": words[-1], "y": curve[-1], "text": "People", "showarrow": False,
-        "xanchor": "right", "yanchor": "bottom", "xshift": -6,
-        "font": {"size": 12, "color": INK, "weight": 650},
-    }  # fmt: skip
 
 
 def _run(run: RunResponses, question: Question, names: Mapping[str, str], colours: Mapping[str, str]) -> PlotlyJson:

@@ -101,7 +101,7 @@ def answers_title(question: Question, clue: int) -> str:
     title = f"Answers after clue {clue + 1} of {len(question.clues)}"
     if not question.human:
         return title
-    return f"{title}; people: h = {short(getattr(question.human, question.drawn_curve)[clue])}"
+    return f"{title}; people's curve: {short(getattr(question.human, question.drawn_curve)[clue])}"
 
 
 def _best_first(metric: Metric, run: RunResponses) -> tuple[bool, float]:

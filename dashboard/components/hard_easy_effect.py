@@ -10,12 +10,15 @@ from dash.development.base_component import Component
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, DIFFICULTY_SOURCES, count, short
 from dashboard.components.run_names_and_colours import RunColours, named
+from dashboard.components.run_panels import panels_note, with_panels
 from dashboard.components.table import row, table
 from dashboard.figures.difficulty import hard_easy_figure
 from queries.hard_easy_effect import Difficulty
 
 
-def hard_easy(result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str) -> list[Component | None]:
+def hard_easy(
+    result: Difficulty, names: Mapping[str, str], colours: RunColours, link: str, panels: str = ""
+) -> list[Component | None]:
     """The figure, where difficulty comes from, and the slopes; a sentence where no question has a difficulty.
 
     Args:
@@ -23,6 +26,7 @@ def hard_easy(result: Difficulty, names: Mapping[str, str], colours: RunColours,
         names: run id to what it is called.
         colours: run id to colour.
         link: address of a question, with ``ID`` for its id.
+        panels: which runs have a panel; see ``Panels``.
     """
     if not any(run.points for run in result.runs):
         return [html.P("No question of this selection has a difficulty.", className="note")]
@@ -36,11 +40,13 @@ def hard_easy(result: Difficulty, names: Mapping[str, str], colours: RunColours,
         for run in result.runs
     ]
     missing = count(result.without, "question") if result.without else None
-    thinned = max((round(run.questions / len(run.points)) for run in result.runs if run.points), default=1)
+    shown = with_panels(result.runs, colours, panels, lambda run: run.run)
+    thinned = max((round(run.questions / len(run.points)) for run in shown if run.points), default=1)
     return [
+        panels_note(len(result.runs), len(shown)),
         figure(
             "hard-easy",
-            hard_easy_figure(result.runs, names, colours, link),
+            hard_easy_figure(shown, names, colours, link),
             "Overconfidence (confidence − accuracy) of each question against its difficulty, with the least-squares line and its "
             "95 % interval. A line that rises is the hard-easy effect"
             + (f"; dots are one question in {thinned}" if thinned > 1 else ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dash import html
 
@@ -30,9 +30,17 @@ LINE = {
 }
 
 
-def triptych_section(result: Triptych, names: Names, colours: RunColours) -> html.Section:
-    """Overall score, discrimination, the plane of both parts of the score, smooth diagrams, and tests of calibration."""
+def triptych_section(result: Triptych, names: Names, colours: RunColours, panels: Collection[str]) -> html.Section:
+    """Overall score, discrimination, the plane of both parts of the score, smooth diagrams, and tests of calibration.
+
+    Args:
+        result: of every run.
+        names: run id to what it is called.
+        colours: run id to colour.
+        panels: ids of the runs that have a panel in the small multiples.
+    """
     runs = result.runs
+    panelled = [run for run in runs if run.run in panels]
     return html.Section(
         [
             html.H2("Score, discrimination, calibration"),
@@ -69,13 +77,13 @@ def triptych_section(result: Triptych, names: Names, colours: RunColours) -> htm
             ),
             figure(
                 "smooth",
-                smooth_figure(runs, names, colours),
+                smooth_figure(panelled, names, colours),
                 "Smooth diagrams: accuracy smoothed over confidence by a kernel as wide as the smooth calibration error (smECE)",
                 _smooth_table(result, names),
             ),
             figure(
                 "discrimination",
-                discrimination_figure(runs, names, colours),
+                discrimination_figure(panelled, names, colours),
                 "Confidence of the right answers (above, in colour) and of the wrong ones (below, in grey); the less both "
                 "overlap, the better the run tells them apart",
                 _histogram_table(result, names),

@@ -16,6 +16,7 @@ from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
 from dashboard.components.overconfidence_by_subgroup import GAP, overconfidence_by_part
 from dashboard.components.run_names_and_colours import run_colours, run_names
+from dashboard.components.run_panels import Panels
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
@@ -27,7 +28,13 @@ from queries.metrics import CATALOGUE
 PATH = "/difficulty"
 
 
-def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
+class DifficultyPage(PageParameters, frozen=True):
+    """Which runs have a panel."""
+
+    panels: Panels = ""
+
+
+def draw(request: PageRequest[DifficultyPage]) -> Sequence[Component | None]:
     """The hard-easy effect, overconfidence by radius and category, accuracy by fraction revealed."""
     result = service().ask(difficulty, request.selection)
     if not result.runs:
@@ -45,7 +52,13 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
-        *hard_easy(result, names, colours, request.link(question_path(request.selection.dataset, "ID"), dataset=None)),
+        *hard_easy(
+            result,
+            names,
+            colours,
+            request.link(question_path(request.selection.dataset, "ID"), dataset=None),
+            request.parameters.panels,
+        ),
         *(
             overconfidence_by_part(by, service().ask(breakdown, request.selection, by, [GAP], True), names, colours)
             for by, values in (("radius", request.facets.radii), ("category", request.facets.categories))
@@ -57,7 +70,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component | None]:
     ]
 
 
-def _table(request: PageRequest[PageParameters]) -> TableSource:
+def _table(request: PageRequest[DifficultyPage]) -> TableSource:
     metrics = (CATALOGUE["hard_easy_slope"], CATALOGUE["overconfidence"])
     columns = ("model", "elicitation", "questions", "slope")
     return TableSource("/api/v1/difficulty", (), columns, metrics, interval_of="slope", interval=RESAMPLED)
@@ -65,7 +78,7 @@ def _table(request: PageRequest[PageParameters]) -> TableSource:
 
 PAGE = register(
     Page(
-        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=PageParameters,
+        name="difficulty", path=PATH, title="Difficulty", place=30, draw=draw, table=_table, parameters=DifficultyPage,
         filters=(*filter_keys(), "people", "failed", "grading"), common=True,
     )
 )  # fmt: skip

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import WILSON, TableSource
-from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.items_table import items_section
@@ -19,6 +18,7 @@ from dashboard.components.numbers import count
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
+from dashboard.components.run_panels import Panels, panels_note, with_panels
 from dashboard.components.triptych import triptych_section
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
@@ -36,7 +36,6 @@ from queries.triptych import triptych
 
 PATH = "/reliability"
 ITEMS_SHOWN = 40
-MOST_PANELS = 16  # diagrams that are looked at together
 BAND_NAMES = {"": "Pointwise", "simultaneous": "Simultaneous"}
 
 
@@ -57,14 +56,7 @@ class ReliabilityPage(PageParameters, frozen=True):
         ),
     ] = ""
     confidence: Confidence = None
-    panels: Annotated[
-        Literal["", "all"],
-        Choice(
-            "`all`: a diagram of every run; by default, of more than 16 runs, the best eight or those pinned",
-            ("all",),
-            blank=True,
-        ),
-    ] = ""
+    panels: Panels = ""
 
 
 def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
@@ -75,8 +67,7 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Reliability")]
     colours = run_colours(request.facets, highlighted_runs(request, SPLIT[0]))
     names = run_names(result.runs)
-    every = len(result.runs) <= MOST_PANELS or request.parameters.panels == "all"
-    shown = result.runs if every else [run for run in result.runs if run.run in colours] or result.runs
+    shown = with_panels(result.runs, colours, request.parameters.panels, lambda run: run.run)
     method = request.parameters.method
     what_if = service().ask(recalibration, request.selection, method, MEASURED) if method else None
     after = {run.run: run.after for run in what_if.runs if run.after} if what_if else {}
@@ -94,25 +85,13 @@ def draw(request: PageRequest[ReliabilityPage]) -> Sequence[Component | None]:
             ],
             className="heading",
         ),
-        _panels_note(len(result.runs), len(shown)),
+        panels_note(len(result.runs), len(shown)),
         reliability_diagrams(shown, names, colours, after, request.parameters.confidence, band),
-        triptych_section(service().ask(triptych, request.selection), names, colours),
+        triptych_section(service().ask(triptych, request.selection), names, colours, {run.run for run in shown}),
         split_table(service().ask(leaderboard, request.selection, SPLIT, False), names, colours),
         recalibration_section(what_if, names, colours) if what_if else None,
         _items(request, result.runs, names),
     ]
-
-
-def _panels_note(runs: int, shown: int) -> html.P | None:
-    """How many runs have a diagram, and a button for the others; None where there are few runs."""
-    if runs <= MOST_PANELS:
-        return None
-    more = shown < runs
-    words = f"Diagrams of {shown} of {runs} runs: those in colour, which are the best eight or pinned. " if more else ""
-    button = f"Show all {runs}" if more else "Show only runs in colour"
-    return html.P(
-        [words, html.Button(button, className="quiet", **data(set=f"panels={'all' if more else ''}"))], className="note"
-    )
 
 
 def _focus(request: PageRequest[ReliabilityPage], runs: Sequence[str]) -> str:

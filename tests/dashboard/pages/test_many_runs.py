@@ -104,10 +104,15 @@ def test_pinned_runs_alone_have_colours(crowd):
 def test_diagrams_are_of_the_runs_in_colour(crowd, query, shown):
     """Eighteen would fill many screens. The calibration error of all is the same, so that the first ones are the best."""
     runs = runs_of(crowd)
-    figure = divide(drawn(crowd, "reliability", query.format(*(runs[number] for number in range(RUNS))))).figures["reliability"]
-    names = [note["text"] for note in figure["layout"]["annotations"]]
-    assert figure["layout"]["meta"]["panels"] == len(shown)
-    assert sorted(int(name.split()[1]) for name in names if name.startswith("model")) == [*shown]
+    address = query.format(*(runs[number] for number in range(RUNS)))
+    for page, figures in (("reliability", ("reliability", "smooth", "discrimination")), ("difficulty", ("hard-easy",))):
+        every = divide(drawn(crowd, page, address)).figures
+        for name in figures:
+            titles = [note["text"] for note in every[name]["layout"]["annotations"]]
+            numbers = sorted(int(title.split()[1]) for title in titles if title.startswith("model"))
+            assert len(numbers) == every[name]["layout"]["meta"]["panels"] == len(shown)
+            if page == "reliability" or address:  # elsewhere other runs are the best
+                assert numbers == [*shown], name
 
 
 def test_a_pin_of_an_unknown_run_is_refused(crowd):

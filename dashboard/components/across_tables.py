@@ -9,6 +9,7 @@ from dashboard.components.links import address, page_link, run_path
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.across import across_figure
+from dashboard.figures.labels import fitting
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign
 from queries.metrics import Metric
 from queries.run_groups import RunGroup
@@ -19,6 +20,7 @@ SIGNS: dict[Sign, str] = {
     "neither": "Not shown to be either on",
     "unknown": "Without an interval on",
 }
+LONGEST_HEAD, LONGEST_IN_TEXT = 22, 32  # characters of a dataset's title
 MOST_NAMED = 5  # datasets of one kind in a sentence, the furthest off
 MEAN_RANK = "Mean of the ranks by dataset, and on how many it has one. Rows stand in the order of the mean place, from 0 to 1"
 
@@ -28,7 +30,8 @@ def across_table(result: Across, metric: Metric) -> html.Div:
     head: list[Cell] = ["Model"]
     if metric.ranks:
         head.append(html.Th("Mean rank", scope="col", className="number", title=MEAN_RANK))
-    head += [_dataset_head(column) for column in result.datasets]
+    titles = fitting([column.title for column in result.datasets], LONGEST_HEAD)
+    head += [_dataset_head(column, title) for column, title in zip(result.datasets, titles, strict=True)]
     rows = [
         html.Tr(
             [
@@ -62,8 +65,8 @@ def _mean(group: RunGroup | None) -> html.Td:
     return html.Td([short(group.mean), *notes], className="number")
 
 
-def _dataset_head(column: AcrossDataset) -> html.Th:
-    link = page_link(column.title, href=address("/", [("dataset", column.dataset)]), title="Leaderboard of this dataset")
+def _dataset_head(column: AcrossDataset, title: str) -> html.Th:
+    link = page_link(title, href=address("/", [("dataset", column.dataset)]), title=f"{column.title}: its leaderboard")
     note = count(column.questions, "question") + (", simulated people" if column.simulated else "")
     return html.Th([link, html.Span(note, className="row-note")], scope="col", className="number")
 
@@ -112,7 +115,8 @@ def _place(cell: AcrossCell | None) -> str:
 
 def transfer_section(result: Across) -> html.Section:
     """On which datasets each model is over- and underconfident: whether its calibration holds elsewhere."""
-    titles = {column.dataset: column.title for column in result.datasets}
+    short_titles = fitting([column.title for column in result.datasets], LONGEST_IN_TEXT)
+    titles = {column.dataset: title for column, title in zip(result.datasets, short_titles, strict=True)}
     models = [
         html.Li([html.Strong(f"{line.model} · {line.elicitation}: "), html.Span(transfer_sentence(line, titles))])
         for line in result.rows

@@ -9,8 +9,9 @@ from queries.across import Across, AcrossCell
 from queries.metrics import Metric
 
 ROW_HEIGHT = 26  # pixels
-NAMED = 12  # datasets; with more, numbers in the fields would be too small
-LONGEST = 30  # characters of a name
+NAMED = 12  # datasets; with more, numbers in the fields would be too small, and slanted names overlap
+LONGEST, UPRIGHT = 30, 20  # characters of a name, and of one that is written upwards
+BELOW = 150  # pixels for the names of datasets
 
 
 def across_figure(result: Across, metric: Metric) -> PlotlyJson:
@@ -33,7 +34,8 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
         return 0.0 if cell.place is None else 1 - 2 * cell.place
 
     cells = [[row.cells.get(column.dataset) for column in result.datasets] for row in result.rows]
-    datasets = [plain(name) for name in fitting([column.title for column in result.datasets], LONGEST)]
+    many = len(result.datasets) > NAMED
+    datasets = [plain(name) for name in fitting([column.title for column in result.datasets], UPRIGHT if many else LONGEST)]
     models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], LONGEST)]
     return {
         "data": [
@@ -43,16 +45,16 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
                 "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
                 "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
                 "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
-                "texttemplate": "%{text}" if len(datasets) <= NAMED else "", "textfont": {"size": 11, "color": INK},
+                "texttemplate": "" if many else "%{text}", "textfont": {"size": 11, "color": INK},
                 "customdata": [[f"{model}<br>{dataset}" for dataset in datasets] for model in models],
                 "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
             }
         ],
         "layout": layout(
-            max(180, ROW_HEIGHT * len(models) + 110),
+            ROW_HEIGHT * max(len(models), 2) + BELOW,
             xaxis=axis(
-                showgrid=False, range=[-0.5, len(datasets) - 0.5], tickfont={"size": 11, "color": INK}, tickangle=-40,
-                tickvals=list(range(len(datasets))), ticktext=datasets,
+                showgrid=False, range=[-0.5, len(datasets) - 0.5], tickfont={"size": 11, "color": INK},
+                tickangle=-90 if many else -40, tickvals=list(range(len(datasets))), ticktext=datasets,
             ),
             yaxis=axis(
                 showgrid=False, range=downwards(len(models), 0), tickfont={"size": 11, "color": INK},

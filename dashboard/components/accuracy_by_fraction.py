@@ -43,7 +43,7 @@ def fraction_accuracy(result: FractionAccuracy, names: Mapping[str, str], colour
     return figure(
         "revealed",
         revealed_figure(result, names, colours),
-        "Accuracy of the answer that stands when so much of the question is revealed, "
+        "Accuracy of the current answer, by the share of the question revealed, "
         + ("of runs and of the players of the human collection" if guessing else BESIDE_TEAMS),
         table(["Run", *(f"{mark:.0%}" for mark in marks)], rows, "Accuracy by fraction revealed"),
         legend(names, names, colours, ("People" if guessing else "Human teams") if people else ""),

@@ -22,7 +22,9 @@ SIGNS: dict[Sign, str] = {
 }
 LONGEST_HEAD, LONGEST_IN_TEXT = 22, 32  # characters of a dataset's title
 MOST_NAMED = 5  # datasets of one kind in a sentence, the furthest off
-MEAN_RANK = "Mean of the ranks by dataset, and on how many it has one. Rows stand in the order of the mean place, from 0 to 1"
+MEAN_RANK = (
+    "Mean rank over the datasets on which the model is ranked. Rows are sorted by mean relative rank, from 0 (best) to 1 (last)"
+)
 
 
 def across_table(result: Across, metric: Metric) -> html.Div:

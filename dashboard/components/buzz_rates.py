@@ -42,8 +42,8 @@ def buzz_rates(rates: BuzzRates, names: Names, colours: RunColours) -> html.Sect
         )
     elif people:
         note += (
-            "Of people these chances are missing, since what a team would have answered before it buzzed is not recorded. Their "
-            "buzzes of either kind per clue heard are the least that the chances can be."
+            "For people these rates are unknown: what a team would have answered before it buzzed is not recorded. Their "
+            "buzzes per clue heard, correct and incorrect, are lower bounds."
         )
     else:
         note += "No human team heard these questions."

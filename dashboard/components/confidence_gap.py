@@ -32,6 +32,6 @@ def confidence_gap(board: Leaderboard, names: Mapping[str, str], colours: RunCol
     return figure(
         "gap",
         gap_figure(board, names, colours),
-        "Confidence against accuracy: a ring right of its dot is overconfident, left of it underconfident",
+        "Confidence against accuracy: a ring to the right of its dot means overconfidence, to the left underconfidence",
         table(["Run", *(metric.name for metric in GAP_METRICS)], rows, "Confidence and accuracy"),
     )

@@ -31,13 +31,13 @@ def power_section(result: MetricPower, metric: Metric) -> html.Section | None:
             figure(
                 "power",
                 power_figure(result),
-                "Smallest difference that is shown in 80 % of all cases, by the number of questions; dot: these questions, "
+                "Smallest difference detected with 80 % power, by the number of questions; dot: these questions, "
                 "dotted: the measured difference",
                 table(["Questions", "Difference"], rows, "Detectable difference by number of questions"),
             ),
             html.P(
-                "Two-sided t-test at 5 %, with the spread over the questions that both answered. That further questions are "
-                "like these is supposed. /api/v1/power takes any difference (d=0.02) and metric.",
+                "Two-sided t-test at 5 %, with the spread over the questions that both answered. This assumes that "
+                "further questions resemble these. /api/v1/power takes any difference (d=0.02) and metric.",
                 className="note",
             ),
         ],

@@ -98,7 +98,9 @@ def differences_table(result: Comparison, shown: Sequence[Metric], names: Pair, 
         if difference.better is None or difference.p_value is None:
             return html.Span(DASH)
         if difference.p_value >= SIGNIFICANCE:
-            return html.Span("not clear", title="The interval holds 0, or nearly: another set of questions may turn it round")
+            return html.Span(
+                "not clear", title="The interval contains 0, or nearly so: another set of questions could reverse the difference"
+            )
         place = 0 if difference.better == result.a.run else 1
         return html.Span(named(tones[place], names[place]))
 

@@ -17,7 +17,7 @@ from queries.triptych import RunTriptych, Triptych
 Names = Mapping[str, str]
 MARKS = (0.1, 0.25, 0.5, 0.75, 0.9)  # t and confidences in the tables of figures
 TESTS = {
-    "p_spiegelhalter": ("Spiegelhalter", "is the Brier score the one that the confidences promise"),
+    "p_spiegelhalter": ("Spiegelhalter", "does the Brier score match what the confidences imply"),
     "p_kuiper": ("Kuiper", "is there a range of confidence in which the run is off"),
     "p_ks": ("Kolmogorov-Smirnov", "do errors in one direction add up from the lowest confidence on"),
 }
@@ -102,7 +102,7 @@ def sentence(result: Triptych, key: str) -> str:
     values = [value for run in result.runs if (value := getattr(run, key)) is not None]
     rejected = sum(value < SIGNIFICANCE for value in values)
     return (
-        f"{name}: {question}? For {rejected} of {count(len(values), 'run')} chance would hardly make as large a gap if the run "
+        f"{name}: {question}? For {rejected} of {count(len(values), 'run')}, a gap this large would be unlikely if the run "
         f"were calibrated (p < {SIGNIFICANCE}, each run by itself; the clues of a question count together)."
     )
 

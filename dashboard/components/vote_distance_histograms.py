@@ -53,7 +53,7 @@ def ranking_histograms(result: People, names: Names, colours: RunColours) -> htm
     return figure(
         "ranking",
         ranking_figure(result, names, colours),
-        "Items by the pairs of classes that the run ranks otherwise than people: 0 is the same order; outline: the reference",
+        "Items by how many pairs of classes the run ranks differently from people: 0 is the same order; outline: the reference",
         _table(result, names, [*range(1 + most)], lambda histograms: histograms.ranking, "Items by pairs ranked otherwise"),
     )
 

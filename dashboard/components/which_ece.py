@@ -45,7 +45,7 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
             )
         )
     heads: list[Cell] = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
-    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that enter no bin that counts")]
+    head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that fall into no counted bin")]
     return table(head, rows, "Calibration error by variant", "which-ece")
 
 

@@ -65,7 +65,7 @@ class LeaderboardPage(PageParameters, frozen=True):
             "a metric or `model` or `elicitation`, `-` in front for the other way round; by default the first column that ranks"
         ),
     ] = ""
-    heat: Annotated[bool, Flag("`0`: the better values of a column have no darker ground")] = True
+    heat: Annotated[bool, Flag("`0`: better values are not shaded")] = True
     published: Annotated[
         str,
         Choice(
@@ -126,14 +126,14 @@ def draw(request: PageRequest[LeaderboardPage]) -> Sequence[Component | None]:
         html.Div(
             [
                 html.P(
-                    "Beside a value its rank, below it its 95 % interval. Runs that share a letter are not shown to differ "
+                    "Beside each value is its rank, below it the 95 % interval. Runs that share a letter are not shown to differ "
                     f"(p ≥ 0.05, adjusted for all pairs of runs). {_silence(shown)}",
                     className="note",
                 ),
                 html.Button(
                     "Hide shading" if heat else "Show shading",
                     className="quiet",
-                    title="The better a value, the darker its ground",
+                    title="Better values are shaded darker",
                     **data(set=f"heat={'0' if heat else ''}"),
                 ),
                 html.A("CSV", href=_csv(request, shown), className="quiet", title="This table with its intervals"),

@@ -119,8 +119,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         slices_section(f"{less} {beside}", [part for part in result.slices if part.difference <= 0], metric, runs, colours, link),
         html.P(
             "Parts are categories, radii, thirds of difficulty, every two of these, and values of attributes, with at least "
-            f"{FEWEST_QUESTIONS} questions. Significant are those with p < {SIGNIFICANCE} after adjustment for all that were "
-            "tested; the others are the largest differences, which chance alone may have made. /api/v1/slices has all.",
+            f"{FEWEST_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
+            "The others are the largest differences, and may be due to chance. /api/v1/slices has all.",
             className="note",
         ),
         unsolved_section(

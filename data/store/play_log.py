@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from data.store.errors import StoreError
 
 FILE = "people.sqlite"
 BUSY = 10.0  # seconds to wait for another writer
+MOST_IDLE = 16  # connections that are kept
 TABLES = (
     "create table if not exists clueline_play_sessions (session text primary key, document text not null)",
     """create table if not exists clueline_play_players (
@@ -25,7 +27,7 @@ TABLES = (
         primary key (session, player), unique (session, place))""",
     """create table if not exists clueline_play_answers (
         session text not null, player text not null,
-        step integer not null,      -- number of the clue in the player's own order, from 0
+        step integer not null,      -- as the mode of the session numbers what the player says, from 0
         answer text not null,       -- JSON
         primary key (session, player, step),
         foreign key (session, player) references clueline_play_players on delete cascade)""",
@@ -38,7 +40,7 @@ class LoggedAnswer(NamedTuple):
 
     Attributes:
         place: of the player, in the order of joining, from 0.
-        step: number of the clue in the player's own order, from 0.
+        step: as the mode of the session numbers what the player says, from 0.
         answer: JSON.
     """
 
@@ -71,7 +73,8 @@ class PlayTables(NamedTuple):
 class PlayLog:
     """Sessions, players and answers. All ids are digests of secrets.
 
-    Every method raises ``StoreError`` if the log cannot be reached.
+    Every method raises ``StoreError`` if the log cannot be reached. Connections are kept for the next statement: to open one
+    costs a hundred times what most statements do, and the last one that SQLite closes copies its log into the file.
 
     Args:
         connect: opens a connection that commits each statement, to a database with the tables.
@@ -79,6 +82,7 @@ class PlayLog:
         mark: stands for a parameter in SQL.
         errors: what the driver raises.
         at_one_moment: begins a transaction whose statements all read the same state.
+        place: which file connections are to; one that is to another is not used again.
     """
 
     def __init__(
@@ -88,9 +92,12 @@ class PlayLog:
         mark: str,
         errors: type[Exception],
         at_one_moment: str = "begin",
+        place: Callable[[], object] = lambda: None,
     ) -> None:
         self._connect, self._read, self._mark, self._errors = connect, read, mark, errors
-        self._at_one_moment = at_one_moment
+        self._at_one_moment, self._place = at_one_moment, place
+        self._idle: list[tuple[object, Any]] = []
+        weakref.finalize(self, _close, self._idle)
 
     def add_session(self, session: str, document: str) -> None:
         """Add a session."""
@@ -165,6 +172,11 @@ class PlayLog:
             rows = self._run(f"{sql} and player = ? order by place, step", session, player)
         return [LoggedAnswer(*row) for row in rows]
 
+    def has_answer(self, session: str, player: str, step: int) -> bool:
+        """Whether a step of a player has an answer."""
+        sql = "select 1 from clueline_play_answers where session = ? and player = ? and step = ?"
+        return bool(self._run(sql, session, player, step))
+
     def erase(self, session: str, player: str) -> bool:
         """Delete a player with all answers. Returns False if there was no such player."""
         sql = "delete from clueline_play_players where session = ? and player = ? returning place"
@@ -207,9 +219,36 @@ class PlayLog:
         return ", ".join([self._mark] * count)
 
     def _run(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
-        with self._errors_told(), closing(self._connect()) as connection:
-            cursor = connection.execute(sql.replace("?", self._mark), parameters)
-            return cursor.fetchall() if cursor.description else []
+        statement = sql.replace("?", self._mark)
+        with self._errors_told():
+            while (connection := self._take()) is not None:
+                with suppress(self._errors):  # the database may have gone away since: a connection that is new tells
+                    return self._execute(connection, statement, parameters)
+            return self._execute(self._connect(), statement, parameters)
+
+    def _take(self) -> Any:
+        """A connection that is kept; None if there is none."""
+        place = self._place()
+        while self._idle:
+            where, connection = self._idle.pop()
+            if where == place:
+                return connection
+            connection.close()
+        return None
+
+    def _execute(self, connection: Any, statement: str, parameters: tuple[str | int, ...]) -> Sequence[tuple[Any, ...]]:
+        """The rows of a statement; the connection is kept, unless it fails."""
+        try:
+            cursor = connection.execute(statement, parameters)
+            rows: Sequence[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
+        except BaseException:
+            connection.close()
+            raise
+        if len(self._idle) < MOST_IDLE:
+            self._idle.append((self._place(), connection))
+        else:
+            connection.close()
+        return rows
 
     @contextmanager
     def _errors_told(self) -> Iterator[None]:
@@ -217,6 +256,11 @@ class PlayLog:
             yield
         except self._errors as error:
             raise StoreError(f"the log of people's sessions cannot be used ({error})") from error
+
+
+def _close(idle: list[tuple[object, Any]]) -> None:
+    for _, connection in idle:
+        connection.close()
 
 
 def copy_sessions(source: PlayLog, target: PlayLog) -> None:
@@ -239,7 +283,7 @@ def folder_log(folder: Path) -> PlayLog:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         connection.execute("pragma synchronous = full")
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma secure_delete = on")  # what is erased is overwritten
@@ -269,7 +313,14 @@ def folder_log(folder: Path) -> PlayLog:
             raise
         return connection
 
-    return PlayLog(connect, read, "?", sqlite3.Error)
+    def place() -> tuple[int, int] | None:
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    return PlayLog(connect, read, "?", sqlite3.Error, place=place)
 
 
 def postgres_log(connect: Callable[[], Any], errors: type[Exception]) -> PlayLog:

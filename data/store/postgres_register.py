@@ -61,6 +61,7 @@ class PostgresRegister:
 
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
+        self._play_log = postgres_log(self._connect, psycopg.Error)
         self._poller: _Poller | None = None
         self._starting = threading.Lock()
 
@@ -152,7 +153,7 @@ class PostgresRegister:
 
     def play_log(self) -> PlayLog:
         """See ``Register``."""
-        return postgres_log(self._connect, psycopg.Error)
+        return self._play_log
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         return psycopg.connect(self._conninfo, autocommit=True, **CONNECTION)

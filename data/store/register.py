@@ -176,6 +176,7 @@ class FolderRegister:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._play_log = folder_log(folder)
 
     def read(self) -> Pointer | None:
         """See ``Register``."""
@@ -285,7 +286,7 @@ class FolderRegister:
 
     def play_log(self) -> PlayLog:
         """See ``Register``. SQLite locks the file, so all processes that play must be on one host."""
-        return folder_log(self.folder)
+        return self._play_log
 
 
 class _FolderLock:

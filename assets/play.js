@@ -1,138 +1,169 @@
 // The page on which people answer questions. The server decides what is shown: this script sends answers and draws states.
+import {everyClue, estimate, vote} from "./play_answers.js";
+import {element, report, show} from "./play_page.js";
+import {race} from "./play_race.js";
 import {modelsOfQuestion, paragraph, percent, resultOfPlayer} from "./play_result.js";
 
-{
-    const element = (name) => document.getElementById(`play-${name}`);
-    const session = location.hash.slice(1);
-    const key = `clueline-play-${session}`;
-    let player = localStorage.getItem(key);
-    let step = 0, shownAt = 0, roundTrip = null, sending = false;
+// How each mode draws what is to be answered (draw), says what the page is for (about), and tells how an answer was graded (told).
+const MODES = {"every-clue": everyClue, race, estimate, vote};
+const AGAIN = 1000; // milliseconds until what did not arrive is sent again
 
-    if (!player) {
-        player = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-        localStorage.setItem(key, player);
-    }
+const session = location.hash.slice(1);
+const key = `clueline-play-${session}`;
+let player = localStorage.getItem(key);
+let step = 0, shownAt = 0, roundTrip = null, sending = false;
 
-    function show(name, visible) { element(name).hidden = !visible; }
-
-    function report(message) {
-        element("problem").textContent = message;
-        show("problem", Boolean(message));
-    }
-
-    async function post(address, body) {
-        const began = performance.now();
-        let response;
-        try {
-            response = await fetch(address, {
-                method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({session, player, ...body}),
-            });
-        } catch {
-            throw new Error("The server cannot be reached. Nothing is lost: try again.");
-        }
-        if (address === "/api/v1/play/answers") roundTrip = performance.now() - began;
-        const answer = await response.json().catch(() => null);
-        if (!response.ok) throw new Error(answer?.error?.message ?? "Something went wrong. Try again.");
-        return answer;
-    }
-
-    // Draw what comes of an address, unless the player has gone on meanwhile. A failure leaves a button to try again.
-    async function fill(name, address, drawing) {
-        const asked = step;
-        show(name, true);
-        element(name).replaceChildren(paragraph("Comparing with models …", "note"));
-        try {
-            const parts = drawing(await post(address, {}));
-            if (step === asked) element(name).replaceChildren(...parts);
-            if (step === asked && !parts.length) show(name, false);
-        } catch (error) {
-            const again = document.createElement("button");
-            again.className = "quiet";
-            again.type = "button";
-            again.textContent = "Try again";
-            again.addEventListener("click", () => fill(name, address, drawing));
-            if (step === asked) element(name).replaceChildren(paragraph(`Models cannot be shown now. ${error.message}`, "note"), again);
-        }
-    }
-
-    function drawLast(last, calibration) {
-        const words = {accept: "right", prompt: "a moderator would ask for more", reject: "wrong"};
-        const list = document.createElement("ol");
-        for (const answer of last.answers) {
-            const item = document.createElement("li");
-            item.textContent = `${answer.guess || "no answer"}, ${percent(answer.confidence)} sure: ${words[answer.verdict]}`;
-            list.append(item);
-        }
-        element("last").replaceChildren(
-            paragraph(`The answer was: ${last.answer.replace(/<[^>]*>/g, "")}`), list,
-            paragraph(`So far you were ${percent(calibration.confidence)} sure on average, and right at `
-                + `${percent(calibration.accuracy)} of ${calibration.answers} clues.`, "note"),
-        );
-    }
-
-    function draw(state) {
-        report("");
-        element("consent-text").textContent = state.consent;
-        show("consent", !state.joined);
-        show("foot", state.joined);
-        show("form", state.joined && !state.done);
-        show("last", Boolean(state.last));
-        step = state.step;
-        for (const name of ["models", "result"]) show(name, false);
-        if (state.last) {
-            drawLast(state.last, state.calibration);
-            fill("models", "/api/v1/play/models", (answer) => modelsOfQuestion(answer, state.last));
-        }
-        if (state.done) {
-            fill("result", "/api/v1/play/result", resultOfPlayer);
-            element("title").textContent = "Done. Thank you!";
-            element("title").tabIndex = -1;
-            element("title").focus();
-        } else if (state.joined) {
-            element("title").textContent = `Question ${state.question + 1} of ${state.questions}`;
-            element("progress").textContent = `Clue ${state.clue + 1}`;
-            element("clues").textContent = state.clues.join(" ");
-            if (state.clue === 0) element("guess").value = "";
-            element("confidence").value = "";
-            element("buzz").checked = false;
-            element("guess").focus();
-            shownAt = performance.now();
-        } else {
-            element("start").focus();
-        }
-    }
-
-    async function change(address, body) {
-        if (sending) return;
-        sending = true;
-        try {
-            draw(await post(address, body));
-        } catch (error) {
-            report(error.message);
-        } finally {
-            sending = false;
-        }
-    }
-
-    element("start").addEventListener("click", () => change("/api/v1/play", {agreed: true}));
-    element("form").addEventListener("submit", (event) => {
-        event.preventDefault();
-        change("/api/v1/play/answers", {
-            step, guess: element("guess").value, confidence: Number(element("confidence").value), buzz: element("buzz").checked,
-            shown_ms: performance.now() - shownAt, round_trip_ms: roundTrip, clock_ms: Date.now(),
-        });
-    });
-    element("erase").addEventListener("click", async () => {
-        if (!confirm("Erase all your answers in this session?")) return;
-        try {
-            await post("/api/v1/play/erase", {});
-            draw(await post("/api/v1/play", {}));
-            element("title").textContent = "Your answers are erased";
-        } catch (error) {
-            report(error.message);
-        }
-    });
-    addEventListener("hashchange", () => location.reload());
-    if (session) change("/api/v1/play", {});
-    else report("This address is not complete: open the link that you were sent.");
+if (!player) {
+    player = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    localStorage.setItem(key, player);
 }
+
+class Unreachable extends Error {}
+
+async function post(address, body) {
+    const began = performance.now();
+    let response;
+    try {
+        response = await fetch(address, {
+            method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({session, player, ...body}),
+        });
+    } catch {
+        throw new Unreachable("The server cannot be reached. Nothing is lost: try again.");
+    }
+    if (/\/(answers|words)$/.test(address)) roundTrip = performance.now() - began;
+    const answer = await response.json().catch(() => null);
+    if (response.ok) return answer;
+    const message = answer?.error?.message ?? "Something went wrong. Try again.";
+    throw response.status >= 500 || response.status === 429 ? new Unreachable(message) : new Error(message);
+}
+
+// What the modes ask of this script.
+const game = {
+    post,
+    // Send what the player says at the step that is shown, and draw what comes. What must not wait for the player is sent until it arrives.
+    async answer(body, {insist = false} = {}) {
+        const times = {shown_ms: performance.now() - shownAt, round_trip_ms: roundTrip, clock_ms: Date.now()};
+        await change("/api/v1/play/answers", {step, ...body, ...times}, insist);
+    },
+    refresh,
+};
+
+// Draw what comes of an address, unless the player has gone on meanwhile. A failure leaves a button to try again.
+async function fill(name, address, drawing) {
+    const asked = step;
+    show(name, true);
+    element(name).replaceChildren(paragraph("Comparing with models …", "note"));
+    try {
+        const parts = drawing(await post(address, {}));
+        if (step === asked) element(name).replaceChildren(...parts);
+        if (step === asked && !parts.length) show(name, false);
+    } catch (error) {
+        const again = document.createElement("button");
+        again.className = "quiet";
+        again.type = "button";
+        again.textContent = "Try again";
+        again.addEventListener("click", () => fill(name, address, drawing));
+        if (step === asked) element(name).replaceChildren(paragraph(`Models cannot be shown now. ${error.message}`, "note"), again);
+    }
+}
+
+function drawLast(mode, last, calibration) {
+    const parts = mode.told(last);
+    if (!last.counts) parts.push(paragraph("You were away at its end: this question does not count.", "note"));
+    if (calibration.answers) {
+        const answers = calibration.answers === 1 ? "1 answer" : `${calibration.answers} answers`;
+        parts.push(paragraph(`So far you were ${percent(calibration.confidence)} sure on average, and right in `
+            + `${percent(calibration.accuracy)} of ${answers}.`, "note"));
+    }
+    element("last").replaceChildren(...parts);
+}
+
+function draw(state) {
+    const mode = MODES[state.mode];
+    report("");
+    element("consent-text").textContent = state.consent;
+    element("about").textContent = mode.about;
+    show("consent", !state.joined);
+    show("foot", state.joined);
+    show("last", Boolean(state.last));
+    step = state.step;
+    for (const name of ["models", "result", "form", "ready", "reading"]) show(name, false);
+    if (state.last) {
+        drawLast(mode, state.last, state.calibration);
+        fill("models", "/api/v1/play/models", (answer) => modelsOfQuestion(answer, state.last, mode));
+    }
+    if (state.done) {
+        if (state.calibration.answers) fill("result", "/api/v1/play/result", resultOfPlayer);
+        element("title").textContent = "Done. Thank you!";
+        element("title").tabIndex = -1;
+        element("title").focus();
+    } else if (state.joined) {
+        element("title").textContent = `Question ${state.question + 1} of ${state.questions}`;
+        element("progress").textContent = "";
+        shownAt = performance.now();
+        mode.draw(state, game);
+    } else {
+        element("start").focus();
+    }
+}
+
+async function change(address, body, insist = false) {
+    if (sending) return;
+    sending = true;
+    try {
+        const state = await arriving(address, body, insist);
+        sending = false;
+        draw(state);
+    } catch (error) {
+        sending = false;
+        if (insist) await refresh(); // what was refused came too late: the player goes on where the server is
+        report(error.message);
+    }
+}
+
+async function refresh() {
+    try {
+        draw(await arriving("/api/v1/play", {}, true));
+    } catch {
+        // The first message says what is wrong.
+    }
+}
+
+async function arriving(address, body, insist) {
+    for (;;) {
+        try {
+            return await post(address, body);
+        } catch (error) {
+            if (!insist || !(error instanceof Unreachable)) throw error;
+            report("The server cannot be reached. What you did is kept, and sent again.");
+            await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
+        }
+    }
+}
+
+// The text is as large as the player wants it, in this browser.
+function resize() {
+    document.querySelector(".page-play").style.setProperty("--size", element("size").value);
+}
+
+element("size").value = localStorage.getItem("clueline-play-size") ?? "1";
+if (!element("size").value) element("size").value = "1";
+resize();
+element("size").addEventListener("change", () => {
+    localStorage.setItem("clueline-play-size", element("size").value);
+    resize();
+});
+element("start").addEventListener("click", () => change("/api/v1/play", {agreed: true}));
+element("erase").addEventListener("click", async () => {
+    if (!confirm("Erase all your answers in this session?")) return;
+    try {
+        await post("/api/v1/play/erase", {});
+        draw(await post("/api/v1/play", {}));
+        element("title").textContent = "Your answers are erased";
+    } catch (error) {
+        report(error.message);
+    }
+});
+addEventListener("hashchange", () => location.reload());
+if (session) change("/api/v1/play", {});
+else report("This address is not complete: open the link that you were sent.");

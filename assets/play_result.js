@@ -34,21 +34,33 @@ function sentence(model) {
         + (right(guess) ? "right" : "wrong");
 }
 
-// Where models would have buzzed in a question that is over.
-export function modelsOfQuestion({models}, last) {
+function told(models) {
+    const details = document.createElement("details"), list = document.createElement("ul");
+    list.append(...models.map((text) => make("li", text)));
+    details.append(make("summary", "What each model said"), list);
+    return details;
+}
+
+// What models said to a question that is over, and where they would have buzzed.
+export function modelsOfQuestion({models}, last, {buzzes}) {
     if (!models.length) return [];
+    const heading = make("h2", "The question before: what models said");
+    if (!buzzes) {
+        const lines = models.filter((model) => model.guesses.length).map((model) => {
+            const {guess, confidence} = model.guesses[0];
+            return `${named(model)}: ${guess || "no answer"}, ${percent(confidence)} sure`;
+        });
+        return lines.length ? [heading, told(lines)] : [];
+    }
     const hits = models.filter((model) => buzzed(model) && right(buzzed(model))).sort((one, other) => one.buzz - other.buzz);
-    const own = last.answers.findIndex((answer) => answer.buzz);
+    const own = last.answers.find((answer) => answer.buzz);
     let summary = hits.length
         ? `${hits.length} of ${models.length} models would have buzzed right, ${named(hits[0])} first, at clue ${hits[0].buzz + 1}.`
         : models.length === 1 ? `${named(models[0])} would not have buzzed right.`
             : `None of ${models.length} models would have buzzed right.`;
-    summary += own < 0 ? " You did not buzz."
-        : ` You buzzed at clue ${own + 1}, ${last.answers[own].verdict === "accept" ? "right" : "not right"}.`;
-    const details = document.createElement("details"), list = document.createElement("ul");
-    list.append(...models.map((model) => make("li", sentence(model))));
-    details.append(make("summary", "What each model said"), list);
-    return [make("h2", "The question before: what models said"), paragraph(summary), details];
+    summary += own ? ` You buzzed at clue ${own.clue + 1}, ${own.verdict === "accept" ? "right" : "not right"}.`
+        : " You did not buzz.";
+    return [heading, paragraph(summary), told(models.map(sentence))];
 }
 
 function shape(tag, attributes, text = "") {
@@ -99,13 +111,13 @@ function shown(key, value) {
 
 function verdict(standing) {
     const gap = standing.metrics.mean_confidence - standing.metrics.accuracy;
-    const text = `You were ${percent(standing.metrics.mean_confidence)} sure on average, and right at `
-        + `${percent(standing.metrics.accuracy)} of the clues`;
+    const text = `You were ${percent(standing.metrics.mean_confidence)} sure on average, and right in `
+        + `${percent(standing.metrics.accuracy)} of your answers`;
     if (Math.round(100 * Math.abs(gap)) === 0) return `${text}.`;
     return `${text}: ${gap > 0 ? "more" : "less"} sure than right, by ${Math.round(100 * Math.abs(gap))} points.`;
 }
 
-// The player's own calibration, and beside it that of models on the same clues.
+// The player's own calibration, and beside it that of models on the same questions.
 export function resultOfPlayer(result) {
     const own = result.standings.find((standing) => standing.run === null);
     const bins = result.bins.map((bin) => ({cells: [
@@ -127,8 +139,8 @@ export function resultOfPlayer(result) {
         const place = result.standings.indexOf(own) + 1;
         parts.push(
             make("h2", "Beside the models"),
-            paragraph(`On the same clues, you are number ${place} of ${result.standings.length}.`),
-            table(["Who", ...keys.map((key) => METRICS[key])], standings, "You and the models on the same clues"),
+            paragraph(`On the same questions, you are number ${place} of ${result.standings.length}.`),
+            table(["Who", ...keys.map((key) => METRICS[key])], standings, "You and the models on the same questions"),
             paragraph(MEANING[result.order], "note"),
         );
     }

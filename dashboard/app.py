@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> Flask:
         "dashboard",
         server=server,  # type: ignore[arg-type]
         assets_folder=str(ASSETS),
-        assets_ignore=r"(before_first_paint|play|play_result)\.js",  # the index and /play ask for these
+        assets_ignore=r"(before_first_paint|play(_\w+)?)\.js",  # the index and /play ask for these
         index_string=INDEX,
         title="Clueline",
         update_title="",

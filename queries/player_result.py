@@ -22,12 +22,12 @@ WIDE_BINS = 5  # of a player, who answers some dozens of clues
 
 
 class PlayedClue(msgspec.Struct, frozen=True):
-    """A player's answer to a clue; ``confidence`` is in [0, 1]."""
+    """A player's answer to a clue; ``confidence`` and ``correct`` are in [0, 1]."""
 
     question_id: str
     clue: int
     confidence: float
-    correct: bool
+    correct: float
 
 
 class WideBin(msgspec.Struct):
@@ -136,7 +136,7 @@ def _evidence(snapshot: Snapshot, selection: Selection, answers: Sequence[Played
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     items = Items(
         np.array([answer.confidence for answer in ordered]),
-        np.array([float(answer.correct) for answer in ordered]),
+        np.array([answer.correct for answer in ordered], float),
         np.append(starts, len(ordered)),
         _curves(snapshot, selection.dataset, ordered),
     )

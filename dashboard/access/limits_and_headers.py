@@ -26,7 +26,7 @@ BODY_TIMEOUT = 30.0  # seconds for such a body
 # Addresses that hold nothing of the store. The frame of all pages (Dash's layout) is asked for without the key of a signed link.
 PUBLIC = (
     "/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies",
-    "/play", "/api/v1/play", "/api/v1/play/answers", "/api/v1/play/models", "/api/v1/play/result",
+    "/play", "/api/v1/play", "/api/v1/play/answers", "/api/v1/play/words", "/api/v1/play/models", "/api/v1/play/result",
     "/api/v1/play/erase",  # opened by the secret of a session
 )  # fmt: skip
 PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")

@@ -39,6 +39,7 @@ PLAYED = 5  # requests a second of one player of a session, of a worker
 PLAYED_AT_ONCE = 60  # after a pause
 PLAYED_FROM = 50  # a second from one address, behind which a whole class may be
 PLAYED_FROM_AT_ONCE = 500
+READ_FROM, READ_FROM_AT_ONCE = 500, 2000  # requests for words, which write nothing, from one address
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Access:
         reading: who may read.
         tokens: of the store.
         audit: of the store.
-        players, playing_clients: how often one player of a session, and one address, may ask.
+        players, playing_clients, reading_clients: how often one player of a session, and one address, may ask; for words, too.
     """
 
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
@@ -98,6 +99,7 @@ class Access:
         self.audit = Audit(tokens.register)
         self.players = RequestRate(PLAYED, PLAYED_AT_ONCE)
         self.playing_clients = RequestRate(PLAYED_FROM, PLAYED_FROM_AT_ONCE)
+        self.reading_clients = RequestRate(READ_FROM, READ_FROM_AT_ONCE)
         self._user_header = settings.user_header
         self._host_names = {settings.host.lower(), *settings.hosts}
         # No page elsewhere can have a number as its name, so that beyond this machine numbers need no list.
@@ -328,17 +330,19 @@ class Access:
         except TokenError as error:
             raise StoreError(str(error)) from error
 
-    def check_playing(self, player: str) -> None:
+    def check_playing(self, player: str, *, reading: bool) -> None:
         """Refuse what a player of a session asks for more often than anybody can play.
 
         Args:
             player: digest of the player's secret, which a client can choose: so its address has a limit, too.
+            reading: whether it is for words.
 
         Raises:
             Denied: with status 429.
         """
         client = client_address(request.remote_addr)
-        if not (self.playing_clients.takes(client) and self.players.takes(player)):
+        clients = self.reading_clients if reading else self.playing_clients
+        if not (clients.takes(client) and self.players.takes(player)):
             raise Denied(429, "too_often", "Too many requests at once. Nothing is lost: try again.", headers={"Retry-After": "1"})
 
     def check_same_site(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, TypeVar
@@ -14,18 +13,19 @@ from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
+from data.people.mode import Entry, QuestionResult
+from data.people.session_documents import SessionError
+from data.people.session_modes import MODES
 from data.people.sessions import (
-    LONGEST_GUESS,
-    Answer,
-    QuestionResult,
-    SessionError,
     add_answer,
+    clock,
     digest,
     join,
     read_results,
     read_session,
     read_state,
 )
+from data.people.word_reading import read_words
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules
@@ -35,10 +35,10 @@ from queries.parameters import NoParameters
 from queries.player_result import PlayedClue, model_runs, player_result
 from queries.selection import Selection, read_parameters
 
-STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409}
+STATUS = {"unknown_session": 404, "ended": 410, "full": 403, "not_joined": 403, "no_step": 409, "bad_answer": 400}
 Secret = Annotated[str, msgspec.Meta(min_length=16, max_length=64)]
 PlayerSecret = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
-Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+BY_THE_SERVER = {"counted", "due", "left", "received_ms", "timed_out"}  # parts of an entry
 
 
 class _Player(msgspec.Struct, forbid_unknown_fields=True):
@@ -53,14 +53,15 @@ class _Join(_Player):
     agreed: bool = False
 
 
-class _Answer(_Player):
+class _Step(_Player, forbid_unknown_fields=False):
+    """What all answers have; the mode of the session says what else."""
+
     step: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
-    guess: Annotated[str, msgspec.Meta(max_length=LONGEST_GUESS)]
-    confidence: Annotated[float, msgspec.Meta(ge=0, le=100)]
-    buzz: bool
-    shown_ms: Milliseconds | None = None
-    round_trip_ms: Milliseconds | None = None
-    clock_ms: Milliseconds | None = None
+
+
+class _Words(_Player):
+    step: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
+    have: Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class Erased(msgspec.Struct):
@@ -97,9 +98,9 @@ class PlayedModels(msgspec.Struct):
 @api.post("/api/v1/play")
 def post_play() -> Response:
     """What a player of a session sees: `{"session", "player", "agreed"}`. `session` is the secret of the link, `player` 32
-    hexadecimal digits that the player's browser chose. With `agreed: true` the player joins. The answer has the clues so far and,
-    between two questions, the one before with the grades. 404 for a session that there is not, 410 when it has ended, 403 when
-    it is full.
+    hexadecimal digits that the player's browser chose. With `agreed: true` the player joins. The answer has the clues or words
+    so far and, between two questions, the one before with the grades. 404 for a session that there is not, 410 when it has
+    ended, 403 when it is full.
     """
     body = _read(_Join)
     with _problems():
@@ -109,22 +110,29 @@ def post_play() -> Response:
 
 @api.post("/api/v1/play/answers")
 def post_play_answers() -> Response:
-    """Logs what a player says at a clue: `{"session", "player", "step", "guess", "confidence", "buzz"}`, with `confidence` from 0
-    to 100, and `shown_ms`, `round_trip_ms` and `clock_ms` as the browser measured them. A step that has an answer keeps it, so
-    that a request can be sent again. The answer is what the player sees next. 409 for a step that was not shown yet.
+    """Logs what a player says at a step: `{"session", "player", "step"}`, with `shown_ms`, `round_trip_ms` and `clock_ms` as the
+    browser measured them, and what the mode asks for. `confidence` is from 0 to 100. `every-clue`: `guess`, `confidence`, `buzz`.
+    `race`: each question has a step for its start (`pace`, words a minute), the buzz (`word`, how many were shown; null for
+    none), the answer (`guess`, `confidence`), and another one to a prompt. `estimate`: `age`, `confidence`. `vote`: `choice`,
+    `confidence`. A step that has an answer keeps it, so that a request can be sent again. The answer is what the player sees
+    next. 409 for a step that was not shown yet.
     """
-    body = _read(_Answer)
-    answer = Answer(
-        " ".join(body.guess.split()),
-        body.confidence / 100,
-        body.buzz,
-        body.shown_ms,
-        body.round_trip_ms,
-        body.clock_ms,
-        time.time() * 1000,
-    )
+    body = _read(_Step)
     with _problems():
-        return json_response(add_answer(_log(), body.session, body.player, body.step, answer))
+        session = read_session(_log(), body.session)
+        entry = _entry(MODES[session.mode].entry_type(body.step))
+        return json_response(add_answer(_log(), body.session, body.player, body.step, entry))
+
+
+@api.post("/api/v1/play/words")
+def post_play_words() -> Response:
+    """The words of a race that are due by now and that the player does not have: `{"session", "player", "step", "have"}`, with
+    the step of the buzz and the number of words that the browser has. `left_ms` says how long a buzz is taken, once the last
+    word is there; `over`, that none is any more. 409 where the reading has not begun.
+    """
+    body = _read(_Words)
+    with _problems():
+        return json_response(read_words(_log(), body.session, body.player, body.step, body.have))
 
 
 @api.post("/api/v1/play/models")
@@ -147,13 +155,15 @@ def post_play_models() -> Response:
 @api.post("/api/v1/play/result")
 def post_play_result() -> Response:
     """How well calibrated a player was in the questions that are over, beside the models on the same clues: `{"session",
-    "player"}`. 409 before the first question is over.
+    "player"}`. 409 before the first question is answered.
     """
     body = _read(_Player)
     with _problems():
         dataset, results = _finished(body)
+        if not any(result.answers for result in results):
+            raise SessionError("no_step", "no question is answered yet")
     answers = tuple(
-        PlayedClue(result.question_id, answer.clue, answer.confidence, answer.verdict == "accept")
+        PlayedClue(result.question_id, answer.clue, answer.confidence, answer.correct)
         for result in results
         for answer in result.answers
     )
@@ -210,8 +220,25 @@ def _read(kind: type[T]) -> T:
         body = msgspec.json.decode(request.get_data(), type=kind)
     except msgspec.MsgspecError as error:
         raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
-    service().access.check_playing(digest(body.player))
+    service().access.check_playing(digest(body.player), reading=kind is _Words)
     return body
+
+
+def _entry(kind: type[Entry]) -> Entry:
+    """What the body says at a step, beside what all steps have. Raises ``BadRequest``."""
+    fields = {
+        name: value for name, value in msgspec.json.decode(request.get_data()).items() if name not in _Step.__struct_fields__
+    }
+    try:
+        if given := sorted(fields.keys() & BY_THE_SERVER):
+            raise msgspec.ValidationError(f"Object contains unknown field `{given[0]}`")
+        if isinstance(fields.get("confidence"), int | float):
+            fields["confidence"] /= 100
+        if isinstance(fields.get("guess"), str):
+            fields["guess"] = " ".join(fields["guess"].split())
+        return msgspec.convert(fields | {"received_ms": clock()}, type=kind)
+    except msgspec.ValidationError as error:
+        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
 
 
 @contextmanager
@@ -225,6 +252,7 @@ def _problems() -> Iterator[None]:
 
 document("POST /api/v1/play", post_play, NoParameters)
 document("POST /api/v1/play/answers", post_play_answers, NoParameters)
+document("POST /api/v1/play/words", post_play_words, NoParameters)
 document("POST /api/v1/play/models", post_play_models, NoParameters)
 document("POST /api/v1/play/result", post_play_result, NoParameters)
 document("POST /api/v1/play/erase", post_play_erase, NoParameters)

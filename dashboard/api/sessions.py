@@ -11,11 +11,12 @@ from dashboard.api.blueprint import api, document, get, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.end_dates import read_end
 from dashboard.service import service
+from data.people.session_documents import ModeKey, SessionError
+from data.people.session_modes import DEFAULT
 from data.people.sessions import (
     CONSENT,
     MOST_PLAYERS,
     MOST_QUESTIONS,
-    SessionError,
     SessionSummary,
     create_session,
     list_sessions,
@@ -39,6 +40,7 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
 
     dataset: str
     until: str
+    mode: ModeKey = DEFAULT
     questions: Annotated[int, msgspec.Meta(ge=1, le=MOST_QUESTIONS)] = 20
     players: Annotated[int, msgspec.Meta(ge=1, le=MOST_PLAYERS)] = 30
     consent: Annotated[str, msgspec.Meta(max_length=LONGEST_CONSENT)] = ""
@@ -62,9 +64,9 @@ def get_sessions(parameters: NoParameters) -> Response:
 
 @api.post("/api/v1/sessions")
 def post_sessions() -> Response:
-    """Makes a session: `{"dataset", "until", "questions", "players", "consent"}`, of which the first two are required. `until` is
-    a date or a time, UTC. The answer, 201, has the link for the players, this once. 409 where there are too many sessions
-    that have not ended. It needs what an upload needs.
+    """Makes a session: `{"dataset", "until", "mode", "questions", "players", "consent"}`, of which the first two are required.
+    `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The answer, 201, has the link for the
+    players, this once. 409 where there are too many sessions that have not ended. It needs what an upload needs.
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
@@ -79,12 +81,15 @@ def post_sessions() -> Response:
     snapshot, store = service().snapshot(), service().store
     consent = new.consent.strip() or CONSENT
     try:
-        secret = create_session(store.register.play_log(), snapshot, new.dataset, new.questions, new.players, until, consent)
+        secret = create_session(
+            store.register.play_log(), snapshot, new.dataset, new.questions, new.players, until, consent, new.mode
+        )
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."
         if error.code == "too_many":
             raise BadRequest(error.code, message, status=409) from None
-        raise BadRequest("unknown_value", message, "dataset", list(snapshot.states)) from None
+        field = "mode" if new.dataset in snapshot.states else "dataset"
+        raise BadRequest("unknown_value", message, field, list(snapshot.states) if field == "dataset" else []) from None
     Audit(store.register).record("invited_players", by, dataset=new.dataset)
     return json_response(Invitation(f"/play#{secret}"), 201)
 

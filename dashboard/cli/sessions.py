@@ -11,8 +11,10 @@ from dashboard.cli.output import Refusal, Until, print_remarks, refusal, seed_em
 from dashboard.settings import Settings
 from data.importing.report import Refused
 from data.people.answer_quality import flag_players
+from data.people.session_documents import ModeKey, SessionError
+from data.people.session_modes import DEFAULT, MODES
 from data.people.session_run import collect, finished_questions
-from data.people.sessions import CONSENT, MOST_PLAYERS, MOST_QUESTIONS, SessionError, create_session
+from data.people.sessions import CONSENT, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.run_tags import BadTag
@@ -20,6 +22,7 @@ from data.store.run_tags import BadTag
 
 @click.command("invite")
 @click.argument("dataset")
+@click.option("--mode", type=click.Choice([*MODES]), default=DEFAULT, show_default=True, help="How questions are asked.")
 @click.option("--questions", type=click.IntRange(1, MOST_QUESTIONS), default=20, show_default=True, help="How many are asked.")
 @click.option("--players", type=click.IntRange(1, MOST_PLAYERS), default=30, show_default=True, help="How many may join.")
 @click.option("--until", type=Until(), metavar="DATE", required=True, help="When it ends: a date or a time, UTC.")
@@ -27,14 +30,25 @@ from data.store.run_tags import BadTag
 @click.option("--base", default="", metavar="URL", help="Address of the server, for the link.")
 @click.pass_obj
 def invite(
-    settings: Settings, dataset: str, questions: int, players: int, until: datetime, consent: TextIO | None, base: str
+    settings: Settings,
+    dataset: str,
+    mode: ModeKey,
+    questions: int,
+    players: int,
+    until: datetime,
+    consent: TextIO | None,
+    base: str,
 ) -> None:
-    """Make a session in which people answer questions of DATASET after each clue, and print its link, this once."""
+    """Make a session in which people answer questions of DATASET, and print its link, this once.
+
+    In the mode every-clue, people answer after each clue; in a race, words come one by one and each player buzzes once; estimate
+    asks for an age at death, with datasets of kind lifeeval; vote for a class, with datasets of kind votes.
+    """
     text = consent.read().strip() if consent else CONSENT
     store = open_store(settings.store)
     try:
         seed_empty_store(store)
-        secret = create_session(store.register.play_log(), store.snapshot(), dataset, questions, players, until, text)
+        secret = create_session(store.register.play_log(), store.snapshot(), dataset, questions, players, until, text, mode)
     except SessionError as error:
         raise Refusal(str(error)) from error
     Audit(store.register).record("invited_players", None, dataset=dataset)
@@ -55,7 +69,8 @@ def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], c
     store, secret = open_store(settings.store), link.rpartition("#")[2]
     reasons = dict(_player_and_reason(text) for text in set_aside)
     try:
-        for flag in flag_players(finished_questions(store.register.play_log(), secret)):
+        log = store.register.play_log()
+        for flag in flag_players(MODES[read_session(log, secret).mode], finished_questions(log, secret)):
             click.echo(f"{flag.player} {'set aside, ' if flag.player in reasons else ''}{flag.sign}: {flag.reason}")
         if check:
             return

@@ -27,7 +27,13 @@ SECRETS = re.compile(
 TEXT = "[%(asctime)s] [%(process)d] [%(levelname)s] %(message)s%(suffix)s"
 JSON_FIELDS = ["levelname", "name", "message", "process", "request_id"]
 JSON_NAMES = {"levelname": "level", "name": "logger"}
-QUIET = ("/healthz", "/readyz", "/assets/", "/_dash-component-suites/")  # lines about these are of level debug
+QUIET = (
+    "/healthz",
+    "/readyz",
+    "/assets/",
+    "/_dash-component-suites/",
+    "/api/v1/play/words",
+)  # lines about these are of level debug
 
 log = logging.getLogger(__name__)
 

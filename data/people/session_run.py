@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -12,38 +13,43 @@ import polars as pl
 from data.importing.ingest import import_paths
 from data.importing.report import Report
 from data.importing.staging import ImportOptions
-from data.people.sessions import Answer, SessionError, SessionQuestion, digest, read_session
+from data.people.mode import Mode, Played
+from data.people.session_documents import SessionError
+from data.people.session_modes import MODES
+from data.people.sessions import clock, digest, read_session
 from data.store import Store
 from data.store.play_log import PlayLog
 from data.store.run_tags import checked_tag
 
-ELICITATION = "every clue"
 SET_ASIDE = "set aside"  # begins the names of the tags that say why a player is left out
 SCHEMA = {
     "question_id": pl.String, "clue": pl.Int64, "sample": pl.String, "guess": pl.String, "confidence": pl.Float64,
-    "buzz": pl.Boolean,
+    "buzz": pl.Boolean, "failed": pl.Boolean,
 }  # fmt: skip
 
 
-def finished_questions(log: PlayLog, secret: str) -> dict[str, list[tuple[SessionQuestion, list[Answer]]]]:
-    """The questions that each player finished, in the order of the player, with the answers to their clues; by pseudonym.
+def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]]:
+    """The questions that are over for each player, in the order of the player, with the entries; by pseudonym.
+
+    What a player has let pass counts, whether the player came back or not.
 
     Raises:
         SessionError: there is no such session.
         StoreError: the log cannot be reached.
     """
-    session = read_session(log, secret)
-    answers: dict[int, list[Answer]] = {}
+    session, now = read_session(log, secret), clock()
+    mode: Mode[Any] = MODES[session.mode]
+    spoken: dict[int, dict[int, str]] = {}
     for row in log.answers(digest(secret)):
-        answers.setdefault(row.place, []).append(msgspec.json.decode(row.answer, type=Answer))
-    return {
-        f"P{place + 1:03d}": [(question, list(part)) for question, part in session.finished(place, given)]
-        for place, given in answers.items()
-    }
+        spoken.setdefault(row.place, {})[row.step] = row.answer
+    for place, entries in spoken.items():
+        overdue = mode.overdue(session, place, entries, now)
+        entries.update({step: msgspec.json.encode(entry).decode() for step, entry in overdue.items()})
+    return {f"P{place + 1:03d}": mode.played(session, place, entries) for place, entries in spoken.items()}
 
 
 def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()) -> pl.DataFrame:
-    """The answers to the questions that players finished, a row for each player and clue.
+    """What is collected of the questions that are over, rows for each player and question.
 
     Args:
         log: of the store.
@@ -51,21 +57,24 @@ def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()
         set_aside: pseudonyms of players who are left out.
 
     Returns:
-        ``question_id, clue, sample, guess, confidence, buzz``: ``sample`` is the pseudonym of the player, ``confidence`` is in
-        [0, 1]. Answers to a question that a player left before its last clue are not in it.
+        ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player, ``confidence``
+        is in [0, 1]; ``failed`` are questions that a player heard without answering. Columns without any value are left out.
+        Questions that a player left before their end are not in it.
 
     Raises:
         SessionError: there is no such session.
         StoreError: the log cannot be reached.
     """
+    mode: Mode[Any] = MODES[read_session(log, secret).mode]
     rows = [
-        (question.question_id, clue, player, answer.guess or None, answer.confidence, answer.buzz)
+        (played.question.question_id, row.clue, player, row.guess, row.confidence, row.buzz, row.confidence is None or None)
         for player, questions in finished_questions(log, secret).items()
         if player not in set_aside
-        for question, answers in questions
-        for clue, answer in enumerate(answers)
+        for played in questions
+        for row in mode.rows(played)
     ]
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return table.select(column for column in table if column.name not in ("buzz", "failed") or column.count())
 
 
 def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping[str, str] | None = None) -> Report:
@@ -96,10 +105,11 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
     players = responses["sample"].n_unique()
     if not players:
         raise SessionError("no_questions", "nobody has finished a question yet")
+    session = read_session(log, secret)
     options = ImportOptions(
-        dataset=read_session(log, secret).dataset,
+        dataset=session.dataset,
         model=f"People, {players} {'player' if players == 1 else 'players'}",
-        elicitation=ELICITATION,
+        elicitation=MODES[session.mode].elicitation,
         respondents=True,
         tags=tags,
     )

@@ -1,23 +1,23 @@
-"""Sessions in which people answer a dataset's questions clue by clue.
+"""Sessions in which people answer a dataset's questions: making and listing them, joining, answering.
 
-The answers to the clues are numbered in each player's own order of questions: these numbers are *steps*. A step is answered once;
-what comes again, from a second tab or after a lost connection, changes nothing. A clue is sent only when all steps before it are
-answered, so that nobody can read ahead.
+How questions are asked, answered and graded is decided by the mode of the session (``data.people.mode``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from itertools import accumulate
-from typing import Literal
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
-from data.importing.answer_lines import parse_answer_line
+from data.people.mode import Entries, Entry, Mode, PlayerState, QuestionResult
+from data.people.session_documents import ModeKey, Session, SessionError
+from data.people.session_modes import DEFAULT, MODES
 from data.store import Snapshot
 from data.store.play_log import PlayLog
 
@@ -25,165 +25,23 @@ CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
     "No name and no address is kept. You can erase your answers at any time from this browser."
 )
-LONGEST_GUESS = 300  # characters
 MOST_QUESTIONS, MOST_PLAYERS = 200, 1000
 MOST_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
+MOST_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
 NOT_JOINED = "this player has not joined the session, or was erased"
-Verdict = Literal["accept", "prompt", "reject"]
 
-
-class SessionError(Exception):
-    """A session cannot be made, or not be played.
-
-    Attributes:
-        code: ``unknown_session``, ``unknown_player``, ``ended``, ``full``, ``not_joined``, ``no_step``, ``no_questions`` or
-            ``too_many``.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class SessionQuestion(msgspec.Struct, frozen=True):
-    """A question as it was when the session was made: its clues in order, and its answer line."""
-
-    question_id: str
-    clues: tuple[str, ...]
-    answer: str
-
-
-class Session(msgspec.Struct, frozen=True):
-    """What the operator decided.
-
-    Attributes:
-        dataset: whose questions are asked.
-        questions: in no order that means anything.
-        players: how many may join.
-        until: when it ends, ISO 8601, UTC.
-        consent: what players agree to, plain text.
-        seed: of the orders of questions.
-    """
-
-    dataset: str
-    questions: tuple[SessionQuestion, ...]
-    players: int
-    until: str
-    consent: str
-    seed: str
-
-    def has_ended(self) -> bool:
-        """Whether it takes no answers any more."""
-        return datetime.fromisoformat(self.until) <= datetime.now(UTC)
-
-    def order(self, place: int) -> list[SessionQuestion]:
-        """The questions in the order of a player.
-
-        Each block of as many players as questions has a shuffled order of its own, which each player of the block begins at
-        another question. So each question comes at each position equally often.
-        """
-        block, start = divmod(place, len(self.questions))
-        shuffled = list(self.questions)
-        random.Random(f"{self.seed} {block}").shuffle(shuffled)
-        return shuffled[start:] + shuffled[:start]
-
-    def finished(self, place: int, answers: Sequence[Answer]) -> list[tuple[SessionQuestion, Sequence[Answer]]]:
-        """The questions that a player has answered at every clue, in the player's order, with the answers to their clues.
-
-        Args:
-            place: of the player.
-            answers: to all steps so far.
-        """
-        questions = self.order(place)
-        ends = list(accumulate(len(question.clues) for question in questions))
-        return [
-            (question, answers[end - len(question.clues) : end])
-            for question, end in zip(questions, ends, strict=True)
-            if end <= len(answers)
-        ]
-
-
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a player says at a clue.
-
-    Attributes:
-        guess: the answer; blank for none.
-        confidence: in [0, 1], that the guess is right.
-        buzz: whether the player would buzz here.
-        shown_ms: how long the clue was shown, by the player's clock.
-        round_trip_ms: how long the request before took, by the player's clock.
-        clock_ms: the player's clock when it was sent, milliseconds since 1970.
-        received_ms: the server's clock.
-    """
-
-    guess: str
-    confidence: float
-    buzz: bool
-    shown_ms: float | None = None
-    round_trip_ms: float | None = None
-    clock_ms: float | None = None
-    received_ms: float | None = None
-
-
-class GradedAnswer(msgspec.Struct):
-    """An answer to a clue of a question that is over."""
-
-    clue: int
-    guess: str
-    confidence: float
-    buzz: bool
-    verdict: Verdict
-
-
-class QuestionResult(msgspec.Struct):
-    """A question that a player has answered at every clue."""
-
-    question_id: str
-    clues: list[str]
-    answer: str
-    answers: list[GradedAnswer]
-
-
-class Calibration(msgspec.Struct):
-    """How sure a player was, and how often right, over the clues of finished questions. None before the first one."""
-
-    answers: int
-    confidence: float | None
-    accuracy: float | None
-
-
-class PlayerState(msgspec.Struct):
-    """What a player sees.
-
-    Attributes:
-        joined: whether the player has joined.
-        consent: what players agree to.
-        until: when the session ends.
-        step: number of the clue to answer, from 0; as many as there are steps at the end.
-        question: number of its question in the player's order, from 0.
-        questions: how many there are.
-        clue: number of the clue in its question, from 0.
-        clues: the clues so far. Later ones are not sent.
-        last: the question before, once it is over.
-        calibration: of the finished questions.
-        done: whether every question is answered.
-    """
-
-    joined: bool
-    consent: str
-    until: str
-    step: int = 0
-    question: int = 0
-    questions: int = 0
-    clue: int = 0
-    clues: list[str] = []
-    last: QuestionResult | None = None
-    calibration: Calibration | None = None
-    done: bool = False
+_sessions: MutableMapping[PlayLog, dict[str, Session]] = WeakKeyDictionary()
 
 
 def create_session(
-    log: PlayLog, snapshot: Snapshot, dataset: str, questions: int, players: int, until: datetime, consent: str
+    log: PlayLog,
+    snapshot: Snapshot,
+    dataset: str,
+    questions: int,
+    players: int,
+    until: datetime,
+    consent: str,
+    mode: ModeKey = DEFAULT,
 ) -> str:
     """Make a session of random questions of a dataset.
 
@@ -195,33 +53,30 @@ def create_session(
         players: how many may join.
         until: when it ends.
         consent: what players agree to.
+        mode: how questions are asked.
 
     Returns:
         The secret of the session. It cannot be shown again: only its hash is kept.
 
     Raises:
-        SessionError: the dataset has no question with an answer and clues that have texts, or there are too many sessions.
+        SessionError: the dataset has no question that can be asked so, or there are too many sessions.
         StoreError: it cannot be written.
     """
-    rows = snapshot.rows(
-        """select q.question_id, any_value(q.answer), list(c.text order by c.clue)
-        from questions q join clues c using (dataset, question_id)
-        where q.dataset = $d and coalesce(q.answer, '') <> ''
-        group by q.question_id having count(*) = count(nullif(c.text, '')) order by min(q.position)""",
-        {"d": dataset},
-    )
+    candidates = MODES[mode].candidates(snapshot, dataset)
     if sum(not session.ended for session in list_sessions(log)) >= MOST_SESSIONS:
         raise SessionError("too_many", f"there are {MOST_SESSIONS:,} sessions that have not ended; wait for the end of one")
-    if not rows:
-        raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions that have clues and answers")
-    chosen = secrets.SystemRandom().sample(rows, min(questions, len(rows)))
+    if not candidates:
+        fitting = [key for key, other in MODES.items() if other.candidates(snapshot, dataset)]
+        offers = f"; its questions fit {' and '.join(fitting)}" if fitting else ""
+        raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions for the mode {mode}{offers}")
     session = Session(
         dataset,
-        tuple(SessionQuestion(question_id, tuple(clues), answer) for question_id, answer, clues in chosen),
+        tuple(secrets.SystemRandom().sample(candidates, min(questions, len(candidates)))),
         players,
         until.astimezone(UTC).isoformat(),
         consent,
         secrets.token_hex(8),
+        mode,
     )
     secret = secrets.token_urlsafe(24)
     log.add_session(digest(secret), msgspec.json.encode(session).decode())
@@ -234,16 +89,18 @@ class SessionSummary(msgspec.Struct):
     Attributes:
         session: begins the hash of its secret, so that sessions can be told apart.
         dataset: whose questions are asked.
+        mode: how.
         questions: how many.
         players: how many may join.
         joined: how many have.
-        answers: to clues, of all players.
+        answers: of all players, to clues; in a race, the start, the buzz and the answer of a question count each.
         until: when it ends, ISO 8601, UTC.
         ended: whether it has.
     """
 
     session: str
     dataset: str
+    mode: ModeKey
     questions: int
     players: int
     joined: int
@@ -261,6 +118,7 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
             SessionSummary(
                 row.session[:12],
                 session.dataset,
+                session.mode,
                 len(session.questions),
                 session.players,
                 row.players,
@@ -274,10 +132,15 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
 
 def read_session(log: PlayLog, secret: str) -> Session:
     """The session of a secret. Raises ``SessionError`` if there is none, and ``StoreError``."""
-    document = log.session(digest(secret))
-    if document is None:
-        raise SessionError("unknown_session", "there is no session with this link")
-    return msgspec.json.decode(document, type=Session)
+    known, name = _sessions.setdefault(log, {}), digest(secret)
+    if name not in known:
+        document = log.session(name)
+        if document is None:
+            raise SessionError("unknown_session", "there is no session with this link")
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[name] = msgspec.json.decode(document, type=Session)
+    return known[name]
 
 
 def join(log: PlayLog, secret: str, player: str) -> PlayerState:
@@ -297,16 +160,31 @@ def join(log: PlayLog, secret: str, player: str) -> PlayerState:
         raise SessionError("ended", "this session has ended")
     if log.join(digest(secret), digest(player), session.players) is None:
         raise SessionError("full", f"this session has its {session.players} players")
-    return _read_state(log, session, secret, player)
+    return read_state(log, secret, player)
 
 
-def read_state(log: PlayLog, secret: str, player: str) -> PlayerState:
-    """What a player sees now. Raises as ``read_session``."""
-    return _read_state(log, read_session(log, secret), secret, player)
+def read_state(log: PlayLog, secret: str, player: str, now: float | None = None) -> PlayerState:
+    """What a player sees.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        player: secret of the player.
+        now: milliseconds since 1970; None for those of the clock.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the log cannot be reached.
+    """
+    session, now = read_session(log, secret), clock() if now is None else now
+    place = log.place(digest(secret), digest(player))
+    if place is None:
+        return PlayerState(False, session.consent, session.until, session.mode)
+    return MODES[session.mode].state(session, place, _entries(log, session, secret, player, place, now), now)
 
 
 def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
-    """The questions that a player has answered at every clue, in the player's order.
+    """The questions that are over for a player, in the player's order.
 
     Raises:
         SessionError: there is no such session, or the player has not joined it.
@@ -316,85 +194,63 @@ def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]
     place = log.place(digest(secret), digest(player))
     if place is None:
         raise SessionError("not_joined", NOT_JOINED)
-    return [_grade(question, given) for question, given in session.finished(place, _answers(log, secret, player))]
+    mode: Mode[Any] = MODES[session.mode]
+    entries = _entries(log, session, secret, player, place, clock())
+    return [mode.grade(played) for played in mode.played(session, place, entries)]
 
 
-def _answers(log: PlayLog, secret: str, player: str) -> list[Answer]:
-    """The answers of a player to all steps so far."""
-    return [msgspec.json.decode(row.answer, type=Answer) for row in log.answers(digest(secret), digest(player))]
-
-
-def _read_state(log: PlayLog, session: Session, secret: str, player: str) -> PlayerState:
-    place = log.place(digest(secret), digest(player))
-    if place is None:
-        return PlayerState(False, session.consent, session.until)
-    answers = _answers(log, secret, player)
-    results = [_grade(question, given) for question, given in session.finished(place, answers)]
-    clue = len(answers) - sum(len(result.clues) for result in results)
-    current = session.order(place)[len(results) :]
-    return PlayerState(
-        True,
-        session.consent,
-        session.until,
-        step=len(answers),
-        question=len(results),
-        questions=len(session.questions),
-        clue=clue,
-        clues=list(current[0].clues[: clue + 1]) if current else [],
-        last=results[-1] if results and clue == 0 else None,
-        calibration=_calibration(results),
-        done=not current,
-    )
-
-
-def add_answer(log: PlayLog, secret: str, player: str, step: int, answer: Answer) -> PlayerState:
-    """Log the answer to a step, unless it has one.
+def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, now: float | None = None) -> PlayerState:
+    """Log what a player says at a step, unless that is logged already.
 
     Args:
         log: of the store.
         secret: of the session.
         player: secret of the player.
         step: which the player saw. One that has an answer keeps it.
-        answer: what the player says.
+        entry: what the player says: of the type that the mode has for the step.
+        now: see ``read_state``.
 
     Raises:
-        SessionError: the player has not joined, the step was not shown yet, or the session has ended.
+        SessionError: the player has not joined, the step was not shown yet, the entry cannot be right, or the session has ended.
         StoreError: the log cannot be reached. The answer may or may not be logged: send it again.
     """
-    session = read_session(log, secret)
-    state = _read_state(log, session, secret, player)
-    if not state.joined:
+    session, now = read_session(log, secret), clock() if now is None else now
+    mode: Mode[Any] = MODES[session.mode]
+    place = log.place(digest(secret), digest(player))
+    if place is None:
         raise SessionError("not_joined", NOT_JOINED)
-    if step > state.step or (state.done and step == state.step):
-        raise SessionError("no_step", f"step {step} was not shown yet")
+    entries = _entries(log, session, secret, player, place, now)
+    state = mode.state(session, place, entries, now)
     if step < state.step:
         return state
+    if step > state.step or state.done:
+        raise SessionError("no_step", f"step {step} was not shown yet")
     if session.has_ended():
         raise SessionError("ended", "this session has ended")
-    log.add_answer(digest(secret), digest(player), step, msgspec.json.encode(answer).decode())
-    return _read_state(log, session, secret, player)
+    _log_entry(log, secret, player, step, mode.accept(session, place, entries, step, entry, now))
+    return read_state(log, secret, player, now)
+
+
+def _entries(log: PlayLog, session: Session, secret: str, player: str, place: int, now: float) -> Entries:
+    """What a player said so far. What the player has let pass is logged first, so that it is the same for whoever asks."""
+    entries = {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
+    overdue = MODES[session.mode].overdue(session, place, entries, now)
+    if not overdue:
+        return entries
+    for step, entry in sorted(overdue.items()):
+        _log_entry(log, secret, player, step, entry)
+    return {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
+
+
+def _log_entry(log: PlayLog, secret: str, player: str, step: int, entry: Entry) -> None:
+    log.add_answer(digest(secret), digest(player), step, msgspec.json.encode(entry).decode())
+
+
+def clock() -> float:
+    """Milliseconds since 1970."""
+    return time.time() * 1000
 
 
 def digest(secret: str) -> str:
     """The id of a secret in the log."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _grade(question: SessionQuestion, answers: Sequence[Answer]) -> QuestionResult:
-    line = parse_answer_line(question.answer)
-    graded = [
-        GradedAnswer(clue, answer.guess, answer.confidence, answer.buzz, line.grade(answer.guess or None))
-        for clue, answer in enumerate(answers)
-    ]
-    return QuestionResult(question.question_id, list(question.clues), question.answer, graded)
-
-
-def _calibration(results: list[QuestionResult]) -> Calibration:
-    answers = [answer for result in results for answer in result.answers]
-    if not answers:
-        return Calibration(0, None, None)
-    return Calibration(
-        len(answers),
-        sum(answer.confidence for answer in answers) / len(answers),
-        sum(answer.verdict == "accept" for answer in answers) / len(answers),
-    )

@@ -71,8 +71,8 @@ class Snapshot:
         """The same version, in which the people who heard the questions of a dataset are those of a human collection.
 
         Each respondent of the run heard the questions that it answered, alone and to the end, and buzzed at the first clue where
-        it would have. Human curves follow from that. Of exposures, buzzes and curves, there are then none of other datasets, nor
-        of what was imported.
+        it would have. One that answered nothing, and says that it did not buzz, heard the question, too. Human curves follow
+        from that. Of exposures, buzzes and curves, there are then none of other datasets, nor of what was imported.
 
         Args:
             dataset: of the run.
@@ -88,7 +88,7 @@ class Snapshot:
             connection.execute(f"create temp table {table} as from {main}.{table} where {some}")
         connection.execute(
             f"""insert into exposures by name select distinct dataset, question_id, sample as match_id, sample as team,
-                'human' as team_kind from {responses} where not failed"""
+                'human' as team_kind from {responses} where not failed or buzz is not null"""
         )
         connection.execute(
             f"""insert into buzzes by name

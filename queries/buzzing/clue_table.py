@@ -31,8 +31,8 @@ class ClueTable:
         words, clues: of each question.
         teams: a row per team and question heard: ``question``, ``team``, ``team_kind``, ``heard_words`` (null: to the end),
             and of its buzz ``word``, ``clue``, ``correct`` (null: none).
-        guesses: what people guessed at every clue, where they are those of a human collection: ``team``, ``question``, ``clue``,
-            ``correct``, in this order of rows; None of teams, whose guesses before a buzz nobody knows.
+        guesses: what people guessed at every clue, where they are those of a human collection that says so: ``team``,
+            ``question``, ``clue``, ``correct``, in this order of rows; None of others, whose guesses before a buzz nobody knows.
     """
 
     first: Ints
@@ -131,12 +131,16 @@ def read_clue_table(snapshot: Snapshot, selection: Selection) -> tuple[ClueTable
     return clue_table, positions
 
 
-def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame:
-    """What the people of a human collection guessed, by player, question and clue."""
+def _guesses(snapshot: Snapshot, with_clauses: str, parameters: SqlParameters, positions: Ints) -> pl.DataFrame | None:
+    """What the people of a human collection guessed, by player, question and clue; None where they guessed at a buzz alone."""
+    responses = snapshot.with_grading("").responses([snapshot.people])
+    once = f"select 1 from {responses} where not failed group by sample, question_id having count(*) > 1 limit 1"
+    if not snapshot.rows(once):
+        return None
     guesses = snapshot.frame(
         f"""{with_clauses}
         select p.sample as team, q.position, p.clue, p.correct
-        from {snapshot.with_grading("").responses([snapshot.people])} p join chosen_questions q using (question_id)
+        from {responses} p join chosen_questions q using (question_id)
         where not p.failed order by p.sample, q.position, p.clue""",
         parameters,
     )

@@ -15,6 +15,7 @@ from tests.helpers.serving import call_cli, start_server
 
 CLUES = {"This city": ("q1", 3), "This river": ("q2", 2)}  # how a question begins -> its id, and how many clues it has
 RIGHT = {"q1": "Paris", "q2": "Nile"}
+ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
 @pytest.fixture
@@ -123,6 +124,118 @@ def test_two_players_make_a_run(browser, toy):
     # Nobody was imported with the dataset, so that the players are its people: one buzzed at once and was right, one never.
     heard = json.loads(desk.request.get("/api/v1/questions/toy/q1").text())["human"]
     assert (heard["teams"], heard["team_share"], heard["buzz_share"]) == (2, [0.5] * 3, [1.0] * 3)
+    for visit in visits:
+        visit.close()
+        assert not visit.complaints
+
+
+def start_race(toy):
+    """The link of a race on a dataset of two questions."""
+    server, _ = toy
+    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    invited = call_cli("invite", "toy", "--mode", "race", "--until", until, "--base", server.address, store=server.store)
+    assert invited.returncode == 0, invited.stderr
+    return invited.stdout.strip()
+
+
+def wait_for_words(page, least):
+    """Wait until so many words are shown."""
+    page.locator("#play-words", has_text=re.compile(rf"^(\S+ ){{{least - 1}}}\S")).wait_for()
+
+
+def question_shown(page):
+    return next(name for start, (name, _) in CLUES.items() if start.split()[1] in page.locator("#play-words").inner_text())
+
+
+def race(page, plans, by_keyboard):
+    """Play a race to its end.
+
+    Args:
+        page: with the first question ready.
+        plans: by question, at which word to buzz at the earliest, None for never, and the guess and confidence.
+        by_keyboard: whether nothing else is used.
+
+    Returns:
+        By question, the clue of the buzz, None for none.
+    """
+    clues = {}
+    for question in (1, 2):
+        page.get_by_role("heading", name=f"Question {question} of 2").wait_for()
+        page.locator("#play-read:focus").wait_for()
+        if by_keyboard:
+            page.keyboard.press("Shift+Tab")
+            page.keyboard.press("ControlOrMeta+a")
+            page.keyboard.type("400")
+            page.keyboard.press("Tab")
+            page.keyboard.press("Space")
+        else:
+            page.get_by_label("Pace").fill("400")
+            page.get_by_role("button", name=f"Read question {question}").click()
+        wait_for_words(page, 2)
+        name = question_shown(page)
+        word, guess, confidence = plans[name]
+        clues[name] = None
+        if word is not None:
+            wait_for_words(page, word)
+            if by_keyboard:
+                page.keyboard.press("Space")
+            else:
+                page.get_by_role("button", name="Buzz").click()
+            page.locator("#play-guess:focus").wait_for()
+            counted = len(page.locator("#play-clues").inner_text().split())
+            clues[name] = next(clue for clue, end in enumerate(ENDS[name]) if counted <= end)
+            page.keyboard.type(guess)
+            page.get_by_label("How sure").fill(str(confidence)) if not by_keyboard else page.keyboard.press("Tab")
+            if by_keyboard:
+                page.keyboard.type(str(confidence))
+            page.keyboard.press("Enter")
+        elif by_keyboard:
+            page.locator("#play-pass:visible").wait_for()
+            page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+        # Else nothing is done, and the time for a buzz passes.
+        page.locator("#play-last").get_by_text(f"The answer was: {RIGHT[name]}").wait_for()
+        page.locator("#play-models summary").wait_for()
+    page.get_by_role("heading", name="Done. Thank you!").wait_for()
+    return clues
+
+
+def test_two_players_race(browser, toy):
+    server, _ = toy
+    link = start_race(toy)
+    visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
+    desk, phone = (visit.page for visit in visits)
+    for page in (desk, phone):
+        page.goto(link)
+    desk.get_by_role("button", name="I agree").click()
+    desk.locator("#play-read:focus").wait_for()  # so this player has joined first
+    start_by_keyboard(phone)
+    plans = [
+        {"q1": (2, "Paris", 90), "q2": (None, "", 0)},
+        {"q1": (7, "Rome", 40), "q2": (3, "Nile", 70)},
+    ]
+    buzzed = [race(desk, plans[0], by_keyboard=False), race(phone, plans[1], by_keyboard=True)]
+    phone.locator("#play-result tr.own").wait_for()
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    done = call_cli("collect", link, store=server.store)
+    assert done.returncode == 0, done.stderr
+    store = open_store(server.store, threads=1)
+    sql = """select question_id, clue, sample, guess, round(100 * confidence), correct, buzz, responses.failed from responses
+        join runs using (run) where model = 'People, 2 players' and elicitation = 'race' and respondents"""
+    expected = [("q2", 1, "P001", None, 0, 0, False, True)]
+    for player, (plan, clues) in enumerate(zip(plans, buzzed, strict=True)):
+        for name, clue in clues.items():
+            _, guess, sure = plan[name]
+            if clue is not None:
+                expected.append((name, clue, f"P{player + 1:03d}", guess, sure, float(guess == RIGHT[name]), True, False))
+    assert sorted(stored_rows(store, sql), key=str) == sorted(expected, key=str)
+    store.close()
+    # By the definition of the share of players who were right by each clue.
+    for name, ends in ENDS.items():
+        heard = json.loads(desk.request.get(f"/api/v1/questions/toy/{name}").text())["human"]
+        right = [row[1] for row in expected if row[0] == name and row[5] == 1]
+        assert heard["team_share"] == [sum(clue <= at for clue in right) / 2 for at in range(len(ends))]
+        assert heard["teams"] == 2
     for visit in visits:
         visit.close()
         assert not visit.complaints

@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from data.people.session_run import ELICITATION
+from data.people.every_clue import EveryClue
 from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.leaderboard import leaderboard
@@ -51,7 +51,9 @@ def put_collection(store, folder, answers, model):
     ]
     path = folder / f"{model}.csv"
     path.write_text("question_id,clue,sample,guess,confidence,buzz\n" + "\n".join(lines) + "\n")
-    return put(store, path, form="responses", dataset="toy", model=model, elicitation=ELICITATION, respondents=True).runs[0]
+    return put(
+        store, path, form="responses", dataset="toy", model=model, elicitation=EveryClue.elicitation, respondents=True
+    ).runs[0]
 
 
 @pytest.fixture(scope="module")

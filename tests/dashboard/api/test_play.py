@@ -33,6 +33,16 @@ def link(seeded, tmp_path_factory, cli):
     return re.fullmatch(r"http://\S+/play#(\S+)\n", done.stdout)[1], app
 
 
+@pytest.fixture(scope="module")
+def race(link, cli):
+    """The secret of a race of two questions, on the same app."""
+    store = link[1].extensions["clueline"].store
+    until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    done = cli("invite", "pyramid", "--mode", "race", "--questions", "2", "--until", until, store=store.register.folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().rpartition("#")[2]
+
+
 @pytest.fixture
 def post(link):
     session, app = link
@@ -115,9 +125,12 @@ def test_an_address_may_not_make_up_players_without_end(link):
     assert other.status_code == 200
 
 
-@pytest.mark.parametrize("path", ["", "/models", "/result", "/erase"])
-def test_an_unknown_session_is_not_found(link, path):
-    answer = link[1].test_client().post(f"/api/v1/play{path}", json={"session": "x" * 32, "player": ANN})
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("", {}), ("/models", {}), ("/result", {}), ("/erase", {}), ("/answers", {"step": 0}), ("/words", {"step": 1, "have": 0})],
+)
+def test_an_unknown_session_is_not_found(link, path, more):
+    answer = link[1].test_client().post(f"/api/v1/play{path}", json={"session": "x" * 32, "player": ANN} | more)
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_session")
 
 
@@ -179,6 +192,45 @@ def test_the_secret_opens_no_other_dataset(link):
             facets(service().snapshot(), "lifespan")
 
 
+def test_a_race_is_played_over_http(post, race):
+    player = {"session": race, "player": "5" * 32}
+    assert post(agreed=True, **player)["reading"]["phase"] == "ready"
+    assert post("/words", 409, step=1, have=0, **player)["error"]["code"] == "no_step"
+    begun = post("/answers", step=0, pace=60, **player)
+    assert begun["reading"]["phase"] == "reading" and begun["step"] == 1 and begun["clues"] == []
+    words = post("/words", step=1, have=0, **player)
+    assert 1 <= len(words["words"]) < 60 and not words["over"] and words["left_ms"] is None
+    assert post("/answers", 400, step=1, word=None, **player)["error"]["code"] == "bad_answer"
+    buzzed = post("/answers", step=1, word=1, round_trip_ms=20, clock_ms=1e12, **player)
+    assert buzzed["reading"]["phase"] == "answering" and 0 < buzzed["reading"]["left_ms"] <= 30_000
+    over = post("/answers", step=2, guess="nobody at all", confidence=25, **player)
+    assert over["last"]["answers"][0]["confidence"] == 0.25 and over["last"]["counts"]
+    assert post("/models", **player)["question_id"] == over["last"]["question_id"]
+    assert post("/result", **player)["answers"] == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pace": 10}, {"pace": 1000}, {"pace": "fast"}, {"received_ms": 5}, {"more": 1}, {"step": 1, "word": 0},
+        {"step": 1, "word": 1, "counted": 1}, {"step": 1, "word": 1, "left": True}, {"step": 2, "timed_out": True},
+    ],
+)  # fmt: skip
+def test_what_only_the_server_can_say_is_refused(post, race, change):
+    body = {"session": race, "player": "6" * 32, "step": 0} | change
+    assert post("/answers", 400, **body)["error"]["code"] == "bad_value"
+
+
+def test_a_race_without_a_buzz_has_no_result(link, post, race):
+    player = {"session": race, "player": "7" * 32}
+    post(agreed=True, **player)
+    log = link[1].extensions["clueline"].store.register.play_log()
+    log.add_answer(digest(race), digest("7" * 32), 0, '{"pace": 400, "received_ms": 1.0}')
+    state = post(**player)
+    assert state["last"]["answers"] == [] and not state["last"]["counts"] and state["calibration"]["answers"] == 0
+    assert "no question is answered" in post("/result", 409, **player)["error"]["message"].lower()
+
+
 def test_an_erased_player_has_to_join_again(link, post):
     player = "e" * 32
     post(player=player, agreed=True)
@@ -186,7 +238,7 @@ def test_an_erased_player_has_to_join_again(link, post):
     assert post("/erase", player=player) == {"erased": True}
     assert post("/erase", player=player) == {"erased": False}
     audit = Audit(link[1].extensions["clueline"].store.register)
-    erased, invited = (event for event in audit.page(20) if event.action in ("erased_answers", "invited_players"))
+    erased, *_, invited = (event for event in audit.page(20) if event.action in ("erased_answers", "invited_players"))
     assert (erased.action, erased.by, erased.dataset, erased.address) == ("erased_answers", "player", "pyramid", None)
     assert (invited.action, invited.dataset) == ("invited_players", "pyramid") and invited.by.startswith("system:")
     assert not post(player=player)["joined"]

@@ -8,7 +8,8 @@ import pytest
 from dashboard.app import create_app
 from dashboard.settings import Settings
 from data.people import sessions
-from data.people.sessions import Answer, add_answer, join, read_session
+from data.people.every_clue import Answer
+from data.people.sessions import add_answer, join, read_session
 from data.store.audit import Audit
 from data.store.tokens import Tokens
 
@@ -51,7 +52,8 @@ def test_a_session_is_made_and_listed(ask, app):
     add_answer(log, secret, player, 0, Answer("Poe", 0.5, False))
     (listed,) = [summary for summary in ask("GET", 200)["sessions"] if summary["players"] == 5]
     assert listed == {
-        "session": listed["session"], "dataset": "pyramid", "questions": 3, "players": 5, "joined": 1, "answers": 1,
+        "session": listed["session"], "dataset": "pyramid", "mode": "every-clue", "questions": 3, "players": 5, "joined": 1,
+        "answers": 1,
         "until": session.until, "ended": False,
     }  # fmt: skip
     assert secret not in str(ask("GET", 200))
@@ -70,6 +72,7 @@ def test_without_a_token_nothing_is_listed_or_made(ask):
         ({"dataset": "nowhere"}, 400, "unknown_value", "no dataset 'nowhere'"),
         ({"until": "2020-01-01"}, 400, "bad_value", "is past"), ({"until": "soon"}, 400, "bad_value", "is no date"),
         ({"questions": 0}, 400, "bad_value", "questions"), ({"players": 1001}, 400, "bad_value", "players"),
+        ({"mode": "duel"}, 400, "bad_value", "mode"), ({"mode": "vote"}, 400, "unknown_value", "fit every-clue and race"),
         ({"colour": "red"}, 400, "bad_value", "colour"), ({"until": None}, 400, "bad_value", "until"),
     ],
 )  # fmt: skip

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.people.sessions import Answer, add_answer, join
+from data.people.every_clue import Answer
+from data.people.sessions import add_answer, join
 from data.store import open_store
 
 PLAYER = "a" * 32

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from data.people.answer_quality import LEVEL, flag_players
-from data.people.sessions import Answer, SessionQuestion
+from data.people.every_clue import Answer, EveryClue
+from data.people.mode import Played
+from data.people.session_documents import SessionQuestion
 
 CLUES = ("this author of many long novels", "wrote about a white whale at sea")
 QUESTIONS = [SessionQuestion(f"q{number:02}", CLUES, "Herman Melville") for number in range(20)]
@@ -14,7 +16,7 @@ def answers(guesses, confidences, seconds):
     """Two answers to each question, so many seconds after one another."""
     times = np.cumsum(np.broadcast_to(seconds, 2 * len(guesses)).astype(float)) * 1000
     return [
-        (
+        Played(
             question,
             [
                 Answer(
@@ -32,7 +34,7 @@ def earnest(guesses=("Herman Melville",) * 20, confidences=(0.2, 0.7, 0.9), seco
 
 
 def signs(played):
-    return [(flag.player, flag.sign) for flag in flag_players(played)]
+    return [(flag.player, flag.sign) for flag in flag_players(EveryClue(), played)]
 
 
 def test_earnest_players_are_not_flagged():
@@ -40,7 +42,7 @@ def test_earnest_players_are_not_flagged():
 
 
 def test_a_player_who_cannot_have_read_is_flagged():
-    (flag,) = flag_players({"P001": earnest(seconds=0.3)})
+    (flag,) = flag_players(EveryClue(), {"P001": earnest(seconds=0.3)})
     assert (flag.player, flag.sign) == ("P001", "too fast")
     assert flag.reason == "answered 39 of 39 clues faster than 1,000 words a minute can be read"
 
@@ -50,7 +52,7 @@ def test_some_fast_answers_are_no_sign():
 
 
 def test_clocks_that_are_unknown_are_no_sign():
-    untimed = [(question, [Answer("Poe", 0.1 * clue, False) for clue in (0, 1)]) for question in QUESTIONS]
+    untimed = [Played(question, [Answer("Poe", 0.1 * clue, False) for clue in (0, 1)]) for question in QUESTIONS]
     assert signs({"P001": untimed}) == []
 
 
@@ -78,7 +80,7 @@ def simulated(generator, players, copies=0):
 
 
 def test_copied_mistakes_are_flagged():
-    flags = flag_players(simulated(np.random.default_rng(5), 12, copies=20))
+    flags = flag_players(EveryClue(), simulated(np.random.default_rng(5), 12, copies=20))
     assert [(flag.player, flag.sign) for flag in flags] == [("P011", "same mistakes"), ("P012", "same mistakes")]
     assert "the same mistakes as P012 on" in flags[0].reason
 

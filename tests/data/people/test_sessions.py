@@ -5,18 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from data.people.every_clue import Answer
+from data.people.session_documents import Session, SessionError, SessionQuestion
 from data.people.session_run import collect, session_responses
-from data.people.sessions import (
-    Answer,
-    Session,
-    SessionError,
-    SessionQuestion,
-    add_answer,
-    create_session,
-    digest,
-    join,
-    read_state,
-)
+from data.people.sessions import add_answer, create_session, digest, join, read_state
 from data.store import open_store
 from data.store.run_tags import tags_of
 from tests.helpers.bundle_factory import put, write

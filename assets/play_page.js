@@ -1,0 +1,47 @@
+// The parts of the page on which people answer questions.
+export function element(name) { return document.getElementById(`play-${name}`); }
+
+export function show(name, visible) { element(name).hidden = !visible; }
+
+export function report(message) {
+    element("problem").textContent = message;
+    show("problem", Boolean(message));
+}
+
+let submitted = () => {};
+
+element("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    submitted();
+});
+
+// Show the form with the fields of a mode, all blank, and say what its button does.
+export function showForm({guess = "", classes = [], sure, buzz = false, button = "Next", age = false, keep = ""}, submit) {
+    submitted = submit;
+    show("form", true);
+    show("guess-field", Boolean(guess));
+    element("guess-label").textContent = guess;
+    Object.assign(element("guess"), {type: age ? "number" : "text", required: age, inputMode: age ? "decimal" : "text", value: keep});
+    for (const [name, value] of [["min", 0], ["max", 130], ["step", "any"]]) {
+        if (age) element("guess").setAttribute(name, value);
+        else element("guess").removeAttribute(name);
+    }
+    show("classes", Boolean(classes.length));
+    element("classes").replaceChildren(element("classes").querySelector("legend"), ...classes.map(choice));
+    element("confidence-label").textContent = `${sure} 0 to 100`;
+    element("confidence").value = "";
+    show("buzz-field", buzz);
+    element("buzz").checked = false;
+    element("send").textContent = button;
+    for (const name of ["prompt", "time"]) show(name, false);
+    (guess ? element("guess") : element("classes").querySelector("input")).focus();
+}
+
+function choice(name) {
+    const label = document.createElement("label"), input = document.createElement("input");
+    Object.assign(input, {type: "radio", name: "class", value: name, required: true});
+    label.append(input, ` ${name}`);
+    return label;
+}
+
+export function confidence() { return Number(element("confidence").value); }

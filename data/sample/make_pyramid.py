@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from data.importing.answer_lines import parse_answer_line
 from data.sample.bundle_files import write_csv, write_json
 from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
@@ -44,7 +46,7 @@ def dataset(entries: int) -> dict[str, object]:
 
 def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[str, list[str]]:
     """By page title, what a wrong buzz may say: the nearest entries of the category that are wrong."""
-    near = neighbours([document(e) for e in entries], [e.category for e in entries], MISTAKES)
+    near = neighbours([entry.document for entry in entries], [entry.category for entry in entries], MISTAKES)
     titles = {entry.title: [entries[k].title for k in row] for entry, row in zip(entries, near, strict=True)}
     lines = {question.page: parse_answer_line(question.answer) for question in questions}
     return {page: [t for t in titles[page] if line.grade(t) == "reject"] for page, line in lines.items()}
@@ -53,7 +55,8 @@ def mistakes(entries: Sequence[Entry], questions: Sequence[Question]) -> dict[st
 def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence[Entry]) -> Iterator[dict[str, object]]:
     """Rows of both runs of a guesser, which differ in their confidence alone."""
     clues = [(question, clue) for question in questions for clue in range(len(question.clues))]
-    scores = guesser.search([document(e) for e in entries], [question.revealed(clue) for question, clue in clues])
+    search = guesser.build([entry.document for entry in entries])
+    scores = np.concatenate([search(question.clues) for question in questions])
     guesses = [entries[k].title for k in best_match(scores)]
     for elicitation, confidences in (
         ("softmax", softmax_confidence(scores, guesser.temperature)),
@@ -68,11 +71,6 @@ def responses(guesser: Guesser, questions: Sequence[Question], entries: Sequence
                 "model": guesser.model,
                 "elicitation": elicitation,
             }
-
-
-def document(entry: Entry) -> str:
-    """What a guesser reads of an entry."""
-    return f"{entry.title}. {entry.text}"
 
 
 def make(folder: Path = FOLDER) -> None:

@@ -51,6 +51,11 @@ class Entry:
     text: str
     category: str
 
+    @property
+    def document(self) -> str:
+        """What a guesser reads of it."""
+        return f"{self.title}. {self.text}"
+
 
 def read_questions() -> list[Question]:
     """All questions, by category."""

@@ -13,7 +13,7 @@ from data.importing import ingest
 from data.importing.answer_lines import parse_answer_line
 from data.importing.staging import ImportOptions
 from data.life_table import best_guess, survivors
-from data.sample import annotators, make_lifeeval, tone_messages
+from data.sample import annotators, make_lifeeval, make_pyramid, tone_messages
 from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs
 
@@ -31,23 +31,15 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def write_pyramid(folder: Path) -> None:
-    # Needed to write the bundle, not to use it.
-    pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
-    pytest.importorskip("bm25s", reason="bm25s is a development dependency")
-    from data.sample import make_pyramid
-
-    make_pyramid.make(folder)
-
-
 def write_tone(folder: Path) -> None:
+    # Needed to write the bundle, not to use it.
     pytest.importorskip("sklearn", reason="scikit-learn is a development dependency")
     from data.sample import make_tone
 
     make_tone.make(folder)
 
 
-@pytest.mark.parametrize(("bundle", "write"), [(LIFEEVAL, make_lifeeval.make), (PYRAMID, write_pyramid), (TONE, write_tone)])
+@pytest.mark.parametrize(("bundle", "write"), [(LIFEEVAL, make_lifeeval.make), (PYRAMID, make_pyramid.make), (TONE, write_tone)])
 def test_script_writes_the_bundle_again(bundle, write, tmp_path):
     write(tmp_path)
     written, kept = files(tmp_path), files(bundle)

@@ -28,7 +28,11 @@
     };
 
     // What the server is asked to draw: the page of an address, or its content alone where only keys were changed.
-    const request = (page) => ({ path: window.location.pathname, query: window.location.search.slice(1), page: page });
+    // On /write, what somebody is writing there comes along (assets/write.js); it is too long for an address.
+    const request = (page) => ({
+        path: window.location.pathname, query: window.location.search.slice(1), page: page,
+        draft: window.location.pathname === "/write" ? clueline.draft() : null,
+    });
     const ask = (page) => window.dash_clientside.set_props("request", { data: request(page) });
     clueline.redraw = () => ask(false);
 

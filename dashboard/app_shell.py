@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl
 
+import msgspec
 from dash import ALL, ClientsideFunction, Input, Output, State, callback, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
@@ -38,6 +39,7 @@ from queries.engine.common_questions import coverage
 from queries.gradings import grading_coverage
 from queries.parameter_kinds import BadRequest
 from queries.pinned_version import version_changes
+from queries.question_draft import DraftText
 from queries.runs import run
 
 
@@ -57,7 +59,8 @@ def draw(request: dict[str, Any]) -> str:
     """Draw what an address shows.
 
     Args:
-        request: ``path`` and ``query`` of the address, and whether the whole ``page`` is wanted or its content alone.
+        request: ``path`` and ``query`` of the address, whether the whole ``page`` is wanted or its content alone and, on the page
+            ``/write``, the ``draft`` that somebody is writing.
 
     Returns:
         JSON, in a text that Dash need not look through: the drawing of the content (``content``, ``outline``, ``fragments``,
@@ -69,7 +72,8 @@ def draw(request: dict[str, Any]) -> str:
     version = ""  # of the data that is drawn, or an older one: assets/new_data_banner.js compares it with the store's
     try:
         version = service().snapshot().version
-        page_request = read_page(page, pairs, dataset, item)
+        draft = msgspec.convert(request.get("draft") or {}, DraftText)
+        page_request = read_page(page, pairs, dataset, item, draft)
         content = [active_filters(path, pairs, page_request.facets), *_content(page, page_request, pairs)]
     except BadRequest as error:
         content = [error_panel(error, path, pairs)]

@@ -16,12 +16,14 @@ from data.store import StoreError
 from queries.facets import Facets
 from queries.parameter_kinds import BadRequest, Choice, Choices, Text
 from queries.parameters import P, Parameters
+from queries.question_draft import DraftText
 from queries.runs import run as run_facts
 from queries.selection import Request, Selection
 
 SHARED_KEYS = (*Selection.kinds(), "pin", "version")  # keys that every page takes and that links between pages keep
 THEMES = ("light", "dark")
 Pairs = list[tuple[str, str]]
+NO_DRAFT = DraftText()
 
 
 def all_runs(facets: Facets) -> tuple[str, ...]:
@@ -60,11 +62,13 @@ class PageRequest(Request[P]):
         texts: the values of the page's own keys as the address writes them.
         item: what the path names beside the dataset, such as a question.
         bare: the address has no keys that narrow anything: somebody has just arrived.
+        draft: what somebody is writing on the page ``/write``; of all else, the address is the only state.
     """
 
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     item: str | None = None
     bare: bool = False
+    draft: DraftText = NO_DRAFT
 
     def written(self, key: str) -> str:
         """One of the page's own keys as the address writes it, blank where it is absent."""
@@ -128,13 +132,16 @@ def navigation() -> list[tuple[str, str]]:
     return [(path, title) for _, path, title in sorted(pages)]
 
 
-def read_page(page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None) -> PageRequest[P]:
+def read_page(
+    page: Page[P], pairs: Pairs, dataset: str | None = None, item: str | None = None, draft: DraftText = NO_DRAFT
+) -> PageRequest[P]:
     """Read the address of a page. Unknown keys are ignored, since links get tracking keys.
 
     Args:
         page: which one.
         pairs: keys and values of the query string.
         dataset, item: what the path names, if anything.
+        draft: what comes with the address, on the page ``/write``.
 
     Raises:
         BadRequest: for an unknown value, naming what is allowed.
@@ -147,7 +154,7 @@ def read_page(page: Page[P], pairs: Pairs, dataset: str | None = None, item: str
     for key, text in pairs:
         if key in page.parameters.kinds():
             texts.setdefault(key, []).append(text)
-    return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item, bare)
+    return PageRequest(request.selection, request.facets, request.parameters, request.ignored, texts, item, bare, draft)
 
 
 def find_page(path: str) -> tuple[Page[Any], str | None, str | None]:

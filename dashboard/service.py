@@ -217,6 +217,15 @@ class Service:
             with time_limit(self.settings.query_seconds, measured.connection.interrupt, client.left):
                 return query(measured, *arguments)
 
+    def compute_alone(self, function: Callable[..., T], *arguments: object) -> T:
+        """The result of a function that reads nothing of the store, in turn with queries. Its arguments must bound its work.
+
+        Raises:
+            BadRequest: where too many wait.
+        """
+        with self._turn(function, current_client(), f"{function.__qualname__} {id(arguments)}"):
+            return function(*arguments)
+
     def export(self, table: Table, form: Form) -> BinaryIO:
         """The rows of a table as a file, open for reading. Its space on the disk is free once it is closed.
 

@@ -9,6 +9,8 @@ from dash.exceptions import DependencyException, InvalidResourceError
 from flask import Flask, abort, request
 from werkzeug.exceptions import NotFound
 
+from queries.question_draft import DraftText
+
 CALLBACKS = "/_dash-update-component"
 SUITES = "/_dash-component-suites/"
 
@@ -19,6 +21,7 @@ class AddressToDraw(msgspec.Struct):
     path: str
     query: str
     page: bool
+    draft: DraftText | None = None
 
 
 class _Property(msgspec.Struct):

@@ -121,7 +121,7 @@ def stream_response(parts: Iterable[str] | Iterable[bytes], form: Form, name: st
         form: its ending, which says what it is.
         name: without the ending.
     """
-    return Response(parts, mimetype=MIMETYPES[form], headers=_attached(f"{name}.{form}"))
+    return Response(parts, mimetype=MIMETYPES[form], headers=attached(f"{name}.{form}"))
 
 
 def file_response(file: BinaryIO, form: Form, name: str) -> Response:
@@ -134,7 +134,7 @@ def file_response(file: BinaryIO, form: Form, name: str) -> Response:
     return answer
 
 
-def _attached(file_name: str) -> dict[str, str]:
+def attached(file_name: str) -> dict[str, str]:
     """The header that makes a browser save an answer, under a name that no file system or shell reads otherwise."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", file_name)[-100:].lstrip(".-")
     return {"Content-Disposition": f'attachment; filename="{safe}"'}

@@ -13,7 +13,7 @@ from tests.helpers.page_rest import AT_REST, eventually
 NEAR = 2  # pixels that a text of a figure may lie from where it is expected
 # Paths of the navigation. Those that take longest come first, so that workers that share them end at the same time.
 OVERVIEWS = ("/reliability", "/decide", "/which-ece", "/", "/slices", "/difficulty", "/across", "/people", "/teams")
-DETAILS = ("/compare", "/questions", "/buzz", "question")
+DETAILS = ("/compare", "/questions", "/buzz", "question", "/write")
 WITHOUT_CONTROLS = ("/runs", "/upload", "/datasets", "/metrics")
 BUNDLED = ("pyramid", "lifeeval", "tone")
 # All that a visitor sees below the header, and what its figures were given and have made of it.

@@ -1,0 +1,69 @@
+"""The writer's desk: what guessers answer to a question that is being written, and questions as a bundle."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from flask import Response, request
+
+from dashboard.access.rights import Denied
+from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.http_responses import attached, json_response
+from dashboard.service import service
+from queries.draft_bundle import WrittenDataset, draft_bundle
+from queries.parameter_kinds import BadRequest
+from queries.parameters import NoParameters
+from queries.question_draft import ELICITATIONS, DraftText, Elicitation, question_draft
+from queries.selection import read_parameters
+
+LARGEST_DRAFT = 256 * 1024  # bytes of the body of one question
+LARGEST_BUNDLE = 2 * 2**20  # of many
+
+T = TypeVar("T")
+
+
+class _Guesses(DraftText, frozen=True):
+    """The body of ``POST /api/v1/write/guesses``."""
+
+    elicitation: Elicitation = ELICITATIONS[0]
+
+
+@api.post("/api/v1/write/guesses")
+def post_write_guesses() -> Response:
+    """What the guessers of Pyramid answer after each sentence of a question that is being written: `{"text", "answer",
+    "elicitation"}`. `answer`, an answer line that may be blank, grades their guesses, with the rule that decided. `elicitation`
+    is `softmax` (the default) or `margin`. `buzz` is the first clue at which a guesser is surer than at its best threshold on
+    Pyramid; `warnings` name guessers that are right too early, or sure and wrong. At most 2,000 words in 100 sentences; 413 for
+    a body of more than 256 KiB. Nothing is stored.
+    """
+    body = _read(_Guesses, LARGEST_DRAFT)
+    draft = DraftText(body.text, body.answer)
+    return json_response(service().compute_alone(question_draft, draft, (body.elicitation,)))
+
+
+@api.post("/api/v1/write/bundle")
+def post_write_bundle() -> Response:
+    """Questions as a bundle, a zip that `POST /api/v1/datasets` and `python -m dashboard import` take: `{"dataset", "title",
+    "questions": [{"text", "answer", "category", "subcategory"}]}`. Each sentence is a clue. What the guessers of Pyramid answer
+    are its runs. At most 100 questions and 20,000 words; 413 for a body of more than 2 MiB. Nothing is stored.
+    """
+    body = _read(WrittenDataset, LARGEST_BUNDLE)
+    bundle = service().compute_alone(draft_bundle, body)
+    return Response(bundle, mimetype="application/zip", headers=attached(f"{body.dataset}.zip"))
+
+
+def _read(kind: type[T], largest: int) -> T:
+    """The body of a request. Raises ``BadRequest`` or ``Denied``."""
+    read_parameters(pairs(), NoParameters)
+    content = request.get_data()
+    if len(content) > largest:
+        raise Denied(413, "too_large", f"The body is larger than {largest // 1024:,} KiB, the most that this address takes.")
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise BadRequest("bad_value", f"The body is not as documented: {error}.") from None
+
+
+document("POST /api/v1/write/guesses", post_write_guesses, NoParameters)
+document("POST /api/v1/write/bundle", post_write_bundle, NoParameters)

@@ -1,0 +1,96 @@
+"""What guessers make of a question that is being written: warnings, their guesses now, and those after each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import aria
+from dashboard.components.figure import figure
+from dashboard.components.numbers import count, short
+from dashboard.components.run_names_and_colours import named
+from dashboard.components.table import table
+from dashboard.figures.question_draft import draft_figure, meaning
+from queries.question_draft import DraftGuess, DraftWarning, GuesserOnDraft, QuestionDraft
+
+COLOURS = {"TF-IDF words": "var(--run-4)", "TF-IDF characters": "var(--run-3)", "BM25": "var(--run-1)", "LSA 64": "var(--run-2)"}
+MARKS = {"accept": "✓", "prompt": "prompt", "reject": "✗", None: ""}
+CLASSES = {"accept": "number mark right", "prompt": "number mark", "reject": "number mark wrong", None: "number mark"}
+START = "Type a question. After each sentence, four search methods answer it from what is typed so far."
+
+
+def draft_summary(draft: QuestionDraft) -> html.Div:
+    """How long the question is, whether the guessers can know its answer, and what to look at.
+
+    It is read out when it changes.
+    """
+    if not draft.clues:
+        return html.Div(html.P(START, className="note"), className="draft-summary")
+    lines: list[Component] = [html.P(f"{count(len(draft.clues), 'sentence')}, {count(draft.words, 'word')}.", className="note")]
+    if draft.guessers[0].guesses[0].verdict is None and not any(g.verdict for r in draft.guessers for g in r.guesses):
+        lines.append(html.P("Type the answer line, too: it grades the guesses.", className="note"))
+    elif not draft.known:
+        lines.append(
+            html.P(
+                f"None of the {draft.entries} entries that the guessers choose from is accepted by this answer line, so no guess "
+                "can be right. Warnings of wrong guesses still say what the text sounds like.",
+                className="note",
+            )
+        )
+    warnings = [html.Li(warning_text(warning, draft), className=f"draft-warning {warning.kind}") for warning in draft.warnings]
+    lines.append(html.Ul(warnings, className="draft-warnings") if warnings else html.P("Nothing to warn of.", className="note"))
+    return html.Div(lines, className="draft-summary", role="status", **aria(live="polite"))
+
+
+def warning_text(warning: DraftWarning, draft: QuestionDraft) -> str:
+    """A warning as a sentence."""
+    after = f"after sentence {warning.clue + 1} of {len(draft.clues)}"
+    sure = f"{warning.model} is {short(warning.confidence)} sure of {warning.guess} {after}"
+    return f"Too early: {sure}, and right." if warning.kind == "early" else f"Misleading: {sure}, and wrong."
+
+
+def guesses_table(guessers: Sequence[GuesserOnDraft]) -> html.Div | None:
+    """What each guesser says of the whole text, and where it buzzes; None without a text."""
+    if not guessers:
+        return None
+    rows = []
+    for guesser in guessers:
+        now = guesser.guesses[-1]
+        buzz = "never" if guesser.buzz is None else f"sentence {guesser.buzz + 1}"
+        cells = [
+            html.Td(now.guess or "no guess", className="guess" if now.guess else "missing"),
+            html.Td(MARKS[now.verdict], className=CLASSES[now.verdict], title=_reason(now)),
+            html.Td(short(now.confidence), className="number"),
+            html.Td(buzz, className="number", title=f"Surer than {guesser.threshold:.4g}, its best threshold on Pyramid"),
+            html.Td(_reason(now), className="note"),
+        ]
+        rows.append(html.Tr([html.Th(named(COLOURS[guesser.model], guesser.model), scope="row"), *cells]))
+    return table(["", "Guess", "Grade", "Confidence", "Buzzes", "Why this grade"], rows, "Guesses now", "draft-guesses")
+
+
+def draft_confidence(draft: QuestionDraft, colours: Mapping[str, str] = COLOURS) -> html.Figure:
+    """The figure, and every guess as a table."""
+    caption = "Confidence after each sentence: ● right, × wrong, □ to prompt on, ○ not graded, ◇ where the guesser buzzes"
+    return figure("draft", draft_figure(draft, colours), caption, _all_guesses(draft))
+
+
+def _all_guesses(draft: QuestionDraft) -> html.Div:
+    rows = []
+    for clue in draft.clues:
+        name = html.Th(f"{clue.clue + 1}. {clue.text}", scope="row")
+        rows.append(html.Tr([name, *(_guess(guesser, clue.clue) for guesser in draft.guessers)]))
+    return table(["After sentence", *(guesser.model for guesser in draft.guessers)], rows, "Guesses by sentence")
+
+
+def _guess(guesser: GuesserOnDraft, clue: int) -> html.Td:
+    guess = guesser.guesses[clue]
+    buzz = " ◇" if guesser.buzz == clue else ""
+    text = f"{guess.guess or 'no guess'} {MARKS[guess.verdict]} {short(guess.confidence)}{buzz}"
+    return html.Td(" ".join(text.split()), title=_reason(guess))
+
+
+def _reason(guess: DraftGuess) -> str:
+    """Why a guess is graded as it is, as a sentence; blank where it is not graded."""
+    return f"{meaning(guess).capitalize()}: {guess.rule}." if guess.rule else ""

@@ -1,0 +1,207 @@
+"""A question that somebody is writing: what the bundled guessers answer after each sentence, and where they would buzz.
+
+The guessers are those of the bundled dataset Pyramid: they search its knowledge base. They read nothing of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+from threading import Lock
+from typing import Literal
+
+import msgspec
+
+from data.importing.answer_lines import AnswerLine, Verdict, parse_answer_line
+from data.importing.quizbowl_words import count_words, plain_text, sentences
+from data.sample.pyramid_questions import read_entries
+from data.sample.retrieval_guessers import (
+    GUESSERS,
+    Guesser,
+    Search,
+    best_match,
+    margin_confidence,
+    softmax_confidence,
+)
+from queries.metrics.kernels.arrays import Floats
+from queries.parameter_kinds import BadRequest
+
+Elicitation = Literal["softmax", "margin"]
+ELICITATIONS: tuple[Elicitation, ...] = ("softmax", "margin")
+MOST_WORDS, MOST_SENTENCES = 2000, 100  # of a question
+LONGEST_TEXT, LONGEST_ANSWER = 20_000, 2000  # characters of a question, and of an answer line
+EARLY = 0.5  # share of the words by the end of which a right buzz is too early
+# The confidence above which each run of Pyramid wins most, as /buzz computes it from the questions and people of Pyramid.
+THRESHOLDS: dict[tuple[str, Elicitation], float] = {
+    ("TF-IDF words", "softmax"): 0.752657, ("TF-IDF words", "margin"): 0.311222,
+    ("TF-IDF characters", "softmax"): 0.671581, ("TF-IDF characters", "margin"): 0.240672,
+    ("BM25", "softmax"): 0.633106, ("BM25", "margin"): 0.184311,
+    ("LSA 64", "softmax"): 0.302288, ("LSA 64", "margin"): 0.129989,
+}  # fmt: skip
+
+
+class DraftText(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What somebody has typed: the text of a question, and its answer line, which may be blank."""
+
+    text: str = ""
+    answer: str = ""
+
+
+class DraftClue(msgspec.Struct):
+    """A sentence of the text, and the number of words up to its end."""
+
+    clue: int
+    text: str
+    word_end: int
+
+
+class DraftGuess(msgspec.Struct):
+    """What a guesser answers after a clue.
+
+    ``guess`` is None where it knows no word of the text; ``confidence`` is in [0, 1]; ``verdict`` and its reason, ``rule``, are
+    None where there is no answer line or no guess.
+    """
+
+    clue: int
+    guess: str | None
+    confidence: float
+    verdict: Verdict | None
+    rule: str | None
+
+
+class GuesserOnDraft(msgspec.Struct):
+    """A guesser over the whole text. ``buzz`` is the first clue at which it is surer than ``threshold``, None for nowhere."""
+
+    model: str
+    elicitation: Elicitation
+    threshold: float
+    buzz: int | None
+    guesses: list[DraftGuess]
+
+
+class DraftWarning(msgspec.Struct):
+    """What a writer may want to change.
+
+    ``early``: the guesser buzzes at ``clue`` and is right, at the first clue or within the first half of the words. ``wrong``:
+    it is sure of ``guess`` at ``clue``, which is wrong; the first such clue of each guess.
+    """
+
+    kind: Literal["early", "wrong"]
+    model: str
+    clue: int
+    guess: str
+    confidence: float
+
+
+class QuestionDraft(msgspec.Struct):
+    """Answer of ``POST /api/v1/write/guesses``.
+
+    ``entries`` is how many the knowledge base has, of which the answer line accepts those in ``known``. Where it accepts none, no
+    guess can be right.
+    """
+
+    words: int
+    clues: list[DraftClue]
+    entries: int
+    known: list[str]
+    guessers: list[GuesserOnDraft]
+    warnings: list[DraftWarning]
+
+
+_entries = cache(read_entries)
+_building = Lock()
+
+
+def searches() -> list[Search]:
+    """The searches of the guessers, in their order, built once in each process: benchmarks/writers_desk.md."""
+    with _building:
+        return _searches()
+
+
+@cache
+def _searches() -> list[Search]:
+    documents = [entry.document for entry in _entries()]
+    return [guesser.build(documents) for guesser in GUESSERS]
+
+
+def draft_clues(draft: DraftText) -> list[DraftClue]:
+    """The sentences of a draft.
+
+    Raises:
+        BadRequest: it is longer than a question may be.
+    """
+    if len(draft.text) > LONGEST_TEXT:
+        raise BadRequest("too_long", f"The text has {len(draft.text):,} characters; it can have {LONGEST_TEXT:,}.", "text")
+    if len(draft.answer) > LONGEST_ANSWER:
+        message = f"The answer line has {len(draft.answer):,} characters; it can have {LONGEST_ANSWER:,}."
+        raise BadRequest("too_long", message, "answer")
+    texts = [" ".join(sentence.split()) for sentence in sentences(draft.text)]
+    ends = list(accumulate(map(count_words, texts)))
+    if ends and ends[-1] > MOST_WORDS:
+        raise BadRequest("too_long", f"The text has {ends[-1]:,} words; it can have {MOST_WORDS:,}.", "text")
+    if len(texts) > MOST_SENTENCES:
+        raise BadRequest("too_long", f"The text has {len(texts):,} sentences; it can have {MOST_SENTENCES:,}.", "text")
+    return [DraftClue(clue, text, end) for clue, (text, end) in enumerate(zip(texts, ends, strict=True))]
+
+
+def question_draft(draft: DraftText, elicitations: Sequence[Elicitation] = ELICITATIONS[:1]) -> QuestionDraft:
+    """What each guesser answers after each sentence of a draft, graded by the answer line, and what that warns of.
+
+    Args:
+        draft: text and answer line.
+        elicitations: how confidence comes from the scores of a search, as in the runs of Pyramid: the share of the best entry
+            in a softmax, or its lead over the second.
+
+    Raises:
+        BadRequest: the draft is longer than a question may be.
+    """
+    clues = draft_clues(draft)
+    titles = [entry.title for entry in _entries()]
+    line = parse_answer_line(draft.answer) if draft.answer.strip() else None
+    guessers = []
+    for guesser, search in zip(GUESSERS, searches(), strict=True) if clues else ():
+        scores = search([plain_text(clue.text) for clue in clues])
+        matches = zip(best_match(scores), (scores != 0).sum(axis=1), strict=True)
+        guesses = [titles[best] if count else None for best, count in matches]
+        for elicitation in elicitations:
+            confidences = _confidences(scores, guesser, elicitation)
+            threshold = THRESHOLDS[guesser.model, elicitation]
+            graded = [
+                _graded(clue, guess, confidence, line)
+                for clue, (guess, confidence) in enumerate(zip(guesses, confidences.tolist(), strict=True))
+            ]
+            buzz = next((guess.clue for guess in graded if guess.guess and guess.confidence > threshold), None)
+            guessers.append(GuesserOnDraft(guesser.model, elicitation, threshold, buzz, graded))
+    return QuestionDraft(
+        words=clues[-1].word_end if clues else 0,
+        clues=clues,
+        entries=len(titles),
+        known=[title for title in titles if line and line.grade(title) == "accept"],
+        guessers=guessers,
+        warnings=[warning for guesser in guessers for warning in _warnings(guesser, clues)],
+    )
+
+
+def _confidences(scores: Floats, guesser: Guesser, elicitation: Elicitation) -> Floats:
+    return margin_confidence(scores) if elicitation == "margin" else softmax_confidence(scores, guesser.temperature)
+
+
+def _graded(clue: int, guess: str | None, confidence: float, line: AnswerLine | None) -> DraftGuess:
+    if line is None or guess is None:
+        return DraftGuess(clue, guess, confidence, None, None)
+    return DraftGuess(clue, guess, confidence, line.grade(guess), line.judge(guess).rule)
+
+
+def _warnings(guesser: GuesserOnDraft, clues: Sequence[DraftClue]) -> list[DraftWarning]:
+    warnings = []
+    warned: set[str] = set()
+    for guess in guesser.guesses:
+        if guess.guess is None or guess.confidence <= guesser.threshold or guess.guess in warned:
+            continue
+        early = guess.clue == 0 or clues[guess.clue].word_end <= EARLY * clues[-1].word_end
+        if guess.verdict == "reject" or (guess.verdict == "accept" and guess.clue == guesser.buzz and early):
+            kind: Literal["early", "wrong"] = "wrong" if guess.verdict == "reject" else "early"
+            warnings.append(DraftWarning(kind, guesser.model, guess.clue, guess.guess, guess.confidence))
+            warned.add(guess.guess)
+    return warnings

@@ -65,6 +65,6 @@
         return `The server answered with status ${status} and no reason; try again in a moment.`;
     }
 
-    clueline.api = { token: token, send: send, explain: explain };
+    clueline.api = { field: field, token: token, send: send, explain: explain };
     document.addEventListener("arrived", () => document.querySelectorAll(".api-token").forEach(field));
 })();

@@ -150,10 +150,14 @@
     }
 
     // -- saving
+    const named = { id: "draft", title: "Draft" }; // what the fields hold, while the page is drawn anew
     function buildSave(host) {
         const { mode } = host.dataset;
-        const id = make("input", { type: "text", id: "write-id", class: "text", autocomplete: "off", spellcheck: "false", value: "draft" });
-        const title = make("input", { type: "text", id: "write-title", class: "text", autocomplete: "off", maxlength: "200", value: "Draft" });
+        document.querySelectorAll(".api-token").forEach(clueline.api.field);
+        const id = make("input", { type: "text", id: "write-id", class: "text", autocomplete: "off", spellcheck: "false", value: named.id });
+        const title = make("input", { type: "text", id: "write-title", class: "text", autocomplete: "off", maxlength: "200", value: named.title });
+        id.addEventListener("input", () => { named.id = id.value; });
+        title.addEventListener("input", () => { named.title = title.value; });
         const download = make("button", { type: "button", class: "quiet" }, "Download as a bundle");
         const publish = mode === "off" ? null : make("button", { type: "button", class: "quiet" }, "Save as a dataset");
         const notice = make("p", { class: "status-message", role: "status", id: "write-saved" });

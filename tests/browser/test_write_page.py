@@ -73,9 +73,10 @@ def test_guesses_follow_what_is_typed(desk):
     assert len(rows) == 4 and all("Frankenstein" in row and "the answer line has it" in row for row in rows)
     desk.get_by_text("As a table").click()
     assert "Frankenstein ✓" in desk.get_by_role("region", name="Guesses by sentence").inner_text()
+    desk.get_by_label("Id of the dataset").fill("summer")
     choose(desk, "confidence_from", "Margin")
     eventually(desk, lambda: _moved(desk, lines["BM25"]["y"]))
-    assert box.input_value() == f"{HARD} {GIVEAWAY}"
+    assert box.input_value() == f"{HARD} {GIVEAWAY}" and desk.get_by_label("Id of the dataset").input_value() == "summer"
     write(desk, text="word " * 2001)
     shows(desk, "The text has 2,001 words; it can have 2,000.")
     assert len(box.input_value()) == 5 * 2001

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboard.service import service
-from queries.across import OVERCONFIDENCE, Across, Rows, across, shown_runs
+from queries.across import OVERCONFIDENCE, Across, AcrossDiagram, AcrossDiagrams, Rows, across, shown_runs
 from queries.buzzing import Rules, best_thresholds
 from queries.facets import Facets
 from queries.leaderboard import leaderboard
@@ -18,6 +18,7 @@ from queries.parameters import named_key
 from queries.question import Question, question
 from queries.question_order import QuestionOrder, ordered_questions
 from queries.questions import QuestionPage, question_details, question_page
+from queries.reliability import reliability
 from queries.run_groups import run_groups
 from queries.runs import selected_runs as runs_of_selection
 from queries.selection import Selection
@@ -104,30 +105,53 @@ def across_datasets(
     Raises:
         BadRequest: there is no such dataset, or no run of these datasets has the tag.
     """
-    snapshot = service().snapshot()
-    known = list(snapshot.states)
-    for dataset in datasets:
-        if dataset not in known:
-            raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
-    facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
-    measured = [facet for facet in facets if facet.runs]
+    measured = _with_runs(datasets)
     metrics = tuple(dict.fromkeys((metric.key, OVERCONFIDENCE.key)))
     tags = tags_of(measured)
     if tag and tag not in tags:
         raise BadRequest("unknown_value", f"No run of these datasets has a tag {tag!r}.", "tag", tags)
     boards, pooled = {}, {}
     for facet in measured:
-        runs = shown_runs(facet, rows)
-        selection = Selection(
-            facet.dataset,
-            run=runs if len(runs) < len(facet.runs) else (),
-            conventions=replace(conventions, head_to_head=facet.head_to_head),
-            failed=failed,
-        )
+        selection = _shown(facet, rows, conventions, failed)
         boards[facet.dataset] = service().ask(leaderboard, selection, [CATALOGUE[key] for key in metrics], True)
         if tag and named_key("tag", tag) in facet.values:
             pooled[facet.dataset] = service().ask(run_groups, selection, tag, metric)
-    return across(measured, boards, metric, rows, snapshot.version, tag, pooled)
+    return across(measured, boards, metric, rows, service().snapshot().version, tag, pooled)
+
+
+def across_diagrams(datasets: Sequence[str], rows: Rows, conventions: Conventions, failed: bool) -> AcrossDiagrams:
+    """The reliability diagram of each run that ``across_datasets`` shows, as on the page of its dataset. Arguments as there.
+
+    Raises:
+        BadRequest: there is no such dataset.
+    """
+    diagrams = [
+        AcrossDiagram(facet.dataset, run.run, run.model, run.elicitation, run.bins)
+        for facet in _with_runs(datasets)
+        for run in service().ask(reliability, _shown(facet, rows, conventions, failed)).runs
+    ]
+    return AcrossDiagrams(service().snapshot().version, conventions.binning, diagrams)
+
+
+def _with_runs(datasets: Sequence[str]) -> list[Facets]:
+    """Facets of those of some datasets, or of all where none is named, that have runs. Raises ``BadRequest``."""
+    known = list(service().snapshot().states)
+    for dataset in datasets:
+        if dataset not in known:
+            raise BadRequest("unknown_value", f"There is no dataset {dataset!r}.", "datasets", known)
+    facets = [service().facets(dataset) for dataset in known if not datasets or dataset in datasets]
+    return [facet for facet in facets if facet.runs]
+
+
+def _shown(facets: Facets, rows: Rows, conventions: Conventions, failed: bool) -> Selection:
+    """The runs of a dataset that pages of many datasets show."""
+    runs = shown_runs(facets, rows)
+    return Selection(
+        facets.dataset,
+        run=runs if len(runs) < len(facets.runs) else (),
+        conventions=replace(conventions, head_to_head=facets.head_to_head),
+        failed=failed,
+    )
 
 
 def tags_of(facets: Sequence[Facets]) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from queries.engine.ranking import MetricCell, ranks
+from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.facets import Facets
 from queries.leaderboard import Leaderboard
 from queries.metrics import CATALOGUE, Metric
@@ -111,6 +112,24 @@ class Across(msgspec.Struct):
     rows: list[AcrossRow]
     tag: str = ""
     groups: list[AcrossGroup] = []
+
+
+class AcrossDiagram(msgspec.Struct):
+    """The bins of one run, as the reliability diagram of its dataset has them."""
+
+    dataset: str
+    run: str
+    model: str
+    elicitation: str
+    bins: list[ReliabilityBin]
+
+
+class AcrossDiagrams(msgspec.Struct):
+    """Answer of ``/api/v1/across/diagrams``: the runs that the table shows, by dataset."""
+
+    data_version: str
+    binning: str
+    diagrams: list[AcrossDiagram]
 
 
 def shown_runs(facets: Facets, rows: Rows) -> tuple[str, ...]:

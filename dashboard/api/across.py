@@ -8,9 +8,10 @@ from flask import Response
 
 from dashboard.api.blueprint import get
 from dashboard.api.http_responses import csv_response, json_response
-from dashboard.composite_queries import across_datasets
+from dashboard.composite_queries import across_datasets, across_diagrams
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
-from queries.across import Across, AcrossCell
+from queries.across import Across, AcrossCell, AcrossDiagrams
+from queries.engine.reliability_diagrams import ReliabilityBin
 from queries.metrics import CATALOGUE, Conventions
 from queries.parameter_kinds import Flag
 from queries.parameters import Parameters
@@ -18,6 +19,7 @@ from queries.selection import CONVENTIONS
 
 CELL = AcrossCell.__struct_fields__
 OVERALL = ("mean_rank", "mean_place", "ranked_on")
+BIN = ReliabilityBin.__struct_fields__
 
 
 class AcrossParameters(Parameters, frozen=True):
@@ -65,6 +67,30 @@ def get_across_csv(parameters: AcrossParameters) -> Response:
     return csv_response(
         ["model", "elicitation", "dataset", *CELL, "mean_rank", "mean_place", "ranked_on"], rows, f"across-{result.metric}"
     )
+
+
+def _diagrams(parameters: AcrossParameters) -> AcrossDiagrams:
+    return across_diagrams(parameters.datasets, parameters.rows, parameters.conventions, parameters.failed)
+
+
+@get("/api/v1/across/diagrams", AcrossParameters)
+def get_across_diagrams(parameters: AcrossParameters) -> Response:
+    """The bins of the reliability diagram of each model on each dataset, as `/api/v1/reliability` gives them for one dataset.
+    `metric` and `pool` change nothing.
+    """
+    return json_response(_diagrams(parameters))
+
+
+@get("/api/v1/across/diagrams.csv", AcrossParameters)
+def get_across_diagrams_csv(parameters: AcrossParameters) -> Response:
+    """The same as CSV, a row per model, dataset and bin."""
+    header = ["dataset", "run", "model", "elicitation", *BIN]
+    rows = [
+        [diagram.dataset, diagram.run, diagram.model, diagram.elicitation, *(getattr(bin_, name) for name in BIN)]
+        for diagram in _diagrams(parameters).diagrams
+        for bin_ in diagram.bins
+    ]
+    return csv_response(header, rows, "across-diagrams")
 
 
 @get("/api/v1/across/groups.csv", AcrossParameters)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.across_diagrams import diagrams_section
 from dashboard.components.across_tables import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
-from dashboard.composite_queries import across_datasets, tags_of
+from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import AcrossDatasets, AcrossMetric, AcrossRows, AcrossTag
-from queries.across import Across
+from queries.across import Across, AcrossDiagrams
 from queries.metrics import CATALOGUE, METRICS
+from queries.parameter_kinds import Flag
 
 PATH = "/across"
 USUAL = "net_score"
@@ -33,6 +36,7 @@ class AcrossPage(PageParameters, frozen=True):
     datasets: AcrossDatasets = ()
     rows: AcrossRows = "models"
     pool: AcrossTag = ""
+    diagrams: Annotated[bool, Flag("`1`: the reliability diagram of each model on each dataset")] = False
 
 
 def _across(request: PageRequest[AcrossPage]) -> Across:
@@ -42,13 +46,21 @@ def _across(request: PageRequest[AcrossPage]) -> Across:
     )
 
 
+def _diagrams(request: PageRequest[AcrossPage]) -> AcrossDiagrams:
+    parameters, selection = request.parameters, request.selection
+    return across_diagrams(parameters.datasets, parameters.rows, selection.conventions, selection.failed)
+
+
 def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
-    """The table of models by datasets, its heat map, and where each model is over- or underconfident."""
+    """The table of models by datasets, its heat map, reliability diagrams on demand, and where each model is over- or
+    underconfident.
+    """
     result, metric = _across(request), request.parameters.metric
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "All datasets")]
     metrics = {"" if choice.key == USUAL else choice.key: choice.name for choice in METRICS}
     titles = {dataset.dataset: dataset.title for dataset in service().datasets() if dataset.runs}
+    diagrams = _diagrams(request) if request.parameters.diagrams else None
     tags = tags_of([service().facets(dataset) for dataset in titles])
     pools = {"": "None"} | {tag: tag for tag in tags}
     return [
@@ -67,6 +79,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
                 menu("metric", "Metric", metrics, "" if metric.key == USUAL else metric.key),
                 menu("rows", "Rows", {"": "Models: their latest run", "runs": "Every run"}, _written(request.parameters.rows)),
                 menu("pool", "Means by tag", pools, request.parameters.pool) if tags else None,
+                menu("diagrams", "Reliability diagrams", {"": "Hidden", "1": "Shown"}, "1" if diagrams else ""),
                 several("datasets", "Datasets", titles, list(request.parameters.datasets), "All datasets"),
             ],
             className="controls",
@@ -79,6 +92,7 @@ def draw(request: PageRequest[AcrossPage]) -> Sequence[Component | None]:
             className="note",
         ),
         across_section(result, metric),
+        diagrams_section(result, diagrams) if diagrams else None,
         transfer_section(result),
     ]
 

@@ -1,6 +1,6 @@
 """All datasets in a browser: a metric and some datasets are chosen, and the table is what the JSON address says."""
 
-from tests.helpers.page_actions import api, choose, eventually, heading, pairs, path, written
+from tests.helpers.page_actions import api, choose, eventually, heading, pairs, path, traces, written
 
 TABLE = """() => [...document.querySelectorAll("table.across tbody tr")].map((row) => [
     row.querySelector("th .name").innerText, row.querySelector("th .row-note").innerText,
@@ -40,10 +40,21 @@ def test_a_metric_and_datasets_are_chosen(page):
     shows(page, [("metric", "brier")])
     choose(page, "datasets", "Tone")
     shows(page, [("datasets", "tone"), ("metric", "brier")])
+    choose(page, "diagrams", "Shown")
+    eventually(page, lambda: _diagrams(page))
     page.locator("table.across td a").first.click()
     eventually(page, lambda: _is_a_run(page))
     page.go_back()
-    shows(page, [("datasets", "tone"), ("metric", "brier")])
+    eventually(page, lambda: _diagrams(page))
+
+
+def _diagrams(page):
+    """The figure of diagrams has a mark for each bin that holds items."""
+    assert pairs(page) == [("datasets", "tone"), ("diagrams", "1"), ("metric", "brier")]
+    answer = api(page, "across/diagrams", datasets="tone")
+    bins = [bin_ for diagram in answer["diagrams"] for bin_ in diagram["bins"] if bin_["items"]]
+    marks = [trace for trace in traces(page, "across-diagrams") if trace["symbol"]]
+    assert bins and sum(len(trace["x"]) for trace in marks) == len(bins)
 
 
 def _is_a_run(page):

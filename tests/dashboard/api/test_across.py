@@ -7,11 +7,12 @@ import json
 import pytest
 
 from dashboard.app import create_app
+from dashboard.figures.across_diagrams import COLUMN, ROW
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.run_tags import change_tags
 from tests.helpers.bundle_factory import put, table, write
-from tests.helpers.drawn_pages import drawn, hrefs, words
+from tests.helpers.drawn_pages import drawn, hrefs, plain, walk, words
 from tests.helpers.json_api import error, get
 from tests.helpers.json_api import table as read_table
 
@@ -176,3 +177,44 @@ def test_the_bundled_datasets_stand_side_by_side(app, client):
     text = client.get("/api/v1/across.csv?metric=brier").text
     assert len(list(csv.reader(io.StringIO(text)))) == 1 + sum(column["runs"] for column in answer["datasets"])
     assert json.dumps(answer).count("overconfidence_low") == sum(column["runs"] for column in answer["datasets"])
+
+
+@pytest.mark.parametrize("rows", ["models", "runs"])
+def test_diagrams_are_those_of_each_dataset(many, rows):
+    _, client = many
+    answer = get(client, f"/api/v1/across/diagrams?rows={rows}&binning=width10r")
+    shown = {cell["run"] for row in get(client, f"/api/v1/across?rows={rows}")["rows"] for cell in row["cells"].values()}
+    diagrams = {diagram["run"]: diagram for diagram in answer["diagrams"]}
+    assert diagrams.keys() == shown and answer["binning"] == "width10r"
+    for place in PLACES:
+        runs = "&".join(f"run={run}" for run in shown if diagrams[run]["dataset"] == place)
+        for run in get(client, f"/api/v1/reliability?dataset={place}&binning=width10r&{runs}")["runs"]:
+            assert diagrams[run["run"]]["bins"] == run["bins"]
+            assert (diagrams[run["run"]]["model"], diagrams[run["run"]]["dataset"]) == (run["model"], place)
+    lines = read_table(client, f"/api/v1/across/diagrams.csv?rows={rows}&binning=width10r")
+    assert list(lines[0])[:5] == ["dataset", "run", "model", "elicitation", "lower"]
+    assert len(lines) == sum(len(diagram["bins"]) for diagram in answer["diagrams"])
+
+
+def test_diagrams_are_drawn_on_demand(many):
+    app, client = many
+    assert not _marks(app, "")
+    marks = _marks(app, "diagrams=1&datasets=east&datasets=west")
+    answer = get(client, "/api/v1/across/diagrams?datasets=east&datasets=west")
+    bins = [bin_ for diagram in answer["diagrams"] for bin_ in diagram["bins"] if bin_["items"]]
+    over = [bin_["accuracy"] < bin_["mean_confidence"] for bin_ in bins]
+    assert [len(trace["x"]) for trace in marks] == [over.count(False), over.count(True)]
+    lines = {row["model"]: line for line, row in enumerate(get(client, "/api/v1/across?datasets=east&datasets=west")["rows"])}
+    expected = sorted(
+        (round(COLUMN * PLACES.index(diagram["dataset"]) + bin_["mean_confidence"], 9),
+         round(bin_["accuracy"] - ROW * lines[diagram["model"]], 9))
+        for diagram in answer["diagrams"] for bin_ in diagram["bins"] if bin_["items"]
+    )  # fmt: skip
+    drawn_at = sorted((round(x, 9), round(y, 9)) for trace in marks for x, y in zip(trace["x"], trace["y"], strict=True))
+    assert drawn_at == expected
+
+
+def _marks(app, query):
+    """The traces of the marks of the diagrams; none where they are hidden."""
+    figures = [part["props"]["figure"] for part in walk(plain(drawn(app, "across", query))) if "figure" in part.get("props", {})]
+    return [trace for figure in figures for trace in figure["data"] if trace.get("mode") == "markers"]

@@ -1,0 +1,51 @@
+"""The reliability diagram of each model on each dataset, and its bins as a table."""
+
+from __future__ import annotations
+
+from dash import html
+
+from dashboard.components.figure import figure
+from dashboard.components.numbers import DASH, short
+from dashboard.components.table import table
+from dashboard.figures.across_diagrams import across_diagrams_figure
+from queries.across import Across, AcrossDiagrams
+
+CAPTION = (
+    "Each field is a reliability diagram: confidence from 0 (left) to 1 (right), accuracy from 0 (below) to 1 (above). A mark "
+    "per bin, the larger the more items, with the 95 % interval of its accuracy: ◆ overconfident, ● not"
+)
+
+
+def diagrams_section(result: Across, diagrams: AcrossDiagrams) -> html.Section:
+    """The figure.
+
+    Args:
+        result: whose rows and datasets are shown.
+        diagrams: of its runs.
+    """
+    titles = {column.dataset: column.title for column in result.datasets}
+    rows = [
+        html.Tr(
+            [
+                html.Th(f"{diagram.model} · {diagram.elicitation}", scope="row"),
+                html.Td(titles[diagram.dataset]),
+                html.Td(DASH if bin_.lower is None or bin_.upper is None else f"{bin_.lower:g} to {bin_.upper:g}"),
+                html.Td(f"{bin_.items:,}", className="number"),
+                html.Td(short(bin_.mean_confidence), className="number"),
+                html.Td(short(bin_.accuracy), className="number"),
+                html.Td(f"{short(bin_.low)} to {short(bin_.high)}" if bin_.low is not None else DASH, className="number"),
+            ]
+        )
+        for diagram in diagrams.diagrams
+        for bin_ in diagram.bins
+        if bin_.items
+    ]
+    head = ["Model", "Dataset", "Bin", "Items", "Mean confidence", "Accuracy", "95 % interval"]
+    drawn = across_diagrams_figure(result, diagrams.diagrams)
+    return html.Section(
+        [
+            html.H2("Reliability of each model on each dataset"),
+            figure("across-diagrams", drawn, CAPTION, table(head, rows, "Bins by model and dataset")),
+        ],
+        className="section",
+    )

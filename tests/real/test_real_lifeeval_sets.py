@@ -1,0 +1,113 @@
+"""LifeEval's figures by model and question set, from the released pairs: accuracy (11), ECE (12), reliability (9).
+
+The figures print no numbers. Those below are of the appendix's two tables of models by question set, as the authors'
+repository has them (NoamMichael/Comparing-Confidence-in-LLMs, paper/final/final.tex).
+"""
+
+import csv
+from collections import defaultdict
+
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, Conventions
+from queries.reliability import reliability
+from queries.selection import Selection
+
+pytestmark = pytest.mark.real
+
+MODELS = (
+    "claude-3-7-sonnet-20250219", "claude-sonnet-4-20250514", "deepseek-r1", "o3-2025-04-16", "gemini-2.5-pro",
+    "claude-3-haiku-20240307", "deepseek-v3", "gpt-4o", "gemini-2.5-flash", "Meta-Llama-3.1-70B-Instruct",
+    "Meta-Llama-3.1-8B-Instruct",
+)  # fmt: skip
+ACCURACY = {
+    "boolq-valid": (83.14, 84.30, 84.50, 86.06, 84.90, 78.15, 82.90, 85.30, 84.54, 78.59, 69.32),
+    "halu-eval-qa": (52.12,) * 11,
+    "lsat-ar-test": (41.86, 45.35, 95.35, 96.51, 96.51, 29.07, 34.88, 36.05, 96.51, 38.37, 33.72),
+    "sat-en": (97.69, 98.84, 94.22, 97.69, 98.84, 88.44, 94.80, 93.06, 98.84, 91.91, 83.82),
+    "sciq-test": (97.29, 96.88, 97.59, 98.09, 97.59, 94.07, 97.09, 96.88, 96.68, 95.38, 91.06),
+}  # percent
+ECE = {
+    "boolq-valid": (0.12, 0.08, 0.11, 0.04, 0.15, 0.12, 0.10, 0.08, 0.15, 0.12, 0.17),
+    "halu-eval-qa": (0.08, 0.45, 0.11, 0.02, 0.11, 0.37, 0.15, 0.24, 0.11, 0.14, 0.20),
+    "lsat-ar-test": (0.39, 0.33, 0.05, 0.15, 0.01, 0.42, 0.32, 0.50, 0.04, 0.52, 0.57),
+    "sat-en": (0.14, 0.17, 0.10, 0.22, 0.07, 0.22, 0.24, 0.15, 0.10, 0.10, 0.12),
+    "sciq-test": (0.05, 0.05, 0.04, 0.15, 0.03, 0.11, 0.11, 0.05, 0.04, 0.04, 0.05),
+}
+
+
+@pytest.fixture(scope="module")
+def pairs(shared):
+    return shared("lifeeval") / "llm-confidence-correct.csv"
+
+
+@pytest.fixture(scope="module")
+def snapshot(pairs, store):
+    import_paths(store, [pairs], ImportOptions())
+    return store.snapshot()
+
+
+def gaps(snapshot, metric, printed, scale=1.0):
+    """By set: how far each value on the common questions, times the scale, is from the printed one."""
+    result = {}
+    for name, values in printed.items():
+        selection = Selection(f"lifeeval-{name}", elicitation=("stated",), conventions=Conventions(binning="width10r"))
+        rows = {row.model: row.metrics[metric].value for row in leaderboard(snapshot, selection, [CATALOGUE[metric]]).rows}
+        assert rows.keys() == {*MODELS}
+        result[name] = [abs(scale * rows[model] - value) for model, value in zip(MODELS, values, strict=True)]
+    return result
+
+
+def agreeing(values, step):
+    """How many agree to the last printed digit."""
+    return sum(value <= step / 2 + 1e-9 for value in values)
+
+
+def test_accuracy_by_set_is_figure_11(snapshot):
+    apart = gaps(snapshot, "accuracy", ACCURACY, scale=100)
+    for name in ("boolq-valid", "halu-eval-qa", "sat-en"):
+        assert agreeing(apart[name], 0.01) == 11, name
+    # Other common questions: 87 of LSAT-AR and 996 of SciQ in the release, a multiple of 1/86 and of 1/995 in print.
+    assert max(apart["sciq-test"]) < 0.11 and max(apart["lsat-ar-test"]) < 1.21
+    for name, questions in (("lsat-ar-test", 86), ("sciq-test", 995)):
+        for value in ACCURACY[name]:
+            assert abs(value * questions / 100 - round(value * questions / 100)) <= questions * 0.005 / 100 + 1e-9
+
+
+def test_ece_by_set_is_figure_12(snapshot):
+    apart = gaps(snapshot, "ece", ECE)
+    assert agreeing(apart["boolq-valid"], 0.01) == agreeing(apart["sciq-test"], 0.01) == 11
+    assert agreeing(apart["sat-en"], 0.01) == 10 and max(apart["sat-en"]) < 0.029
+    assert max(apart["halu-eval-qa"]) < 0.031 and max(apart["lsat-ar-test"]) < 0.031
+
+
+def test_reliability_by_set_is_figure_9(pairs, snapshot):
+    """The bins of every model on every set, against bins that were counted from the file."""
+    answers = defaultdict(dict)
+    with pairs.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            answers[row["qset"]].setdefault(row["llm"], {})[row["question_id"]] = (
+                float(row["stated_confidence"]), row["correct"] == "TRUE",
+            )  # fmt: skip
+    compared = 0
+    for name, of_models in answers.items():
+        selection = Selection(
+            f"lifeeval-{name.replace('_', '-')}", elicitation=("stated",), conventions=Conventions(binning="width10+1")
+        )
+        common = set.intersection(*(set(asked) for asked in of_models.values()))
+        for run in reliability(snapshot, selection).runs:
+            counted = defaultdict(list)
+            for question in common:
+                confidence, right = of_models[run.model][question]
+                counted[sum(confidence >= edge / 10 for edge in range(1, 11))].append((confidence, right))
+            filled = [bin_ for bin_ in run.bins if bin_.items]
+            assert [bin_.items for bin_ in filled] == [len(counted[place]) for place in sorted(counted)]
+            for bin_, place in zip(filled, sorted(counted), strict=True):
+                confidences, rights = zip(*counted[place], strict=True)
+                assert bin_.mean_confidence == pytest.approx(sum(confidences) / len(confidences), abs=1e-9)
+                assert bin_.accuracy == pytest.approx(sum(rights) / len(rights), abs=1e-9)
+            compared += 1
+    assert compared == 55

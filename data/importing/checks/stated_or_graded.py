@@ -90,7 +90,7 @@ def grade_responses(staging: Staging) -> None:
                 else g.graded end as graded
         from decidable s
         left join grades g on g.dataset = s.dataset and g.question_id = s.graded_question and g.guess is not distinct from s.guess
-        order by run_number, question_number, clue""")
+        order by run_number, question_number, sample, clue""")
     staging.report_rows(
         "graded_rows", "correct", "s.guess",
         "'the file does not say whether this is correct, and the question has no answer to grade it by'", "where correct is null",

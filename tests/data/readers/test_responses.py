@@ -1,5 +1,7 @@
 """Responses: runs, their ids and names, and where confidence and correctness come from."""
 
+import random
+
 import polars as pl
 import pytest
 
@@ -216,6 +218,20 @@ def test_stated_correctness_of_some_rows_only(store, folder):
     text = "question_id,clue,guess,confidence,correct\nq1,0,Rome,0.5,1\nq1,1,Rome,0.5,\n"
     bundles.put(store, bundles.write(folder, responses=text), model="m")
     assert rows(store, "select correct, graded from responses order by clue") == [(1.0, "file"), (0.0, "answer")]
+
+
+def test_samples_graded_here_are_stored_one_after_the_other(store, folder, tmp_path):
+    bundles.put(store, bundles.write(folder))
+    lines = [f"q1,{clue},{sample},Paris,0.{clue}{n}" for n, sample in enumerate("abcdefgh", start=1) for clue in range(3)]
+    runs = []
+    for number in range(4):
+        path = tmp_path / f"{number}.csv"
+        random.Random(number).shuffle(lines)
+        path.write_text("\n".join(["question_id,clue,sample,guess,confidence", *lines]))
+        runs += bundles.put(store, path, dataset="toy", model="m").runs
+    assert len(set(runs)) == 1
+    in_order = [(sample, clue) for sample in "abcdefgh" for clue in range(3)]
+    assert rows(store, "select sample, clue from responses") == in_order
 
 
 def test_columns_that_are_not_kept_are_named(store, folder, tmp_path):

@@ -27,6 +27,7 @@ TITLES = {
     "headers": "Crowds and slow clients",
     "unread": "Crowds and slow clients",
     "trickle": "Crowds and slow clients",
+    "players": "Players of a race",
 }
 
 

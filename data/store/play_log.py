@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from data.store.errors import StoreError
@@ -97,11 +98,12 @@ class PlayLog:
         self._connect, self._read, self._mark, self._errors = connect, read, mark, errors
         self._at_one_moment, self._place = at_one_moment, place
         self._idle: list[tuple[object, Any]] = []
+        self._writing = Lock()
         weakref.finalize(self, _close, self._idle)
 
     def add_session(self, session: str, document: str) -> None:
         """Add a session."""
-        self._run("insert into clueline_play_sessions values (?, ?)", session, document)
+        self._write("insert into clueline_play_sessions values (?, ?)", session, document)
 
     def session(self, session: str) -> str | None:
         """The document of a session; None if there is none."""
@@ -140,7 +142,7 @@ class PlayLog:
         """
         while (place := self.place(session, player)) is None:
             # Of two players who join at once, one gets the place, and the other one tries again.
-            self._run(
+            self._write(
                 """insert into clueline_play_players
                     select cast(? as text), cast(? as text), coalesce(max(place) + 1, 0)
                     from clueline_play_players where session = ? having count(*) < ?
@@ -154,7 +156,7 @@ class PlayLog:
 
     def add_answer(self, session: str, player: str, step: int, answer: str) -> None:
         """Add an answer durably, unless this step has one already, or the player was erased."""
-        self._run(
+        self._write(
             """insert into clueline_play_answers
                 select session, player, cast(? as integer), cast(? as text)
                 from clueline_play_players where session = ? and player = ?
@@ -180,7 +182,7 @@ class PlayLog:
     def erase(self, session: str, player: str) -> bool:
         """Delete a player with all answers. Returns False if there was no such player."""
         sql = "delete from clueline_play_players where session = ? and player = ? returning place"
-        return bool(self._run(sql, session, player))
+        return bool(self._write(sql, session, player))
 
     def tables(self) -> PlayTables:
         """Everything in the log, which is only read: no file or table is made where there is none."""
@@ -217,6 +219,11 @@ class PlayLog:
 
     def _marks(self, count: int) -> str:
         return ", ".join([self._mark] * count)
+
+    def _write(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
+        """Run a statement that writes, one at a time: who waits for SQLite's lock looks for it ever more rarely."""
+        with self._writing:
+            return self._run(sql, *parameters)
 
     def _run(self, sql: str, *parameters: str | int) -> Sequence[tuple[Any, ...]]:
         statement = sql.replace("?", self._mark)

@@ -8,21 +8,24 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from data.store import open_store
-from tests.helpers.bundle_factory import RESPONSES, put, write
+from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
 from tests.helpers.page_visits import PATIENCE, Visit
 from tests.helpers.run_tables import stored_rows
 from tests.helpers.serving import call_cli, start_server
 
 CLUES = {"This city": ("q1", 3), "This river": ("q2", 2)}  # how a question begins -> its id, and how many clues it has
 RIGHT = {"q1": "Paris", "q2": "Nile"}
+# Texts that last two minutes at the slowest pace, however busy the machine is.
+LONG = "question_id,clue,text\n" + "".join(f"{name},0,{' '.join(f'word{place}' for place in range(120))}\n" for name in RIGHT)
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
 @pytest.fixture
 def toy(tmp_path):
-    """A server with a dataset of two questions, and the link of a session."""
+    """A server with a dataset of two questions, another one with long texts, and the link of a session."""
     store = open_store(tmp_path / "store", threads=1)
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
+    put(store, write(tmp_path / "long", FACTS | {"dataset": "long"}, clues=LONG))
     store.close()
     server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
@@ -129,11 +132,11 @@ def test_two_players_make_a_run(browser, toy):
         assert not visit.complaints
 
 
-def start_race(toy):
+def start_race(toy, dataset="toy"):
     """The link of a race on a dataset of two questions."""
     server, _ = toy
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
-    invited = call_cli("invite", "toy", "--mode", "race", "--until", until, "--base", server.address, store=server.store)
+    invited = call_cli("invite", dataset, "--mode", "race", "--until", until, "--base", server.address, store=server.store)
     assert invited.returncode == 0, invited.stderr
     return invited.stdout.strip()
 
@@ -239,6 +242,71 @@ def test_two_players_race(browser, toy):
     for visit in visits:
         visit.close()
         assert not visit.complaints
+
+
+def read_in_race(page, link, pace):
+    """Open a race and begin its first question."""
+    page.goto(link)
+    page.get_by_role("button", name="I agree").or_(page.locator("#play-read:focus")).first.wait_for()
+    if page.locator("#play-start").is_visible():
+        page.get_by_role("button", name="I agree").click()
+    page.get_by_label("Pace").fill(str(pace))
+    page.get_by_role("button", name="Read question 1").click()
+
+
+def test_a_race_survives_what_browsers_do(browser, toy):
+    """A reload, a second tab, a connection that is lost while the player buzzes: the question goes on, and one buzz counts."""
+    server, _ = toy
+    link = start_race(toy, "long")
+    visit = Visit(browser, server)
+    page = visit.page
+    read_in_race(page, link, 60)
+    wait_for_words(page, 2)
+    page.reload()
+    wait_for_words(page, 3)
+    tab = page.context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    tab.goto(link)
+    wait_for_words(tab, 3)
+    page.context.set_offline(True)
+    page.keyboard.press("Space")
+    page.get_by_text("What you did is kept, and sent again").wait_for()
+    page.context.set_offline(False)
+    page.locator("#play-guess:focus").wait_for()
+    tab.locator("#play-form").wait_for()  # which learns of the buzz when it asks for words, and gets no further ones
+    buzzed = page.locator("#play-clues").inner_text()
+    assert tab.locator("#play-clues").inner_text() == buzzed
+    page.keyboard.type("Rome")
+    page.get_by_label("How sure").fill("20")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    page.locator("#play-last").get_by_text("Rome, 20 % sure: wrong").wait_for()
+    tab.get_by_label("Your answer").fill("Paris")
+    tab.get_by_label("How sure").fill("99")
+    tab.get_by_role("button", name="Answer", exact=True).click()
+    tab.locator("#play-last").get_by_text("Rome, 20 % sure: wrong").wait_for()
+    page.get_by_label("Text size").select_option("very large")
+    size = "getComputedStyle(document.getElementById('play-last')).fontSize"
+    large = page.evaluate(size)
+    page.reload()
+    page.locator("#play-last").wait_for()
+    assert page.evaluate(size) == large == "23.8px"
+    assert page.get_by_label("Pace").input_value() == "60"
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    visit.close()
+
+
+def test_a_screen_reader_hears_clues_not_words(browser, toy):
+    """The words are hidden from it; the region that it reads gets each clue once, when it is complete."""
+    server, _ = toy
+    page = browser.new_context(base_url=server.address).new_page()
+    page.set_default_timeout(PATIENCE)
+    read_in_race(page, start_race(toy), 400)
+    page.locator("#play-pass:visible").wait_for()  # all words are shown
+    assert page.locator("#play-words").get_attribute("aria-hidden") == "true"
+    spoken = page.locator("#play-spoken p").all_inner_texts()
+    assert len(spoken) in (2, 3) and " ".join(spoken) == page.locator("#play-words").inner_text()
+    page.context.close()
 
 
 def test_a_player_erases_the_own_answers(browser, toy):

@@ -1,11 +1,18 @@
 """The log of sessions of people, on stores of every kind, used by two hosts at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from data.people.race import Answer, Buzz, Start
+from data.people.sessions import add_answer, create_session, join, read_state
+from data.people.word_reading import read_words
 from data.store import StoreError
 from data.store.play_log import copy_sessions, folder_log
+from tests.helpers.bundle_factory import put, write
+
+ANN = "a" * 32
 
 
 def test_hosts_share_the_log(store, other_host):
@@ -23,6 +30,21 @@ def test_hosts_share_the_log(store, other_host):
     assert here.answers("s") == other.answers("s", inside) == [(0, 0, "first")]
     assert other.erase("s", inside) and here.answers("s") == [] and here.place("s", inside) is None
     assert here.join("s", "later", 10) == 10
+
+
+def test_hosts_share_a_race(store, other_host, tmp_path):
+    """A question that begins on one host is read and buzzed on another, and nothing is known that the log does not have."""
+    put(store, write(tmp_path / "toy"))
+    here, other = store.register.play_log(), other_host.register.play_log()
+    until = datetime.now(UTC) + timedelta(days=1)
+    secret = create_session(here, store.snapshot(), "toy", 2, 5, until, "", "race")
+    join(other, secret, ANN)
+    add_answer(here, secret, ANN, 0, Start(400))
+    assert read_words(other, secret, ANN, 1, 0).words
+    add_answer(other, secret, ANN, 1, Buzz(1))
+    assert read_words(here, secret, ANN, 1, 0).over
+    assert add_answer(here, secret, ANN, 1, Buzz(3)).step == 2
+    assert add_answer(here, secret, ANN, 2, Answer("Rome", 0.5)).last == read_state(other, secret, ANN).last
 
 
 def test_a_session_is_not_replaced(store):

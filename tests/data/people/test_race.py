@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from data.importing.quizbowl_words import count_words
+from data.people.answer_quality import flag_players
+from data.people.mode import Played
 from data.people.race import GRACE, LATENCY, OLDEST, TIME_TO_ANSWER, Answer, Buzz, Start, spoken_words
 from data.people.session_documents import SessionError, SessionQuestion
+from data.people.session_modes import MODES
 from data.people.session_run import collect, session_responses
 from data.people.sessions import add_answer, create_session, digest, join, read_results, read_session, read_state
 from data.people.word_reading import read_words
@@ -278,3 +281,44 @@ def test_curves_are_those_of_a_slow_definition(store, log, secret):
     people = buzz(with_people(snapshot, "toy", run), Selection("toy", model=("alpha",)), Rules())
     assert people.habits.teams[0].given_correct is None  # nobody knows what they would have answered before
     assert {fraction.accuracy for fraction in people.accuracy.teams[0].fractions} == {None}
+
+
+def test_a_race_in_which_nobody_buzzed_has_silent_people(store, log, secret):
+    for player in (ANN, BEN):
+        state, now = join(log, secret, player), NOW
+        while not state.done:
+            begun = add_answer(log, secret, player, state.step, Start(120), now)
+            now += 60 * WORD
+            state = add_answer(log, secret, player, begun.step, Buzz(None), now - 44 * WORD)
+    (run,) = collect(store, secret).runs
+    human = question(with_people(store.snapshot(), "toy", run), Selection("toy"), "q1").human
+    assert (human.teams, human.buzzes, human.survival) == (2, [], [0, 0, 0])
+
+
+def test_answers_typed_faster_than_anybody_can_are_flagged():
+    questions = [SessionQuestion(f"q{number}", ("one two three four",), "Melville") for number in range(12)]
+
+    def played(seconds):
+        buzz, typed = Buzz(2, 2, 3, received_ms=1000.0), 1000 + 1000 * seconds
+        answers = [Answer("Melville", 0.1 * number, received_ms=typed) for number in range(12)]
+        return [Played(one, [Start(180), buzz, answer]) for one, answer in zip(questions, answers, strict=True)]
+
+    (flag,) = flag_players(MODES["race"], {"P001": played(0.2), "P002": played(3.0)})
+    assert (flag.player, flag.sign) == ("P001", "too fast")
+    assert flag.reason == "answered 12 of 12 buzzes faster than 20 characters a second can be typed"
+
+
+def test_mistakes_copied_in_a_race_are_flagged():
+    chance = random.Random(3)
+    questions = [SessionQuestion(f"q{number:02}", ("one two three four",), "Melville") for number in range(30)]
+    wrong = {f"P{player:03}": [f"wrong {chance.randint(1, 6)}" for _ in questions] for player in range(1, 10)}
+    wrong["P009"] = wrong["P008"]
+    played = {
+        player: [
+            Played(one, [Start(180), Buzz(2, 2, 3), Answer(guess, chance.random())])
+            for one, guess in zip(questions, guesses, strict=True)
+        ]
+        for player, guesses in wrong.items()
+    }
+    flags = flag_players(MODES["race"], played)
+    assert [(flag.player, flag.sign) for flag in flags] == [("P008", "same mistakes"), ("P009", "same mistakes")]

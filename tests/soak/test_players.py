@@ -1,0 +1,87 @@
+"""Many players of a race at once, and kill -9 of workers in mid-game: no buzz and no answer that was acknowledged is lost."""
+
+import random
+import time
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from data.store import open_store
+from tests.helpers.process_kills import descendants, kill
+from tests.helpers.race_players import lost_entries, outcome, start_players
+from tests.helpers.serving import call_cli, start_server
+from tests.helpers.soak_figures import note
+
+
+@pytest.fixture
+def network(copied, tmp_path):
+    served = start_server(copied, tmp_path / "log", workers=2)
+    made = call_cli(
+        "invite",
+        "pyramid",
+        "--mode",
+        "race",
+        "--questions",
+        "24",
+        "--players",
+        "300",
+        "--until",
+        "2100-01-01",
+        "--base",
+        served.address,
+        store=copied,
+    )
+    assert made.returncode == 0, made.stderr
+    served.link = made.stdout.strip()
+    yield served
+    served.stop()
+
+
+def play(network, players, seconds, kills, pace):
+    """Let people play while workers are killed, whether others are ready or not; what came of it, and how many were."""
+    process = start_players(network.link, players, seconds, think=(0.2, 1.0), pace=pace)
+    chance, killed = random.Random(players), 0
+    while process.poll() is None and killed < kills:
+        time.sleep(chance.uniform(0.5, 6.0))
+        if workers := sorted(descendants(network.process.pid)):
+            kill(chance.choice(workers))
+            killed += 1
+    return outcome(process), killed
+
+
+def check(network, played):
+    """Everything that was acknowledged is there once, and the run has it."""
+    with closing(open_store(network.store, threads=1)) as store:
+        assert lost_entries(store.register.play_log(), network.link, played["acknowledged"]) == []
+    keys = Counter((player, step) for player, step, _ in played["acknowledged"])
+    assert set(keys.values()) == {1}
+    done = call_cli("collect", network.link, store=network.store)
+    assert done.returncode == 0, done.stderr
+    unavailable = ("0 ", "429 ", "503 ")
+    assert [why for why in played["refused"] if not why.startswith(unavailable)] == []
+
+
+def test_killed_workers_lose_no_buzz(network):
+    played, killed = play(network, players=10, seconds=10, kills=3, pace=400)
+    assert killed == 3
+    check(network, played)
+
+
+@pytest.mark.soak
+def test_two_hundred_players_and_fifty_kills(network):
+    played, killed = play(network, players=200, seconds=300, kills=50, pace=180)
+    check(network, played)
+    assert killed == 50
+    buzzes = sum(step % 4 == 1 for _, step, _ in played["acknowledged"])
+    note(
+        "players",
+        [
+            ("players at once", 200),
+            ("kill -9 of a worker in mid-game", killed),
+            ("buzzes and answers acknowledged", len(played["acknowledged"])),
+            ("of these buzzes", buzzes),
+            ("lost", 0),
+            ("requests that were sent again", played["again"]),
+        ],
+    )

@@ -62,6 +62,8 @@ def test_the_limits_are_those_of_the_code():
         "of these at once, after a pause": rights.PLAYED_AT_ONCE,
         "requests of players from one address, a second, of a worker": rights.PLAYED_FROM,
         "of these at once, after a pause, from one address": rights.PLAYED_FROM_AT_ONCE,
+        "requests for the words of races from one address, a second, of a worker": rights.READ_FROM,
+        "requests for words at once, after a pause, from one address": rights.READ_FROM_AT_ONCE,
     }
 
 

@@ -76,7 +76,7 @@ def test_words_are_those_that_imports_count():
     assert [list(Counter(word.clue for word in spoken).values())] == [counted]
 
 
-def test_words_of_which_the_file_counts_the_unread_count_as_there():
+def test_unread_words_count_where_the_file_counts_them():
     text = "one (“WUN”) two"
     assert len(spoken_words(SessionQuestion("q", (text, "three"), "a", word_ends=(3, 4)))) == 4
     assert len(spoken_words(SessionQuestion("q", (text, "three"), "a", word_ends=(2, 3)))) == 3

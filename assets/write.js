@@ -83,7 +83,7 @@
         let removed = null;
 
         function name(question) {
-            const text = (question.answer || question.text).trim();
+            const text = (question.answer || question.text).replace(/<\/?[A-Za-z][^<>]*>/g, "").trim(); // without markup
             return text ? (text.length > 60 ? `${text.slice(0, 59)}…` : text) : "empty";
         }
         function refresh() {

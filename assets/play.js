@@ -18,7 +18,9 @@ if (!player) {
     localStorage.setItem(key, player);
 }
 
-class Unreachable extends Error {}
+class Unreachable extends Error { // what can be sent again
+    again = true;
+}
 
 async function post(address, body) {
     const began = performance.now();
@@ -134,7 +136,7 @@ async function arriving(address, body, insist) {
         try {
             return await post(address, body);
         } catch (error) {
-            if (!insist || !(error instanceof Unreachable)) throw error;
+            if (!insist || !error.again) throw error;
             report("The server cannot be reached. What you did is kept, and sent again.");
             await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
         }

@@ -97,7 +97,13 @@ async function ask(own) {
             }
             receive(own, answer);
         } catch (error) {
-            if (reading === own) report(`${error.message} The question goes on meanwhile.`);
+            if (reading !== own) return;
+            if (!error.again) { // as where the player was erased in another tab
+                stop();
+                own.game.refresh();
+                return;
+            }
+            report(`${error.message} The question goes on meanwhile.`);
         }
     }
 }

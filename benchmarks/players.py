@@ -1,6 +1,6 @@
 """Two hundred players of a race at once: milliseconds to each answer, and what it costs the server; writes players.md.
 
-    python -m benchmarks.players                                    five minutes
+    python -m benchmarks.players                                    two minutes
     python -m benchmarks.players --seconds 30 --players 50          a quick look (writes no file unless --out is given)
 
 The players are in a process of their own, and share the machine with the server. Each asks for words twice a second, buzzes,
@@ -25,7 +25,7 @@ from tests.helpers.race_players import lost_entries, outcome, start_players
 from tests.helpers.serving import run_cli, start_server
 
 OUT = Path(__file__).with_suffix(".md")
-PLAYERS, FULL = 200, 300  # and seconds
+PLAYERS, FULL = 200, 120  # and seconds
 SLOW = 100  # milliseconds at p95 of a buzz, at most
 NAMES = {
     "join": "join", "start": "start a question", "words": "ask for words", "buzz": "buzz", "answer": "answer",
@@ -67,11 +67,10 @@ def report(played: dict[str, Any], players: int, seconds: int, began: str) -> st
     p95 = float(np.percentile(took["buzz"], 95))
     verdict = "reached" if p95 < SLOW else "missed"
     refused = ", ".join(f"{count} of {why}" for why, count in played["refused"].items()) or "none"
-    priority = f"; priority of all its processes (nice) {os.nice(0)}" if os.nice(0) else ""
     return "\n".join([
         f"# {players} players of a race at once",
         "",
-        f"Written by `benchmarks/players.py`: {began}; load average {os.getloadavg()[0]:.1f} at the end{priority}. Two workers, "
+        f"Written by `benchmarks/players.py`: {began}; load average {os.getloadavg()[0]:.1f} at the end. Two workers, "
         f"{seconds} s; players and server share the machine, and what else ran on it is in the load average. Milliseconds.",
         "",
         *markdown_table(["", "answers", "p50", "p95", "p99", "most"], rows),

@@ -4,6 +4,8 @@ import random
 import time
 from collections import Counter
 from contextlib import closing
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,37 +18,32 @@ from tests.helpers.soak_figures import note
 
 @pytest.fixture
 def network(copied, tmp_path):
+    """A server, its store, and the link of a race."""
     served = start_server(copied, tmp_path / "log", workers=2)
-    made = call_cli(
-        "invite",
-        "pyramid",
-        "--mode",
-        "race",
-        "--questions",
-        "24",
-        "--players",
-        "300",
-        "--until",
-        "2100-01-01",
-        "--base",
-        served.address,
-        store=copied,
-    )
+    wanted = ["--mode", "race", "--questions", "24", "--players", "300", "--until", "2100-01-01", "--base", served.address]
+    made = call_cli("invite", "pyramid", *wanted, store=copied)
     assert made.returncode == 0, made.stderr
-    served.link = made.stdout.strip()
-    yield served
-    served.stop()
+    network = SimpleNamespace(served=served, store=copied, link=made.stdout.strip())
+    yield network
+    network.served.stop()
 
 
 def play(network, players, seconds, kills, pace):
-    """Let people play while workers are killed, whether others are ready or not; what came of it, and how many were."""
+    """Let people play while workers are killed, whether others are ready or not, and then the server is begun anew.
+
+    Returns:
+        What came of it, and how many were killed.
+    """
     process = start_players(network.link, players, seconds, think=(0.2, 1.0), pace=pace)
     chance, killed = random.Random(players), 0
     while process.poll() is None and killed < kills:
         time.sleep(chance.uniform(0.5, 6.0))
-        if workers := sorted(descendants(network.process.pid)):
+        if workers := sorted(descendants(network.served.process.pid)):
             kill(chance.choice(workers))
             killed += 1
+    network.served.stop()
+    log, port = network.served.log, urlsplit(network.link).port
+    network.served = start_server(network.store, log.with_name("second log"), workers=2, port=port)
     return outcome(process), killed
 
 
@@ -62,9 +59,9 @@ def check(network, played):
     assert [why for why in played["refused"] if not why.startswith(unavailable)] == []
 
 
-def test_killed_workers_lose_no_buzz(network):
-    played, killed = play(network, players=10, seconds=10, kills=3, pace=400)
-    assert killed == 3
+def test_kills_and_a_restart_lose_no_buzz(network):
+    played, killed = play(network, players=10, seconds=10, kills=2, pace=400)
+    assert killed == 2
     check(network, played)
 
 

@@ -116,4 +116,7 @@ def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "people.csv"
         responses.write_csv(path)
-        return import_paths(store, [path], options, form="responses", names=["people.csv"], by=by, content="runs")
+        report = import_paths(store, [path], options, form="responses", names=["people.csv"], by=by, content="runs")
+    if silent := responses["confidence"].null_count():
+        report.lines.append(f"{silent:,} times a player heard a question and did not buzz: these are counted as failed calls")
+    return report

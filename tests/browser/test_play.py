@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from data.life_table import probability_within
 from data.store import open_store
-from tests.helpers.bundle_factory import FACTS, RESPONSES, put, write
+from tests.helpers.bundle_factory import FACTS, RESPONSES, VOTED, put, write
 from tests.helpers.page_visits import PATIENCE, Visit
 from tests.helpers.run_tables import stored_rows
 from tests.helpers.serving import call_cli, start_server
@@ -17,15 +18,20 @@ CLUES = {"This city": ("q1", 3), "This river": ("q2", 2)}  # how a question begi
 RIGHT = {"q1": "Paris", "q2": "Nile"}
 # Texts that last two minutes at the slowest pace, however busy the machine is.
 LONG = "question_id,clue,text\n" + "".join(f"{name},0,{' '.join(f'word{place}' for place in range(120))}\n" for name in RIGHT)
+LIVES = "question_id,text,sex,minimum_age,radius\nm40,How old will a man of 40 become?,male,40,5\n"
+MESSAGES = "question_id,text\nv1,Good.\n"
+VOTES = "question_id,class,votes\nv1,yes,7\nv1,no,1\n"
 ENDS = {"q1": (5, 10, 16), "q2": (4, 8)}  # words revealed by the end of each clue
 
 
 @pytest.fixture
 def toy(tmp_path):
-    """A server with a dataset of two questions, another one with long texts, and the link of a session."""
+    """A server with a dataset of two questions and one for each other mode, and the link of a session."""
     store = open_store(tmp_path / "store", threads=1)
     put(store, write(tmp_path / "toy", responses=RESPONSES), model="alpha")
     put(store, write(tmp_path / "long", FACTS | {"dataset": "long"}, clues=LONG))
+    put(store, write(tmp_path / "lives", {"dataset": "lives", "kind": "lifeeval"}, questions=LIVES, clues=None))
+    put(store, write(tmp_path / "voted", VOTED, questions=MESSAGES, clues=None, votes=VOTES))
     store.close()
     server = start_server(tmp_path / "store", tmp_path / "log", workers=1)
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
@@ -132,11 +138,11 @@ def test_two_players_make_a_run(browser, toy):
         assert not visit.complaints
 
 
-def start_race(toy, dataset="toy"):
-    """The link of a race on a dataset of two questions."""
+def invite(toy, dataset="toy", mode="race"):
+    """The link of a session."""
     server, _ = toy
     until = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
-    invited = call_cli("invite", dataset, "--mode", "race", "--until", until, "--base", server.address, store=server.store)
+    invited = call_cli("invite", dataset, "--mode", mode, "--until", until, "--base", server.address, store=server.store)
     assert invited.returncode == 0, invited.stderr
     return invited.stdout.strip()
 
@@ -205,7 +211,7 @@ def race(page, plans, by_keyboard):
 
 def test_two_players_race(browser, toy):
     server, _ = toy
-    link = start_race(toy)
+    link = invite(toy)
     visits = [Visit(browser, server), Visit(browser, server, width=390, height=800, theme="dark")]
     desk, phone = (visit.page for visit in visits)
     for page in (desk, phone):
@@ -257,7 +263,7 @@ def read_in_race(page, link, pace):
 def test_a_race_survives_what_browsers_do(browser, toy):
     """A reload, a second tab, a connection that is lost while the player buzzes: the question goes on, and one buzz counts."""
     server, _ = toy
-    link = start_race(toy, "long")
+    link = invite(toy, "long")
     visit = Visit(browser, server)
     page = visit.page
     read_in_race(page, link, 60)
@@ -301,12 +307,55 @@ def test_a_screen_reader_hears_clues_not_words(browser, toy):
     server, _ = toy
     page = browser.new_context(base_url=server.address).new_page()
     page.set_default_timeout(PATIENCE)
-    read_in_race(page, start_race(toy), 400)
+    read_in_race(page, invite(toy), 400)
     page.locator("#play-pass:visible").wait_for()  # all words are shown
     assert page.locator("#play-words").get_attribute("aria-hidden") == "true"
     spoken = page.locator("#play-spoken p").all_inner_texts()
     assert len(spoken) in (2, 3) and " ".join(spoken) == page.locator("#play-words").inner_text()
     page.context.close()
+
+
+def test_an_age_is_estimated_by_keyboard(browser, toy):
+    visit = Visit(browser, toy[0], width=390, height=800)
+    page = visit.page
+    page.goto(invite(toy, "lives", "estimate"))
+    start_by_keyboard(page)
+    page.get_by_text("within 5 years").wait_for()
+    page.locator("#play-guess:focus").wait_for()
+    page.keyboard.type("82")
+    page.keyboard.press("Tab")
+    page.keyboard.type("60")
+    page.keyboard.press("Enter")
+    chance = float(probability_within(82, 5, 40, "male"))
+    expected = f"82 is near enough with a probability of {100 * chance:.0f} %. You were 60 % sure."
+    page.locator("#play-last").get_by_text(expected).wait_for()
+    page.locator("#play-result .play-diagram").wait_for()
+    visit.close()
+    assert not visit.complaints
+
+
+def test_a_class_is_chosen_by_keyboard(browser, toy):
+    visit = Visit(browser, toy[0], width=390, height=800, theme="dark")
+    page = visit.page
+    page.goto(invite(toy, "voted", "vote"))
+    start_by_keyboard(page)
+    page.locator("#play-classes input:focus").wait_for()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.type("60")
+    page.keyboard.press("Enter")
+    last = page.locator("#play-last")
+    last.get_by_text("Most people chose yes. You chose maybe, and were 60 % sure.").wait_for()
+    assert last.locator("li").all_inner_texts() == [
+        "yes: 7 of 8 people (88 %)", "maybe: 0 of 8 people (0 %)", "no: 1 of 8 people (13 %)"
+    ]  # fmt: skip
+    page.locator("#play-result .play-diagram").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    visit.close()
+    assert not visit.complaints
 
 
 def test_a_player_erases_the_own_answers(browser, toy):

@@ -290,7 +290,9 @@ def test_a_race_in_which_nobody_buzzed_has_silent_people(store, log, secret):
             begun = add_answer(log, secret, player, state.step, Start(120), now)
             now += 60 * WORD
             state = add_answer(log, secret, player, begun.step, Buzz(None), now - 44 * WORD)
-    (run,) = collect(store, secret).runs
+    report = collect(store, secret)
+    (run,) = report.runs
+    assert report.lines[-1] == "4 times a player heard a question and did not buzz: these are counted as failed calls"
     human = question(with_people(store.snapshot(), "toy", run), Selection("toy"), "q1").human
     assert (human.teams, human.buzzes, human.survival) == (2, [], [0, 0, 0])
 

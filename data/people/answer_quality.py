@@ -14,9 +14,10 @@ from data.people.mode import GradedAnswer, Mode, Played, QuestionResult
 FEWEST_TIMES = 10  # by which speed is judged
 FEWEST_ANSWERS = 20  # by which the variety of confidence and the number of guesses are judged
 NEARLY_ALL = 0.95
+FEWEST_QUESTIONS, MOST_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
 LEVEL = 0.01  # chance that any two players of a session who do not know each other are flagged as copying
 
-Sign = Literal["too fast", "one confidence", "no guesses", "same mistakes"]
+Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "same mistakes"]
 
 
 class Flag(NamedTuple):
@@ -48,6 +49,9 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
     ]
     results = {player: [mode.grade(part) for part in questions] for player, questions in played.items()}
     for player, graded in results.items():
+        left = sum(not result.counts for result in graded)
+        if len(graded) >= FEWEST_QUESTIONS and left > MOST_LEFT * len(graded):
+            flags.append(Flag(player, "left questions", f"left {left} of {len(graded)} questions before their end"))
         flags += _own_signs(player, [answer for result in graded for answer in result.answers], mode.guesses)
     return sorted([*flags, *(_same_mistakes(results) if mode.guesses else ())])
 

@@ -310,6 +310,15 @@ def test_answers_typed_faster_than_anybody_can_are_flagged():
     assert flag.reason == "answered 12 of 12 buzzes faster than 20 characters a second can be typed"
 
 
+@pytest.mark.parametrize(("left", "flagged"), [(2, []), (3, [("P001", "left questions")])])
+def test_who_often_leaves_questions_is_flagged(left, flagged):
+    played = [
+        Played(SessionQuestion(f"q{number}", ("one two",), "a"), [Start(180), Buzz(None, left=number < left)])
+        for number in range(8)
+    ]
+    assert [(flag.player, flag.sign) for flag in flag_players(MODES["race"], {"P001": played})] == flagged
+
+
 def test_mistakes_copied_in_a_race_are_flagged():
     chance = random.Random(3)
     questions = [SessionQuestion(f"q{number:02}", ("one two three four",), "Melville") for number in range(30)]

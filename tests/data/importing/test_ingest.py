@@ -55,7 +55,7 @@ def test_imports_of_two_processes_both_land(store, tmp_path):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(300)
         assert process.exitcode == 0
     assert sorted(models(store)) == ["a", "b"]
     positions = store.snapshot().rows("select count(distinct position), count(distinct run) from runs")

@@ -307,11 +307,11 @@ def test_processes_write_and_read_at_once(store):
     for process in (*writers, reader):
         process.start()
     for process in writers:
-        process.join(60)
+        process.join(300)
         assert process.exitcode == 0
     done.set()
     seen = results.get(timeout=300)
-    reader.join(60)
+    reader.join(300)
     assert notes(store) == [f"{name}{index}" for name in "xy" for index in range(6)]
     assert store.version().startswith("12-")
     assert all(version == rows for version, rows in seen)

@@ -56,6 +56,7 @@ def documentation() -> str:
     parts += [
         "Each may be CSV, JSON Lines or Parquet. All but `questions` may be absent. One file of responses can be imported alone.",
         "`correct.NAME` is another grading of the same answers; NAME is made of a-z, 0-9 and -, and `grading=NAME` chooses it.",
+        "Any other column of `questions` or of responses is an attribute: at most 50 of a table, of up to 500 characters.",
         "`corrections` is the log of what reviewers decided of grades, as an export writes it.",
         "",
     ]

@@ -32,7 +32,7 @@ def breakdown_fields(facets: Facets) -> tuple[str, ...]:
 
 
 class BreakdownPart(msgspec.Struct):
-    """Questions that have ``value`` in common, None where the dataset says nothing; a range of difficulty is [lo, hi).
+    """Questions, or responses, that have ``value`` in common, None where nothing is said; a range of difficulty is [lo, hi).
 
     ``rows`` are the runs that answered any of them; intervals and ranks are within the part.
     """
@@ -61,10 +61,14 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         metrics: in the order of the answer.
         intervals: whether to compute them.
     """
+    field, name = split_key(by)
+    of_responses = "select 1 from response_attributes where dataset = $d and attribute = $name limit 1"
+    if field == "attr" and snapshot.rows(of_responses, {"d": selection.dataset, "name": name}):
+        parts = _parts_of_responses(snapshot, selection, name, metrics, intervals)
+        return Breakdown(snapshot.version, selection_keys(selection), by, parts)
     counted, restricted = restrict(snapshot, selection, by_default=True)
     letters = intervals and (restricted is not None or not coverage(snapshot, selection).differs)
     condition, parameters = counted.question_filter()
-    field, name = split_key(by)
     source, value = "", f"q.{by}"
     if field == "attr":
         source, value = (
@@ -87,6 +91,32 @@ def breakdown(snapshot: Snapshot, selection: Selection, by: str, metrics: Sequen
         rows_of_part = run_rows(evidence.select_rows(rows), metrics, failed_here, intervals, letters)
         parts.append(BreakdownPart(_name(by, value), len(group), rows_of_part))
     return Breakdown(snapshot.version, selection_keys(selection), by, parts)
+
+
+def _parts_of_responses(
+    snapshot: Snapshot, selection: Selection, name: str, metrics: Sequence[Metric], intervals: bool
+) -> list[BreakdownPart]:
+    """The parts by an attribute of responses: what the selection of each value would show by itself.
+
+    A question may be in several parts, so that each is restricted to what its own runs answered.
+    """
+    rows = snapshot.rows(
+        """select distinct value from response_attributes where dataset = $d and attribute = $name and value is not null
+        order by try_cast(value as double), value""",
+        {"d": selection.dataset, "name": name},
+    )
+    chosen = dict(selection.attr).get(name)
+    parts = []
+    for value in (*(value for (value,) in rows), ""):
+        if chosen and value not in chosen:
+            continue
+        counted, restricted = restrict(snapshot, selection.with_response_attribute(name, value), by_default=True)
+        letters = intervals and (restricted is not None or not coverage(snapshot, counted).differs)
+        evidence, failed = gather(snapshot, counted, metrics), failed_calls(snapshot, counted.replace(clue_mask=None))
+        if len(evidence.places):
+            questions = len(np.unique(evidence.places))
+            parts.append(BreakdownPart(value or None, questions, run_rows(evidence, metrics, failed, intervals, letters)))
+    return parts
 
 
 def _name(by: str, value: object) -> str | None:

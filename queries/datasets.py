@@ -10,7 +10,8 @@ from data.store import Snapshot
 class Dataset(msgspec.Struct):
     """One dataset, as the list of datasets shows it; ``voted`` are the questions on which people voted.
 
-    ``attributes`` are what its questions state beside the columns that every dataset may have.
+    ``attributes`` are what its questions state beside the columns that every dataset may have, and ``response_attributes`` what
+    the responses of its runs do.
     """
 
     dataset: str
@@ -26,6 +27,7 @@ class Dataset(msgspec.Struct):
     categories: list[str]
     radii: list[int]
     attributes: list[str]
+    response_attributes: list[str]
     licence: str | None
     source: str | None
     note: str | None
@@ -59,6 +61,8 @@ def describe_dataset(snapshot: Snapshot, name: str) -> Dataset:
                 where q.dataset = d.dataset and radius is not null) as radii,
             (select coalesce(list_sort(list(distinct attribute)), []) from attributes a
                 where a.dataset = d.dataset) as attributes,
+            (select coalesce(list_sort(list(distinct attribute)), []) from response_attributes a
+                join runs r using (dataset, run) where a.dataset = d.dataset and r.withdrawn_at is null) as response_attributes,
             d.licence, d.source, d.note
         from datasets d where d.dataset = $d""",
         {"d": name},

@@ -27,6 +27,8 @@ class Facets(msgspec.Struct, frozen=True):
     head_to_head: bool = False  # at most one team of a room can be right
     imported: tuple[str, ...] = ()  # all runs, also withdrawn ones, in order of import
     gradings: tuple[str, ...] = ()  # names of the gradings that some run has
+    response_attributes: tuple[str, ...] = ()  # names of the attributes that are of responses, not of questions
+    many_valued: tuple[str, ...] = ()  # keys of which there are too many values to choose from
     people_imported: bool = False  # whether human teams came with the dataset
     human_collections: tuple[tuple[str, str], ...] = ()  # run and name of each, newest first, also withdrawn ones
 

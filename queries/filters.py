@@ -1,4 +1,4 @@
-"""What a filter is: a key of the selection that says which runs, questions or clues count, and under which conventions.
+"""What a filter is: a key of the selection that says which runs, questions, clues or responses count, and how.
 
 A filter knows how its value is read and written (it is a ``Kind``), how it narrows in SQL, which control sets it, and how it is
 put into words. The filters themselves are the fields of ``queries.selection.Selection``: a new one is one field there.
@@ -17,7 +17,7 @@ from queries.parameter_kinds import BadRequest, Kind, Range, allowed, format_num
 from queries.parameters import split_key
 
 T = TypeVar("T")
-Narrows = Literal["runs", "questions", "clues"]
+Narrows = Literal["runs", "questions", "clues", "responses"]
 Value = str | int  # of a column that a filter chooses from
 Condition = tuple[str, SqlParameters]
 MOST_UNFOLDED = 4  # keys of one kind, such as attributes, whose values stand beside each other and not in menus
@@ -178,6 +178,8 @@ class NamedFilter(ColumnFilter):
     def read(self, key: str, texts: Sequence[str], facets: Facets) -> tuple[Value, ...]:
         """See ``Kind``."""
         field, name = split_key(key)
+        if key in facets.many_valued:
+            raise BadRequest("unknown_key", f"{name!r} has too many values in dataset {facets.dataset!r} to choose from.", key)
         if key not in facets.values:
             known = [other for other in facets.values if split_key(other)[0] == field and other != field]
             raise BadRequest("unknown_key", self.unknown.format(dataset=facets.dataset, name=name), key, known)
@@ -203,6 +205,18 @@ class NamedFilter(ColumnFilter):
     def sentence(self, key: str, value: tuple[Value, ...]) -> str:
         """See ``Filter``."""
         return f"{split_key(key)[1]} {' or '.join(map(str, value))}"
+
+
+@dataclass(frozen=True)
+class ResponseAttributeFilter(NamedFilter):
+    """Responses by their attributes. A blank value stands for responses without the attribute."""
+
+    def condition(self, key: str, value: tuple[Value, ...], table: str) -> Condition:
+        """See ``Filter``."""
+        field, name = split_key(key)
+        parameter = f"{field}_{name.encode().hex()}"
+        sql = f"list_contains(${parameter}_values::varchar[], coalesce({table}.attributes[${parameter}_name], ''))"
+        return sql, {f"{parameter}_name": name, f"{parameter}_values": [str(element) for element in value]}
 
 
 @dataclass(frozen=True)

@@ -298,8 +298,10 @@ def _answers(snapshot: Snapshot, selection: Selection, run: str, names: Sequence
     first, *others = zip(parts, columns, strict=True)
     joined = "".join(f" positional join (select correct as {column} from {rows})" for rows, column in others)
     questions, parameters = selection.question_filter()
+    chosen_responses, values = selection.response_filter("r")
+    parameters |= values
     side_by_side = f"""select dataset, question_id, clue, guess, {", ".join(columns)}
-        from (select *, correct as {first[1]} from {first[0]}) {joined} where not failed"""
+        from (select *, correct as {first[1]} from {first[0]}) r {joined} where not failed and {chosen_responses}"""
     sql = f"select * from ({side_by_side}) where question_id in (select question_id from questions q where {questions})"
     if selection.filters_clues:
         condition, values = selection.clue_filter()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from data.importing.table_contract import GRADE_PREFIX
-from data.polars_frames import first_rows
+from data.polars_frames import first_rows, literal, quoted
 from data.store import Snapshot
 from data.store.export import Form, Table
 from queries.parameter_kinds import BadRequest
@@ -55,6 +55,7 @@ class RunFacts(msgspec.Struct):
     withdrawn_at: str | None
     withdrawn_by: str | None  # name of the token; None: a dataset that was replaced
     tags: dict[str, str]  # value by tag
+    attributes: dict[str, list[str] | None]  # of its responses: the values by name, None where they are too many to choose from
 
 
 class Runs(msgspec.Struct):
@@ -70,7 +71,12 @@ def _time(column: str) -> str:
 FACTS = f"""select run, dataset, model, elicitation, imported_by, {_time("imported_at")}, file_name, sha256, items, questions,
     missing_questions, samples, respondents, failed, skipped, decisions, {_time("withdrawn_at")}, withdrawn_by, (
         select to_json(list({{'tag': tag, 'value': value}} order by tag))::varchar from tags t where t.run = runs.run
-    ) as tags
+    ) as tags, (
+        select to_json(map_from_entries(list(struct_pack(key := attribute, value := given) order by attribute)))::varchar from (
+            select attribute,
+                case when count(value) = count(*) then list(value order by try_cast(value as double), value) end as given
+            from response_attributes a where a.run = runs.run group by 1)
+    ) as attributes
     from runs"""
 
 
@@ -102,7 +108,8 @@ def run(snapshot: Snapshot, name: str) -> RunFacts:
 def _facts(row: dict[str, Any]) -> RunFacts:
     decisions = msgspec.json.decode(row["decisions"] or "[]", type=list[GradingDecision])
     tags = {fact["tag"]: fact["value"] for fact in json.loads(row["tags"] or "[]")}
-    return RunFacts(**row | {"skipped": json.loads(row["skipped"] or "{}"), "decisions": decisions, "tags": tags})
+    facts = {name: json.loads(row[name] or "{}") for name in ("skipped", "attributes")}
+    return RunFacts(**row | facts | {"decisions": decisions, "tags": tags})
 
 
 STATED = "graded in ('file', 'person')"
@@ -113,9 +120,9 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
 
     ``failed`` marks failed calls, whose guess and confidence are blank. ``correct`` is what the file stated or a person decided,
     and blank where Clueline graded the guess. ``correct.NAME`` is a further grading that came with the run; that of Clueline's
-    rules is made again at import. Distributions are lists in the order of the dataset's classes or, where it names
-    none, maps. Columns that hold nothing are left out. Rows come by question id, sample and clue: the order in which they are
-    stored, so that nothing need be sorted.
+    rules is made again at import. Distributions are lists in the order of the dataset's classes or, where it names none, maps.
+    Attributes are columns of their own. Columns that hold nothing are left out. Rows come by question id, sample and clue: the
+    order in which they are stored, so that nothing need be sorted.
 
     Args:
         snapshot: the store.
@@ -127,6 +134,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     """
     facts = run(snapshot, name)
 
+    # Values are part of the SQL, not parameters: the name of an attribute may look like one.
     relation = snapshot.with_grading("").responses([facts.run])
     given = snapshot.rows(
         "select name from gradings where run = $run and source = 'column' order by position", {"run": facts.run}
@@ -152,8 +160,8 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         "token_logprobs": nested("token_logprobs") if has("token_logprobs is not null") else None,
         "options": nested(distribution) if has("options is not null") else None,
         "buzz": "buzz" if has("buzz is not null") else None,
-        "model": "$model::varchar",
-        "elicitation": "$elicitation::varchar",
+        "model": literal(facts.model),
+        "elicitation": literal(facts.elicitation),
     }
     grades = {grading: snapshot.with_grading(grading).responses([facts.run]) for grading in further}
     joined = "".join(
@@ -161,9 +169,9 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
         for grading, rows in grades.items()
     )
     columns |= {f'"{GRADE_PREFIX}{grading}"': f'"{GRADE_PREFIX}{grading}"' for grading in further}
+    columns |= {quoted(name): f"attributes[{literal(name)}]" for name in facts.attributes}
     chosen = ", ".join(f"{sql} as {column}" for column, sql in columns.items() if sql)
-    parameters = {"model": facts.model, "elicitation": facts.elicitation}
-    return Table(f"select {chosen} from {relation}{joined}", parameters)
+    return Table(f"select {chosen} from {relation}{joined}", {})
 
 
 def selected_runs(snapshot: Snapshot, selection: Selection) -> list[str]:

@@ -27,12 +27,14 @@ from queries.filters import (
     Narrows,
     PeopleChoice,
     RangeFilter,
+    ResponseAttributeFilter,
     RunFilter,
     SearchFilter,
     Switch,
     ThresholdConvention,
 )
 from queries.metrics import HUMAN_CURVES, Conventions
+from queries.named_values import named_values
 from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
 from queries.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
 from queries.reference_people import has_imported_people, human_collections, with_people
@@ -75,6 +77,18 @@ CONVENTIONS = Group(
     },
     Conventions,
     _split,
+)
+
+
+ATTR = "attr"  # the field of attributes, of questions and of responses
+RESPONSE_ATTRIBUTE = ResponseAttributeFilter(
+    "responses with this attribute",
+    "Attributes",
+    "responses",
+    facts="response_attributes",
+    name="attribute",
+    identity="run",
+    unknown="No response of dataset {dataset!r} has an attribute {name!r}.",
 )
 
 
@@ -125,13 +139,13 @@ class Selection(Parameters, frozen=True):
     attr: Annotated[
         tuple[tuple[str, tuple[str, ...]], ...],
         NamedFilter(
-            "`attr.language=fr`: questions with this attribute",
+            "`attr.language=fr`: questions, or responses, with this attribute",
             "Attributes",
             "questions",
             facts="attributes",
             name="attribute",
             identity="question_id",
-            unknown="No question of dataset {dataset!r} has an attribute {name!r}.",
+            unknown="Neither questions nor responses of dataset {dataset!r} have an attribute {name!r}.",
         ),
     ] = ()
     difficulty: Annotated[
@@ -193,6 +207,7 @@ class Selection(Parameters, frozen=True):
     questions: tuple[str, ...] | None = None
     question_mask: str | None = None  # 1 or 0 for the question at each position of the dataset
     clue_mask: ClueMask | None = None
+    response_attributes: tuple[str, ...] = ()  # names among those of ``attr`` that are of responses, not of questions
 
     @classmethod
     def filters(cls) -> dict[str, Filter[Any]]:
@@ -206,8 +221,20 @@ class Selection(Parameters, frozen=True):
     def without_filters(self, narrows: Narrows) -> Selection:
         """The same without its filters on runs, questions or clues."""
         filters = self.filters()
-        defaults = {field.name: field.default for field in declared_fields(type(self)) if field.name in filters}
-        return self.replace(**{key: value for key, value in defaults.items() if filters[key].narrows == narrows})
+        defaults = {
+            field.name: field.default for field in declared_fields(type(self)) if field.name in filters and field.name != ATTR
+        }
+        changes = {key: value for key, value in defaults.items() if filters[key].narrows == narrows}
+        kinds = self.applied()
+        attr = tuple((name, values) for name, values in self.attr if kinds[named_key(ATTR, name)].narrows != narrows)
+        return self.replace(**changes, attr=attr, response_attributes=() if narrows == "responses" else self.response_attributes)
+
+    def with_response_attribute(self, name: str, value: str) -> Selection:
+        """The same of responses with one value of an attribute; a blank one stands for responses without the attribute."""
+        attr = tuple(pair for pair in self.attr if pair[0] != name)
+        return self.replace(
+            attr=(*attr, (name, (value,))), response_attributes=tuple(dict.fromkeys((*self.response_attributes, name)))
+        )
 
     def on_runs(self, runs: Iterable[str]) -> Selection:
         """The same of these runs instead of those that its filters on runs leave; of all runs where none is given."""
@@ -223,8 +250,9 @@ class Selection(Parameters, frozen=True):
     def applied(self) -> dict[str, Filter[Any]]:
         """The filters that leave anything out, by key as an address has it."""
         applied = {key: kind for key, kind in self.filters().items() if getattr(self, key)}
+        of_responses = {named_key(ATTR, name): RESPONSE_ATTRIBUTE for name in self.response_attributes}
         return {
-            key: kind
+            key: of_responses.get(key, kind)
             for field, kind in applied.items()
             for key in ([named_key(field, name) for name, _ in getattr(self, field)] if kind.named else [field])
         }
@@ -233,6 +261,16 @@ class Selection(Parameters, frozen=True):
     def filters_clues(self) -> bool:
         """Whether clues of a question may be left out."""
         return self.clue_mask is not None or any(kind.narrows == "clues" for kind in self.applied().values())
+
+    @property
+    def filters_responses(self) -> bool:
+        """Whether responses may be left out by what is stated of them."""
+        return any(kind.narrows == "responses" for kind in self.applied().values())
+
+    @property
+    def filters_items(self) -> bool:
+        """Whether items of a question may be left out, so that the statistics of whole questions say nothing."""
+        return self.filters_clues or self.filters_responses
 
     def question_filter(self, table: str = "q") -> Condition:
         """SQL condition over ``questions`` and its parameters."""
@@ -259,6 +297,10 @@ class Selection(Parameters, frozen=True):
                     and get_bit($clue_mask::bitstring, (masked.position * {self.clue_mask.width} + {table}.clue)::integer) = 1)"""
             parameters["clue_mask"] = self.clue_mask.bits
         return condition, parameters
+
+    def response_filter(self, table: str = "p") -> Condition:
+        """SQL condition over responses, by what is stated of them, and its parameters."""
+        return self._filter("responses", table)
 
     def _filter(self, narrows: Narrows, table: str) -> Condition:
         conditions = [f"{table}.dataset = $dataset"]
@@ -301,6 +343,8 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
     runs = snapshot.rows(
         "select run, model, elicitation, withdrawn_at, failed from runs where dataset = $d order by position", parameters
     )
+    named, many_valued = named_values(snapshot, name, [*Selection.filters().items(), (ATTR, RESPONSE_ATTRIBUTE)])
+    of_responses = snapshot.rows("select distinct attribute from response_attributes where dataset = $d order by 1", parameters)
     collections = human_collections(snapshot, name)
     people_imported = has_imported_people(snapshot, name)
     people = with_people(snapshot, name, "") if collections else snapshot
@@ -319,7 +363,7 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
             for key, kind in Selection.filters().items()
             if isinstance(kind, ColumnFilter) and not isinstance(kind, RunFilter | NamedFilter)
         }
-        | named_values(snapshot, name),
+        | named,
         difficulty=(counts[2], counts[3]) if counts[2] is not None else None,
         difficulty_source=counts[4],
         runs=tuple((run, model, elicitation) for run, model, elicitation, gone, _ in runs if gone is None),
@@ -333,27 +377,11 @@ def facets(snapshot: Snapshot, dataset: str | None) -> Facets:
                 "select name from gradings where dataset = $d group by 1 order by min(position), 1", parameters
             )
         ),
+        response_attributes=tuple(attribute for (attribute,) in of_responses),
+        many_valued=many_valued,
         people_imported=people_imported,
         human_collections=tuple((part.run, part.name) for part in collections),
     )
-
-
-MOST_VALUES = 1000  # of a named key: more are no choice
-
-
-def named_values(snapshot: Snapshot, dataset: str) -> dict[str, tuple[str, ...]]:
-    """The values that a dataset has of each named key, by key: numbers by size, texts sorted; none of a key with too many."""
-    values: dict[str, tuple[str, ...]] = {}
-    for field, kind in Selection.filters().items():
-        if isinstance(kind, NamedFilter):
-            rows = snapshot.rows(
-                f"""select {kind.name}, list(value order by try_cast(value as double), value) from (
-                    select distinct {kind.name}, value from {kind.facts} where dataset = $d
-                ) group by 1 having count(*) <= {MOST_VALUES} order by 1""",
-                {"d": dataset},
-            )
-            values |= {named_key(field, name): tuple(texts) for name, texts in rows}
-    return values
 
 
 def dataset_conventions(snapshot: Snapshot, selection: Selection) -> Conventions:
@@ -409,6 +437,8 @@ def read_address(
             raise BadRequest("unknown_dataset", error.message, error.field, error.allowed, status=404) from None
         raise
     selection = decode(Selection, texts, facets, dataset=facets.dataset)
+    of_responses = tuple(name for name, _ in selection.attr if name in facets.response_attributes)
+    selection = selection.replace(response_attributes=of_responses)
     if facets.head_to_head and selection.people in ("", IMPORTED):
         selection = selection.replace(conventions=replace(selection.conventions, head_to_head=True))
     return Request(selection, facets, decode(parameters, texts, facets), tuple(ignored))

@@ -47,6 +47,9 @@ def provenance(facts: RunFacts) -> html.Section:
         "Answers": f"{count(facts.items, 'answer')} {_counts(facts)}",
         "Download": html.Span([*files, html.A("JSON", href=f"/api/v1/runs/{facts.run}")], className="links"),
     }
+    for name, values in facts.attributes.items():
+        listed = "too many values to choose from" if values is None else ", ".join(values)
+        items[f"Attribute {name}"] = listed
     if facts.tags:
         items["Tags"] = ", ".join(f"{tag}: {value}" for tag, value in facts.tags.items())
     if facts.decisions:

@@ -40,6 +40,12 @@ TABLES = tuple(table.key for table in published().tables if table.by == "categor
 RANKED = tuple(metric for metric in METRICS if metric.direction != "none" and metric.key != "hard_easy_slope")
 
 
+UNTESTED = (
+    " Attributes of responses divide the first table, and are not tested: a question may be in several of their parts, and the "
+    "tests take each to be in one alone."
+)
+
+
 def usual_division(facets: Facets) -> str:
     """By what a dataset's questions are divided unless somebody asks for something else."""
     return next((by for by in breakdown_fields(facets) if len(facets.values.get(by, ())) > 1), "difficulty")
@@ -120,7 +126,8 @@ def draw(request: PageRequest[SlicesPage]) -> Sequence[Component | None]:
         html.P(
             "Parts are categories, radii, thirds of difficulty, every two of these, and values of attributes, with at least "
             f"{FEWEST_QUESTIONS} questions. Those with p < {SIGNIFICANCE}, adjusted for all that were tested, are significant. "
-            "The others are the largest differences, and may be due to chance. /api/v1/slices has all.",
+            "The others are the largest differences, and may be due to chance. /api/v1/slices has all."
+            + (UNTESTED if request.facets.response_attributes else ""),
             className="note",
         ),
         unsolved_section(

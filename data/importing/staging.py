@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,7 @@ from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue import tables_of_datasets
+from data.store.objects import TYPES
 from data.store.snapshot import rows_without
 
 MOST_MOMENTS = 100  # of a series of forecasts
@@ -61,7 +62,7 @@ create table buzzes_read (dataset varchar, question_id varchar, match_id varchar
 create table votes_read (dataset varchar, question_id varchar, class varchar, votes integer, file integer, ordinal bigint);
 create table copied_responses (dataset varchar, model varchar, elicitation varchar, question_id varchar, clue integer,
     guess varchar, confidence double, token_logprobs double[], options varchar, correct double, failed boolean,
-    sample varchar, buzz boolean,
+    sample varchar, buzz boolean, attributes {TYPES["responses"]["attributes"]},
     file integer, ordinal bigint);
 create view responses_read as from copied_responses;
 create table grades_read (name varchar, correct double, file integer, ordinal bigint);
@@ -170,6 +171,7 @@ class Staging:
         files: in the order of opening; relations refer to them by index.
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
         respondents: runs whose samples are respondents.
+        response_attributes: names of attributes of responses, with their dataset, and the file that has them.
         recut: stored datasets without runs, whose clues are replaced by those at which the first runs were asked.
     """
 
@@ -182,6 +184,7 @@ class Staging:
     reworded: set[str] = field(default_factory=set)
     recut: set[str] = field(default_factory=set)
     respondents: set[RunKey] = field(default_factory=set)
+    response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     _viewed: str | None = None  # SQL of responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
@@ -203,13 +206,23 @@ class Staging:
         self.files.append(file)
         return file
 
-    def load(self, file: TableFile | FrameFile, columns: tuple[Column, ...]) -> list[str]:
+    def load(
+        self,
+        file: TableFile | FrameFile,
+        columns: tuple[Column, ...],
+        further: Callable[[Sequence[str]], Sequence[Column]] | None = None,
+    ) -> list[str]:
         """Read a file under a contract into the view ``loaded``.
+
+        Args:
+            file: what is read.
+            columns: the contract.
+            further: the contract of further columns, given the names of all that the file has.
 
         Returns:
             The columns of the contract that the file has.
         """
-        columns_read = stage(self.connection, file, columns, self.view_of(file), self.report)
+        columns_read = stage(self.connection, file, columns, self.view_of(file), self.report, further)
         self.connection.execute(f"create or replace view loaded as from {self.view_of(file)}")
         self.report.columns += [name for name in columns_read if name not in self.report.columns]
         return columns_read

@@ -17,7 +17,7 @@ import polars as pl
 
 from data.importing.extracted_rows import FrameFile
 from data.importing.report import KEPT, Hint, Problem, Refused, Report, refuse
-from data.importing.table_files import LONGEST_LINE, PARQUET, TOO_LONG, WRONG_LINE, TableFile
+from data.importing.table_files import LONGEST_LINE, MOST_COLUMNS, PARQUET, TOO_LONG, WRONG_LINE, TableFile
 from data.polars_frames import ArrowStream, first_rows, literal, quoted
 from data.store.run_tags import LONGEST_TAG, LONGEST_VALUE
 
@@ -128,27 +128,42 @@ TAGS = (
 
 LONGEST_ATTRIBUTE, MOST_ATTRIBUTES = 100, 50  # characters of the name of an attribute, and attributes of a table
 ATTRIBUTE_VALUE = 500  # characters: an address can hold it
+ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
 
 
-def attribute_columns(file: TableFile, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The contract of the columns of a file that are none of a table's own: attributes of its rows.
+def attribute_names(file: str, names: Iterable[str], columns: Sequence[Column], report: Report) -> list[str]:
+    """The names among those of a file's columns that are none of a table's own: attributes of its rows.
+
+    A name that differs from another one in case alone is left out, and reported: DuckDB takes them for the same column.
+
+    Args:
+        file: to blame.
+        names: of its columns.
+        columns: the table's own.
+        report: of the import.
 
     Raises:
         Refused: there are too many, or one has a name that no address could hold.
     """
     own = {column.name for column in columns}
-    names = [name for name in dict.fromkeys(file.keys) if name.strip() and name not in own]
-    if len(names) > MOST_ATTRIBUTES:
-        reason = f"the table has {len(names):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes"
-        raise refuse(file.name, reason, line=1)
-    for name in names:
+    further = [name for name in dict.fromkeys(names) if name.strip() and name not in own]
+    if len(further) > MOST_ATTRIBUTES:
+        reason = f"the table has {len(further):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes"
+        raise refuse(file, reason, line=1)
+    taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
+    for name in further:
         if len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
             reason = (
                 f"the name of a column is kept as an attribute: at most {LONGEST_ATTRIBUTE} characters that can be seen, "
                 "without spaces around them"
             )
-            raise refuse(file.name, reason, line=1, column=name[:SHOWN])
-    return tuple(Column(name, longest=ATTRIBUTE_VALUE) for name in names)
+            raise refuse(file, reason, line=1, column=name[:SHOWN])
+        if name.lower() in taken:
+            report.warnings.append(f"{file}: the column {name} was not kept: its name is too much like {taken[name.lower()]}")
+        else:
+            taken[name.lower()] = name
+            kept.append(name)
+    return kept
 
 
 def grade_columns(names: Iterable[str]) -> tuple[Column, ...]:
@@ -166,7 +181,12 @@ def responses_columns(*, percent: bool) -> tuple[Column, ...]:
 
 
 def stage(
-    connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, columns: Sequence[Column], into: str, report: Report
+    connection: duckdb.DuckDBPyConnection,
+    file: TableFile | FrameFile,
+    columns: Sequence[Column],
+    into: str,
+    report: Report,
+    further: Callable[[Sequence[str]], Sequence[Column]] | None = None,
 ) -> list[str]:
     """Read a file into the view ``into``: ``ordinal`` (ascending) and each contract column, typed, null where absent.
 
@@ -174,15 +194,31 @@ def stage(
     file or of a reader's frame. A few rows of such a table are converted once, into another table. Bad cells are added to the
     report.
 
+    Args:
+        connection: to the scratch database.
+        file: what is read.
+        columns: the contract.
+        into: name of the view.
+        report: of the import.
+        further: the contract of further columns, given the names of all that the file has.
+
     Returns:
         Names of the contract columns that the file has.
     """
     raw = f"raw_of_{into}"
-    have = _read_raw(connection, file, [c.name for c in columns], raw, report)
+    wanted = list(columns)
+
+    def choose(names: Sequence[str]) -> list[str]:
+        wanted.extend(further(names) if further else ())
+        present = {*names}
+        return [column.name for column in wanted if column.name in present]
+
+    have = _read_raw(connection, file, choose, raw, report)
+    columns = wanted
     lacking = [c.name for c in columns if c.required and c.name not in have]
     report.problems += [Problem(file.name, 1, name, None, missing_column(name, file.columns)) for name in lacking]
     typed = [f"{_typed(c, have[c.name]) if c.name in have else f'null::{c.sql_type}'} as {quoted(c.name)}" for c in columns]
-    rows = f"select ordinal, {', '.join(typed)} from {raw}"
+    rows = f"select {ORDINAL}, {', '.join(typed)} from {raw}"
     if file.format != "parquet" and connection.execute(f"select count(*) <= {FEW} from {raw}").fetchall()[0][0]:
         connection.execute(f"create or replace table typed_of_{into} as {rows}")
         rows = f"from typed_of_{into}"
@@ -215,19 +251,22 @@ def _words(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
+Choose = Callable[[Sequence[str]], list[str]]  # which of the columns of a file are read
+
+
 def _read_raw(
-    connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, wanted: list[str], raw: str, report: Report
+    connection: duckdb.DuckDBPyConnection, file: TableFile | FrameFile, choose: Choose, raw: str, report: Report
 ) -> dict[str, str]:
-    """Make the view ``raw`` of the wanted columns as they are and ``ordinal``. Returns their names and DuckDB types."""
+    """Make the view ``raw`` of the chosen columns as they are and ``ordinal``. Returns their names and DuckDB types."""
     try:
         if isinstance(file, FrameFile):
-            have = [name for name in wanted if name in file.columns]
+            have = choose(file.columns)
             source, ordinal = f"cells_{raw}", "rowid + 1"
             rows = ArrowStream(file.rows.select(have or pl.lit(None).alias("nothing")))
             connection.execute(f"create or replace table {source} as from rows")
             del rows
         elif file.format == "parquet":
-            have = [name for name in wanted if name in file.columns]
+            have = choose(file.columns)
             file.check_parquet(connection, have)
             source = f"read_parquet({literal(file.pattern)}, {PARQUET}, file_row_number = true)"
             ordinal = "file_row_number + 1"
@@ -236,11 +275,11 @@ def _read_raw(
         else:
             source, ordinal = f"cells_{raw}", "rowid + 1"  # DuckDB keeps the order of the file
             if file.format == "jsonl":
-                have, ordinal = _read_json_lines(connection, file, wanted, source, report), "ordinal"
+                have, ordinal = _read_json_lines(connection, file, choose, source, report), ORDINAL
             else:
-                have = _read_csv(connection, file, wanted, source)
+                have = _read_csv(connection, file, choose, source)
         chosen = "".join(f", {quoted(name)}" for name in have)
-        connection.execute(f"create or replace view {raw} as select {ordinal} as ordinal{chosen} from {source}")
+        connection.execute(f"create or replace view {raw} as select {ordinal} as {ORDINAL}{chosen} from {source}")
         types = {row[0]: row[1] for row in connection.execute(f"describe {raw}").fetchall()}
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
@@ -257,15 +296,15 @@ READ = f"""auto_detect = false, compression = 'none', hive_partitioning = false,
     max_line_size = {LONGEST_LINE}, buffer_size = {LONGEST_LINE}"""
 
 
-def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str) -> list[str]:
+def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Choose, into: str) -> list[str]:
     delimiter, header = file.dialect
-    repeated = sorted({name for name in header if name in wanted and header.count(name) > 1})
+    have = choose(header)
+    repeated = sorted({name for name in have if header.count(name) > 1})
     if repeated:
         raise refuse(file.name, "this column is in the header twice", line=1, column=repeated[0])
     # DuckDB needs distinct names. Those of the contract are kept, the others are placeholders. They are part of the SQL, for a
     # parameter takes a tenth of a millisecond per name.
-    names = ", ".join(f"{literal(name if name in wanted else f'{index}:')}: 'VARCHAR'" for index, name in enumerate(header))
-    have = [name for name in wanted if name in header]
+    names = ", ".join(f"{literal(name if name in have else f'{index}:')}: 'VARCHAR'" for index, name in enumerate(header))
     _read_text(
         connection,
         file,
@@ -280,7 +319,7 @@ def _read_csv(connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: li
 
 
 def _read_json_lines(
-    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: list[str], into: str, report: Report
+    connection: duckdb.DuckDBPyConnection, file: TableFile, choose: Choose, into: str, report: Report
 ) -> list[str]:
     # Read as a CSV of one column whose delimiter and quote never occur: DuckDB's fastest way to number the lines of a file.
     # Blank lines are rows of such a CSV, so that ordinals are physical lines.
@@ -300,11 +339,11 @@ def _read_json_lines(
         first_rows(f"select ordinal, line[:{SHOWN}] as line from lines where not good", "ordinal", KEPT)
     ).fetchall()
     report.add([Problem(file.name, line, None, text, WRONG_LINE) for line, text, _ in bad], bad[0][2] if bad else 0)
-    keys = (
-        "select distinct key from (select unnest(json_keys(line)) as key from lines where good) where list_contains($wanted, key)"
-    )
-    present = {row[0] for row in connection.execute(keys, {"wanted": wanted}).fetchall()}
-    have = [name for name in wanted if name in present]
+    keys = f"select distinct key from (select unnest(json_keys(line)) as key from lines where good) limit {MOST_COLUMNS + 1}"
+    names = sorted(key for (key,) in connection.execute(keys).fetchall())
+    if len(names) > MOST_COLUMNS:
+        raise refuse(file.name, f"the lines have more than {MOST_COLUMNS:,} different keys")
+    have = choose(names)
     values = "".join(f", json_extract_string(line, {literal(_pointer(name))}) as {quoted(name)}" for name in have)
     connection.execute(f"create or replace table {into} as select ordinal{values} from lines where good")
     connection.execute("drop table lines")

@@ -10,7 +10,6 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -151,18 +150,6 @@ class TableFile:
             except duckdb.Error as error:
                 raise self.damaged_parquet(error) from error
         return list(self.first_row)
-
-    @property
-    def keys(self) -> list[str]:
-        """Column names; of JSON Lines, the keys of all objects in the order in which they come."""
-        if self.format != "jsonl":
-            return self.columns
-        names = dict.fromkeys(self.columns)
-        with self._text() as lines:
-            for line in lines:
-                with suppress(ValueError, RecursionError):  # reported where the rows are read
-                    names |= dict.fromkeys(row if isinstance(row := json.loads(line), dict) else ())
-        return [*names]
 
     @cached_property
     def first_row(self) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
 from data.store.dataset_state import State, renew, states
 from data.store.objects import Objects, copy_rows, name_objects, stored_objects
+from data.store.response_attributes import list_attributes
 
-TABLES_OF_RUNS = ("gradings", "corrections", "tags")  # what else the catalogue has on a run
+TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # what else the catalogue has on a run
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
@@ -201,6 +202,10 @@ def _add_responses(connection: duckdb.DuckDBPyConnection, objects: Objects) -> N
     parts = [objects.add("responses", dataset, name, partial(write, first, last)) for dataset, name, first, last in runs]
     connection.execute("reset disabled_optimizers")
     name_objects(connection, parts)
+    attributed = """select run from scratch.runs_to_store where n in (
+        select run_number from scratch.responses_graded where attributes is not null) order by n"""
+    for (name,) in connection.execute(attributed).fetchall():
+        list_attributes(connection, objects, name)
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection, *tables: str) -> set[str]:

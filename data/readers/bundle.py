@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from data.importing.import_source import Incoming
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import (
+    ATTRIBUTE_VALUE,
     BUZZES,
     CLUES,
     CORRECTIONS,
@@ -21,7 +22,7 @@ from data.importing.table_contract import (
     TAGS,
     VOTES,
     Column,
-    attribute_columns,
+    attribute_names,
     trimmed_text,
 )
 from data.importing.table_files import TableFile
@@ -82,29 +83,32 @@ def _load(bundle: str, folder: Path, dataset: str, table: str, columns: tuple[Co
         raise refuse(bundle, f"there are two tables of {table}: {', '.join(path.name for path in paths)}")
     if paths:
         file = staging.open(paths[0], f"{bundle}/{paths[0].name}")
-        attributes = attribute_columns(file, columns) if table == "questions" else ()
-        staging.load(file, (*columns, *attributes))
+        own = [column.name for column in columns]
+
+        def further(names: Sequence[str]) -> list[Column]:
+            attributes = attribute_names(file.name, names, columns, staging.report) if table == "questions" else []
+            return [Column(name, longest=ATTRIBUTE_VALUE) for name in attributes]
+
+        attributes = [name for name in staging.load(file, columns, further) if name not in own]
         if table == "corrections":
             _add_corrections(file, dataset, staging)
         else:
-            own = ", ".join(column.name for column in columns)
-            staging.add(table, file, f"select $dataset as dataset, ordinal, {own} from loaded", {"dataset": dataset})
+            staging.add(table, file, f"select $dataset as dataset, ordinal, {', '.join(own)} from loaded", {"dataset": dataset})
             _add_attributes(file, dataset, attributes, staging)
     elif table == "questions":
         raise refuse(f"{bundle}/{table}.csv", "the bundle has no such file")
 
 
-def _add_attributes(file: TableFile, dataset: str, attributes: tuple[Column, ...], staging: Staging) -> None:
+def _add_attributes(file: TableFile, dataset: str, attributes: Sequence[str], staging: Staging) -> None:
     """Add what further columns state of questions."""
-    for column in attributes:
+    for name in attributes:
         # Without parameters: a name may look like one.
-        value, name = trimmed_text(column.name), literal(column.name)
-        select = f"""select {literal(dataset)} as dataset, question_id, {name} as attribute, {value} as value, ordinal
+        value = trimmed_text(name)
+        select = f"""select {literal(dataset)} as dataset, question_id, {literal(name)} as attribute, {value} as value, ordinal
             from loaded where {value} is not null"""
         staging.add("attributes", file, select)
     if attributes:
-        names = ", ".join(column.name for column in attributes)
-        staging.report.lines.append(f"{file.name}: kept as attributes of questions: {names}")
+        staging.report.lines.append(f"{file.name}: kept as attributes of questions: {', '.join(attributes)}")
 
 
 def _add_corrections(file: TableFile, dataset: str, staging: Staging) -> None:

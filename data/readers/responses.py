@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from data.importing.failed_calls import is_failed
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging
-from data.importing.table_contract import GRADE_PREFIX, grade_columns, responses_columns
-from data.importing.table_files import TableFile
-from data.polars_frames import literal
+from data.importing.table_contract import (
+    ATTRIBUTE_VALUE,
+    GRADE_PREFIX,
+    Column,
+    attribute_names,
+    grade_columns,
+    responses_columns,
+    trimmed_text,
+)
+from data.importing.table_files import PARQUET, TableFile
+from data.polars_frames import literal, quoted
 from data.readers import Format
 from data.store.gradings import NAME, RESERVED
+from data.store.objects import TYPES
 
 FORMAT = Format(
     key="responses",
@@ -41,6 +52,7 @@ BAD_NAME = (
     f"{', '.join(RESERVED)} are names that Clueline gives"
 )
 MOST_RUNS = 1000  # of one file
+LOOKED_AT = 2000  # rows of a Parquet file by which columns that are too long are told
 
 
 def recognises(incoming: Incoming) -> bool:
@@ -62,17 +74,29 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
 def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None:
     """Add a file of responses to the dataset ``options.dataset``, which exists."""
     problems = staging.report.problems
-    further = grade_columns(file.columns)
-    problems += [
-        Problem(file.name, 1, column.name, None, BAD_NAME)
-        for column in further
-        if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
-    ]
-    contract = (*responses_columns(percent=options.percent), *further)
-    columns = staging.load(file, contract)
-    left_out = [name for name in file.columns if name.strip() and name not in {column.name for column in contract}]
-    if left_out:
-        staging.report.lines.append(f"{file.name}: columns that are no part of responses, not kept: {', '.join(left_out)[:500]}")
+    own = responses_columns(percent=options.percent)
+
+    def further(names: Sequence[str]) -> list[Column]:
+        grades = grade_columns(names)
+        problems.extend(
+            Problem(file.name, 1, column.name, None, BAD_NAME)
+            for column in grades
+            if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
+        )
+        attributes = attribute_names(file.name, names, (*own, *grades), staging.report)
+        if file.format == "parquet":  # of which only the columns that are kept need be read
+            rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {LOOKED_AT})"
+            too_long.update(_too_long(staging, rows, attributes))
+        return [*grades, *(Column(name) for name in attributes if name not in too_long)]
+
+    too_long: dict[str, int] = {}  # texts without bound, such as reasoning, are no attributes
+    columns = staging.load(file, own, further)
+    of_table = {column.name for column in own}
+    attributes = sorted(name for name in columns if name not in of_table and not name.startswith(GRADE_PREFIX))
+    too_long |= _too_long(staging, "loaded", attributes)
+    attributes = [name for name in attributes if name not in too_long]
+    staging.response_attributes |= {(options.dataset or "", name): file.name for name in attributes}
+    _report_attributes(file, staging, attributes, too_long)
     stated = {"confidence", "token_logprobs", "options", "failed"} & set(columns)
     if not stated:
         reason = f"one of confidence, token_logprobs and options is required; the file has: {', '.join(file.columns)}"
@@ -103,7 +127,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             coalesce(elicitation, {elicitation},
                 case when confidence is null and token_logprobs is not null then 'token' else 'verbalized' end) as elicitation,
             question_id, clue, guess, {"confidence" if stated else "coalesce(confidence, 0.0)"} as confidence,
-            token_logprobs, options, correct, failed, sample, buzz, ordinal
+            token_logprobs, options, correct, failed, sample, buzz, {_attribute_map(attributes)} as attributes, ordinal
         from {staging.view_of(file)}""",
     )
     staging.add_grades(file, columns)
@@ -112,3 +136,32 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
         staging.respondents |= {RunKey(options.dataset or "", *run) for run in staging.connection.execute(runs).fetchall()}
     if not count and file.name not in {problem.file for problem in problems}:
         problems.append(Problem(file.name, None, None, None, "there are no rows below the header"))
+
+
+def _too_long(staging: Staging, rows: str, names: Sequence[str]) -> dict[str, int]:
+    """The columns among some of a relation that are too long for an attribute, with their greatest length."""
+    if not names:
+        return {}
+    lengths = ", ".join(f"coalesce(max(len({quoted(name)}::varchar)), 0)" for name in names)
+    (longest,) = staging.connection.execute(f"select {lengths} from {rows}").fetchall()
+    return {name: length for name, length in zip(names, longest, strict=True) if length > ATTRIBUTE_VALUE}
+
+
+def _report_attributes(file: TableFile, staging: Staging, kept: Sequence[str], too_long: Mapping[str, int]) -> None:
+    if kept:
+        staging.report.lines.append(f"{file.name}: kept as attributes of responses: {', '.join(kept)}")
+    if too_long:
+        staging.report.warnings.append(
+            f"{file.name}: columns that were not kept, for an attribute has at most {ATTRIBUTE_VALUE} characters: "
+            + ", ".join(f"{name} (has {length:,})" for name, length in sorted(too_long.items()))
+        )
+
+
+def _attribute_map(names: Sequence[str]) -> str:
+    """SQL for the attributes of a row of the loaded file, null where it has none."""
+    kind = TYPES["responses"]["attributes"]
+    if not names:
+        return f"null::{kind}"
+    entries = ", ".join(f"{{'key': {literal(name)}, 'value': {trimmed_text(name)}}}" for name in names)
+    given = " or ".join(f"{trimmed_text(name)} is not null" for name in names)
+    return f"case when {given} then map_from_entries(list_filter([{entries}], lambda e: e.value is not null)) end"

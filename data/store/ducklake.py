@@ -76,7 +76,7 @@ def _fill(store: Store, catalogue: Path, path: Path, copies: Path) -> list[str]:
             run(f"alter table lake.{kind} set partitioned by (dataset, run)")
             for part in parts:
                 file = literal(store.objects.path(part.name))
-                run(f"call ducklake_add_data_files('lake', '{kind}', {file}, hive_partitioning => true)")
+                run(f"call ducklake_add_data_files('lake', '{kind}', {file}, hive_partitioning => true, allow_missing => true)")
         run("use memory")
         run("detach lake")
     return sorted([*tables, *KINDS])

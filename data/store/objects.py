@@ -31,9 +31,9 @@ Kind = Literal["responses", "statistics", "grades"]
 KINDS: tuple[Kind, ...] = ("responses", "statistics")  # of every run
 ROW_GROUP = 20_480  # rows: a question is read three times as fast as with DuckDB's 122,880
 PARQUET = f"format parquet, compression zstd, row_group_size {ROW_GROUP}"  # DuckDB reads its own faster than those of polars
-FORM = 2  # which columns a file has, see TYPES
+FORM = 3  # which columns a file has, see TYPES
 # Columns that files of earlier forms lack, by kind and form.
-ADDED: dict[str, dict[int, tuple[str, ...]]] = {"responses": {1: ("sample", "buzz")}}
+ADDED: dict[str, dict[int, tuple[str, ...]]] = {"responses": {1: ("sample", "buzz", "attributes"), 2: ("attributes",)}}
 SWEPT = f"{OBJECTS}/SWEPT"  # notes: the time of a sweep, and what no catalogue named then
 THREADS = 8  # that fetch objects and compare them with their checksums
 PAUSE = 3600.0  # seconds between two searches for files that no catalogue names
@@ -54,6 +54,7 @@ TYPES: dict[Kind, dict[str, str]] = {
         "failed": "boolean",  # no answer was got
         "sample": "varchar",  # which of several answers to the same clue; null where there is one
         "buzz": "boolean",  # the system's own decision to answer; null where it does not say
+        "attributes": "map(varchar, varchar)",  # what further columns of the file state, by name in ascending order; never empty
     },
     # A row for each row of the responses, in their order. Only ``correct`` and ``graded`` are read; the others are for people
     # and tools that open the file by itself.
@@ -256,13 +257,12 @@ class Objects:
         files = ", ".join(literal(self.path(part.name)) for part in parts)
         options = "hive_partitioning = true, hive_types = {'dataset': varchar, 'run': varchar}"
         options += ", file_row_number = true" if numbered else ""
-        lacking = [ADDED.get(kind, {}).get(part.form, ()) for part in parts]
-        if not any(lacking):
+        lacking = {ADDED.get(kind, {}).get(part.form, ()) for part in parts}
+        options += ", union_by_name = true" if len(lacking) > 1 else ""
+        added = [f"null::{TYPES[kind][name]} as {name}" for name in min(lacking, key=len)]  # no file has them
+        if not added:
             return f"read_parquet([{files}], {options})"
-        if not all(lacking):  # some files have the columns
-            return f"read_parquet([{files}], {options}, union_by_name = true)"
-        added = ", ".join(f"null::{TYPES[kind][name]} as {name}" for name in max(lacking, key=len))
-        return f"(select * exclude (dataset, run), {added}, dataset, run from read_parquet([{files}], {options}))"
+        return f"(select * exclude (dataset, run), {', '.join(added)}, dataset, run from read_parquet([{files}], {options}))"
 
     def graded_responses(
         self, parts: Sequence[StoredObject], grades: Mapping[str, StoredObject], *, numbered: bool = False

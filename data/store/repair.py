@@ -137,7 +137,7 @@ def mend(store: Store, damaged: Sequence[tuple[StoredObject, str]]) -> list[Lost
 
     def change(connection: duckdb.DuckDBPyConnection) -> list[LostRun]:
         runs = lost_runs(connection, damaged)
-        for table in ("runs", "objects", "gradings"):
+        for table in ("runs", "objects", "gradings", "response_attributes"):
             connection.execute(f"delete from {table} where list_contains($lost, run)", {"lost": lost})
         for part, _ in damaged:
             if part.kind.startswith("grades."):

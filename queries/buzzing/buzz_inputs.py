@@ -15,6 +15,7 @@ from queries.buzzing.clue_table import ClueTable, Ints, read_clue_table
 from queries.engine import run_columns
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Run
+from queries.engine.item_filter import attribute_masks
 from queries.engine.selected_statistics import batches_of_runs, rows_about, selection_clauses
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.buzzing import (
@@ -199,13 +200,14 @@ def _players_of_runs(
     else:
         scores = run_columns.run_logprobs(snapshot, selection.dataset, names, failed=selection.failed)
     row_indices = rows_about([run_items.positions for run_items in items_of_runs], positions)
-    for run, run_items, score, rows, places in zip(runs, items_of_runs, scores, *row_indices, strict=True):
+    masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+    for run, run_items, score, mask, rows, places in zip(runs, items_of_runs, scores, masks, *row_indices, strict=True):
         check_time_limit()
         items, item_counts = run_items.of_rows(rows)
         question = np.repeat(places, item_counts)
         at = clue_table.first[question] + run_items.clue[items]
-        if selection.filters_clues:
-            selected = clue_table.selected[at]
+        if selection.filters_items:
+            selected = clue_table.selected[at] if mask is None else clue_table.selected[at] & mask[items]
             items, question, at = items[selected], question[selected], at[selected]
         if run_items.sample is not None and len(items):
             first = _first_sample(question, run_items.sample[items])

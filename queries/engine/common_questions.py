@@ -6,7 +6,7 @@ on the clues of these that every one of them answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from data.store import Snapshot
 from queries.engine import run_columns, selected_statistics
+from queries.engine.item_filter import ItemFilter, attribute_masks, clue_mask
 from queries.metrics.kernels.arrays import Ints
 from queries.selection import ClueMask, Selection
 
@@ -148,13 +149,33 @@ def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answ
     chosen = np.zeros(max(question.max(initial=-1), positions.max(initial=-1)) + 1, dtype=bool)
     chosen[positions] = True
     selected = chosen[question]
-    kept = selected_statistics.clue_mask(snapshot, selection)
+    kept = clue_mask(snapshot, selection)
     if kept is not None:
         selected &= kept
     answered = np.zeros((len(runs), len(question)), dtype=bool)
-    for row, mask in zip(answered, _answered_clues(snapshot, selection.dataset, runs, selection.failed), strict=True):
+    masks = (
+        _clues_with_attributes(snapshot, selection, runs)
+        if selection.filters_responses
+        else _answered_clues(snapshot, selection.dataset, runs, selection.failed)
+    )
+    for row, mask in zip(answered, masks, strict=True):
         np.logical_and(mask, selected, out=row)
     return runs, _Answers(len(positions), selected, answered, question, number)
+
+
+def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Sequence[str]) -> Iterator[Bools]:
+    """Which clues of a dataset each run answered by responses that the selection keeps, shape (clues,) each."""
+    item_filter = ItemFilter.of(snapshot, selection)
+    first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
+    for indices in selected_statistics.batches_of_runs(snapshot, selection.dataset, runs):
+        names = [runs[index] for index in indices]
+        items_of_runs = run_columns.run_items(snapshot, selection.dataset, names, failed=selection.failed)
+        masks = attribute_masks(snapshot, selection, names, failed=selection.failed)
+        for items, mask in zip(items_of_runs, masks, strict=True):
+            at = np.repeat(first[items.positions], np.diff(items.first)) + items.clue
+            answered = np.zeros(clues, dtype=bool)
+            answered[at[item_filter.kept(mask, np.arange(len(at)), at)]] = True
+            yield answered
 
 
 def _answered_clues(snapshot: Snapshot, dataset: str, runs: Sequence[str], failed: bool) -> list[Bools]:

@@ -47,6 +47,7 @@ class RunDistributions:
     Attributes:
         positions: position in the dataset of each item's question, ascending, shape (items,).
         clues: clue of each item, shape (items,).
+        items: index of each one among all items of the run, in the order of ``run_items``, shape (items,).
         quadratic: sum over classes of (p - gold)^2 / classes; NaN where the right class is unknown; shape (items,).
         distance: TVD(f, pi), NaN where nobody voted, shape (items,).
         entropy_gap: H(f) - H(pi) in nats, NaN where nobody voted, shape (items,).
@@ -65,6 +66,7 @@ class RunDistributions:
 
     positions: NDArray[np.int32]
     clues: NDArray[np.int32]
+    items: Ints
     quadratic: Floats
     distance: Floats
     entropy_gap: Floats
@@ -124,6 +126,7 @@ COMPARED: dict[str, tuple[DTypeLike, float]] = {
 NO_ITEMS = RunDistributions(
     positions=np.empty(0, np.int32),
     clues=np.empty(0, np.int32),
+    items=np.empty(0, np.int64),
     first=np.zeros(1, np.int64),
     classes=np.empty(0, np.int32),
     shares=np.empty(0),
@@ -209,7 +212,7 @@ class _Reader:
                     "options": table["options"].gather(order.rows),
                     "names": table["option_names"].gather(order.rows).list.join(SEPARATOR),
                 }
-            )
+            ).with_row_index("item")
             parts.append(items.filter(pl.col("options").is_not_null()))
         together = self._compared(pl.concat(parts))
         ends = np.cumsum([len(part) for part in parts]).tolist()
@@ -239,6 +242,7 @@ class _Reader:
         return RunDistributions(
             positions=items["position"].to_numpy().astype(np.int32),
             clues=items["clue"].to_numpy().astype(np.int32),
+            items=items["item"].to_numpy().astype(np.int64),
             first=first,
             classes=classes,
             shares=shares,

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from data.ragged_arrays import Floats, Ints
 from data.store import Snapshot
 from data.sufficient_statistics import BINS, bin_of
-from queries.engine import run_columns, selected_statistics
+from queries.engine import run_columns
 from queries.engine.distribution_columns import Classes, RunDistributions, dataset_classes, run_distributions
+from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import SparseColumn, joined
 from queries.metrics import Conventions
 from queries.metrics.kernels import bins, distributions
@@ -44,23 +45,24 @@ COLUMNS = (
 def selected_distributions(
     snapshot: Snapshot, selection: Selection, runs: Sequence[str], questions: Ints
 ) -> list[RunDistributions]:
-    """The whole distributions of each run at the questions and clues of a selection.
+    """The whole distributions of each run that a selection keeps.
 
     Args:
         snapshot: the store.
-        selection: its filter on clues counts.
+        selection: its filters on clues and responses count.
         runs: ids of the chosen runs, in the order of the result.
         questions: positions of the chosen questions, shape (questions,).
     """
-    clue_mask = selected_statistics.clue_mask(snapshot, selection)
-    first = None if clue_mask is None else run_columns.clues(snapshot, selection.dataset).first
+    item_filter = ItemFilter.of(snapshot, selection)
+    masks = attribute_masks(snapshot, selection, runs, failed=False)
     results = []
-    for part in run_distributions(snapshot, selection.dataset, runs):
+    for part, mask in zip(run_distributions(snapshot, selection.dataset, runs), masks, strict=True):
         chosen = np.zeros(max(questions.max(initial=-1), part.positions.max(initial=-1)) + 1, dtype=bool)
         chosen[questions] = True
         kept = chosen[part.positions]
-        if clue_mask is not None and first is not None:
-            kept[kept] = clue_mask[first[part.positions[kept]] + part.clues[kept]]
+        if selection.filters_items:
+            first = run_columns.clues(snapshot, selection.dataset).first
+            kept[kept] = item_filter.kept(mask, part.items[kept], first[part.positions[kept]] + part.clues[kept])
         results.append(part.take(np.flatnonzero(kept)))
     return results
 

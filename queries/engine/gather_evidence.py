@@ -29,8 +29,8 @@ def gather(
 ) -> Evidence:
     """Read what the metrics need for a selection.
 
-    The statistics of whole questions are stored. They are computed from items where clues are filtered, or failed calls count. An
-    equal-mass binning, and bins that are closed on the right, need the items themselves.
+    The statistics of whole questions are stored. They are computed from items where clues or responses are filtered, or failed
+    calls count. An equal-mass binning, and bins that are closed on the right, need the items themselves.
 
     Args:
         snapshot: the store.
@@ -54,7 +54,7 @@ def gather(
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
     whole = reads & {*distributions.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
-    if selection.filters_clues or failed or responses is not None:
+    if selection.filters_items or failed or responses is not None:
         rows = selected_statistics.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
     else:
         rows = selected_statistics.stored_rows(snapshot, selection.dataset, runs, selected_questions, needed, pairs)

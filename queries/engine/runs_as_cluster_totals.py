@@ -173,7 +173,7 @@ def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequ
         any(metric.pairs is not None or (metric.binned and conventions.mass_bins) for metric in metrics)
         or (conventions.closed == "right" and bool(reads & {*BIN_COLUMNS}))
         or NET_REWARD in reads
-        or selection.filters_clues
+        or selection.filters_items
         or (selection.failed and bool((runs["failed"] > 0).any()))
     )
     return not items and not reads & {*distributions.COLUMNS} and not (runs["samples"] > 1).any()

@@ -1,4 +1,4 @@
-"""Rows of statistics of a selection: the stored ones for whole questions, computed again where only some clues are kept."""
+"""Rows of statistics of a selection: the stored ones for whole questions, computed again where only some items are kept."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from data.polars_frames import SqlParameters
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums, sums
 from queries.engine import run_columns
+from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import Clues, joined
 from queries.metrics.kernels.arrays import Floats, Ints
 from queries.selection import Selection
@@ -123,7 +124,7 @@ def computed_rows(
     replaced: Mapping[str, Responses] | None = None,
     by_sample: bool = False,
 ) -> StatisticRows:
-    """Rows computed from the items of the clues that a selection keeps.
+    """Rows computed from the items that a selection keeps.
 
     Args:
         snapshot: the store.
@@ -185,17 +186,18 @@ def _responses(
 
     Failed calls are among them where the selection counts them.
     """
-    dataset, selected_clues = selection.dataset, clue_mask(snapshot, selection)
+    dataset, item_filter = selection.dataset, ItemFilter.of(snapshot, selection)
     for indices in batches_of_runs(snapshot, dataset, names):
         check_time_limit()
         batch_names = [names[index] for index in indices]
         items_of_runs = run_columns.run_items(snapshot, dataset, batch_names, failed=selection.failed)
+        masks = attribute_masks(snapshot, selection, batch_names, failed=selection.failed)
         rows, places = rows_about([items.positions for items in items_of_runs], positions)
-        for index, items, run_rows, run_places in zip(indices, items_of_runs, rows, places, strict=True):
+        for index, items, mask, run_rows, run_places in zip(indices, items_of_runs, masks, rows, places, strict=True):
             entries, sizes = items.of_rows(run_rows)
             place, clue = np.repeat(run_places, sizes), items.clue[entries]
-            if selected_clues is not None:
-                selected_items = np.flatnonzero(selected_clues[clues.first[positions[place]] + clue])
+            if selection.filters_items:
+                selected_items = np.flatnonzero(item_filter.kept(mask, entries, clues.first[positions[place]] + clue))
                 entries, place, clue = entries[selected_items], place[selected_items], clue[selected_items]
             sample = None if items.sample is None else items.sample[entries]
             yield index, Responses(place, clue, items.confidence[entries], items.correct[entries], sample)
@@ -221,21 +223,6 @@ def chosen(snapshot: Snapshot, selection: Selection) -> tuple[list[str], Ints]:
     return [run for (run,) in runs], questions["position"].cast(pl.Int64).to_numpy()
 
 
-def clue_mask(snapshot: Snapshot, selection: Selection) -> NDArray[np.bool_] | None:
-    """Which clues of the dataset a selection keeps, whatever their question, shape (clues,); None where it keeps all."""
-    if not selection.filters_clues:
-        return None
-    # The mask of a selection is read here: as an SQL condition it is a join, which need not keep the order of the table.
-    condition = selection.replace(clue_mask=None).clue_filter()
-    kept = run_columns.clue_mask(snapshot, selection.dataset, *condition)
-    if selection.clue_mask is not None:
-        clues = run_columns.clues(snapshot, selection.dataset)
-        positions, numbers = clues.numbered()
-        bits = np.frombuffer(selection.clue_mask.bits.encode(), np.uint8) == ord("1")
-        kept = kept & bits[positions * selection.clue_mask.width + numbers]
-    return kept
-
-
 def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
     """``with`` clauses for the runs and questions of a selection, and their parameters."""
     runs, run_parameters = selection.run_filter()
@@ -253,14 +240,17 @@ def selection_clauses(selection: Selection) -> tuple[str, SqlParameters]:
 
 
 def selected_responses(snapshot: Snapshot, selection: Selection, parameters: SqlParameters) -> str:
-    """SQL for the responses to the clues of a selection, after the clauses of ``selection_clauses``; adds to the parameters.
+    """SQL for the responses that a selection keeps, after the clauses of ``selection_clauses``; adds to the parameters.
 
     Failed calls are among them where the selection counts them.
     """
     condition, values = selection.run_filter()
     runs = [run for (run,) in snapshot.rows(f"select run from runs r where {condition} order by position", values)]
-    responses = f"""select * from {snapshot.with_grading(selection.grading).responses(runs)}
-        where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}"""
+    chosen_responses, values = selection.response_filter()
+    parameters |= values
+    responses = f"""select * from {snapshot.with_grading(selection.grading).responses(runs)} p
+        where question_id in (select question_id from chosen_questions) {"" if selection.failed else "and not failed"}
+            and {chosen_responses}"""
     if not selection.filters_clues:
         return responses
     condition, values = selection.clue_filter()

@@ -5,6 +5,7 @@ Each step reads relations of the scratch database and makes the next ones; ``dat
 
 from __future__ import annotations
 
+from data.importing.checks.attribute_names import check_attribute_names
 from data.importing.checks.incoming_tags import tag_runs
 from data.importing.checks.new_runs import name_runs
 from data.importing.checks.people import add_votes, check_people
@@ -25,6 +26,7 @@ def run_checks(staging: Staging, options: ImportOptions) -> None:
         check_people(staging)
     if staging.has("responses"):
         check_responses(staging)
+    check_attribute_names(staging)
     staging.report.raise_problems()
     add_votes(staging)
     if staging.has("responses"):

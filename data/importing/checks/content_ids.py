@@ -28,7 +28,8 @@ ROWS, BYTES = 4 * GROUP, 64 * 2**20  # of a batch, at most, unless a single row 
 IDS = 1_000_000  # question ids in memory at a time
 OPTIONAL = {"guess": "strlen(guess)", "stated": "0", "token_logprobs": "8 * len(token_logprobs)", "options": "8 * len(options)",
             "sample": "strlen(sample)", "buzz": "0",
-            "option_names": "16 * len(option_names)"}  # fmt: skip
+            "option_names": "16 * len(option_names)", "attributes": "strlen(attributes::varchar)"}  # fmt: skip
+AS_TEXT = {"attributes": "to_json(attributes)::varchar as attributes"}  # what is hashed as the text of another SQL expression
 
 
 @dataclass
@@ -79,7 +80,8 @@ def run_hashes(connection: duckdb.DuckDBPyConnection) -> dict[int, RunHash]:
     ids = Ids(connection)
     filled = ", ".join(f"count({name})" for name in OPTIONAL)
     *counts, failed = connection.execute(f"select {filled}, count(*) filter (failed) from responses_graded").fetchall()[0]
-    columns = ["confidence", *(name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess")]
+    present = [name for name, count in zip(OPTIONAL, counts, strict=True) if count and name != "guess"]
+    columns = ["confidence", *(AS_TEXT.get(name, name) for name in present)]
     if failed:
         columns.append(f"if(failed, {literal(MARK)}, guess) as guess")
     elif counts[[*OPTIONAL].index("guess")]:

@@ -10,9 +10,14 @@ import numpy as np
 from data.importing.checks.common_mistakes import advise
 from data.importing.failed_calls import answers_anyway, is_failed
 from data.importing.staging import OF_QUESTION, Staging
+from data.store.objects import TYPES
 
 BATCH = 500_000  # keys in memory at a time, for each of two threads
 STATED_LISTS = ("token_logprobs", "options")  # what a response may state beside a number
+# Columns that many files lack. Distributions are JSON here.
+OPTIONAL = {name: TYPES["responses"][name] for name in ("token_logprobs", "sample", "buzz", "attributes")} | {
+    "options": "varchar"
+}
 INVISIBLE = r"[\p{Cc}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]"  # in a name, for DuckDB's regular expressions
 UNIT_SUM = 1e-3  # a distribution whose sum is off by more is normalised, with a warning
 
@@ -46,11 +51,11 @@ def _order(staging: Staging) -> bool:
     # A column without any value, and the number of a single file, need not be sorted and written.
     absent = {
         name: f"null::{kind}"
-        for name, kind in (("token_logprobs", "double[]"), ("options", "varchar"), ("sample", "varchar"), ("buzz", "boolean"))
+        for name, kind in OPTIONAL.items()
         if not run(f"select 1 from responses_read where {name} is not null limit 1").fetchone()
     } | ({"file": "0"} if len(staging.files) == 1 else {})
     present = "".join(f", case when not s.failed then s.{name} end as {name}" for name in STATED_LISTS if name not in absent)
-    present += "".join(f", s.{name}" for name in ("sample", "buzz", "file") if name not in absent)
+    present += "".join(f", s.{name}" for name in ("sample", "buzz", "attributes", "file") if name not in absent)
     order = "1, 2, sample, 3" if "sample" not in absent else "1, 2, 3"
     run(f"""
         create table ordered_rows as
@@ -165,8 +170,8 @@ def resolve_confidences(staging: Staging) -> None:
     if not options:
         of_tokens = "coalesce(confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))))"
         run(f"""create view responses_resolved as
-            select row, run_number, question_number, clue, sample, buzz, file, ordinal, failed, guess, correct, token_logprobs,
-                {of_tokens if logprobs else "confidence"} as confidence,
+            select row, run_number, question_number, clue, sample, buzz, attributes, file, ordinal, failed, guess, correct,
+                token_logprobs, {of_tokens if logprobs else "confidence"} as confidence,
                 null::double[] as options, null::varchar[] as option_names
             from responses_ordered""")
         return
@@ -216,7 +221,7 @@ def resolve_confidences(staging: Staging) -> None:
         staging.report.warnings.append(f"{changed:,} distributions in `options` did not sum to 1 and were normalised")
     run("""
         create table resolved_rows as
-        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.file, s.ordinal, s.failed, s.correct,
+        select s.run_number, s.question_number, s.clue, s.sample, s.buzz, s.attributes, s.file, s.ordinal, s.failed, s.correct,
             s.token_logprobs,
             coalesce(s.guess, names[list_position(shares, list_max(shares))]) as guess,
             coalesce(s.confidence, list_avg(list_transform(token_logprobs, lambda l: exp(l))),

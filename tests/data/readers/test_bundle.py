@@ -74,7 +74,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(store, folder, as_csv):
 
 
 def test_columns_in_any_order_with_others_between(store, folder, as_csv):
-    frame = pl.read_csv(bundles.RESPONSES.encode()).with_columns(reasoning=pl.lit('a, "b"\nc'), **{"": pl.lit(1)})
+    frame = pl.read_csv(bundles.RESPONSES.encode()).with_columns(reasoning=pl.lit('a, "b"\nc' * 100), **{"": pl.lit(1)})
     bundles.write(folder, **TEXTS | {"responses": frame.select(reversed(frame.columns)).write_csv()})
     bundles.put(store, folder, model="m")
     assert bundles.content(store)["responses"] == as_csv["responses"]

@@ -234,9 +234,10 @@ def test_samples_graded_here_are_stored_one_after_the_other(store, folder, tmp_p
     assert rows(store, "select sample, clue from responses") == in_order
 
 
-def test_columns_that_are_not_kept_are_named(store, folder, tmp_path):
+def test_further_columns_are_kept_beside_gradings(store, folder, tmp_path):
     bundles.put(store, bundles.write(folder))
     path = tmp_path / "run.csv"
     path.write_text("question_id,clue,guess,confidence,latency,correct.strict\nq1,0,Rome,0.25,12,0\n", encoding="utf-8")
     report = bundles.put(store, path, dataset="toy", model="alpha")
-    assert "run.csv: columns that are no part of responses, not kept: latency" in report.lines
+    assert "run.csv: kept as attributes of responses: latency" in report.lines
+    assert rows(store, "select attributes from responses") == [({"latency": "12"},)]

@@ -47,6 +47,15 @@ def query(path, sql):
     return [tuple(line.split("|")) for line in done.stdout.splitlines()]
 
 
+def test_another_duckdb_reads_attributes_of_responses(store, tmp_path):
+    header, *lines = RESPONSES.splitlines()
+    answers = [f"{header},prompt", *(f"{line},terse" for line in lines)]
+    put(store, write(tmp_path / "toy", responses="\n".join(answers)), model="alpha")
+    assert "response_attributes" in make_lake(store, tmp_path / "lab.ducklake")
+    sql = "select attributes['prompt'], count(*) from lab.responses group by 1 order by 1"
+    assert query(tmp_path / "lab.ducklake", sql) == [("terse", "5")]
+
+
 def test_another_duckdb_reads_the_tables(toy, tmp_path):
     withdraw(toy, toy.snapshot().rows("select run from runs where model = 'alpha'")[0][0], "ann")
     names = make_lake(toy, tmp_path / "lab.ducklake")

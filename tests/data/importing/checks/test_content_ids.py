@@ -16,6 +16,7 @@ from data.store import open_store
 from tests.helpers import bundle_factory as bundles
 
 QUESTIONS = [f"q{index}" for index in range(40)]
+OWN = {"model", "question_id", "clue", "guess", "confidence", "correct"}  # other columns of a row are attributes
 
 
 def bundle(folder, **responses):
@@ -59,9 +60,13 @@ def reference_hash(dataset, model, elicitation, rows):
         stated = row.get("correct")
         add("stated", 0, struct.pack("<d", math.nan if stated is None else stated))
         text("guess", row["guess"])
-    left = {"guess", "stated"} - {
+        attributes = {name: str(row[name]) for name in sorted(row.keys() - OWN) if row[name] is not None}
+        text("attributes", json.dumps(attributes, separators=(",", ":"), ensure_ascii=False) if attributes else None)
+    left = {"guess", "stated", "attributes"} - {
         name for name, key in (("guess", "guess"), ("stated", "correct")) if any(row.get(key) is not None for row in rows)
     }
+    if any(row[name] is not None for row in rows for name in row.keys() - OWN):
+        left.discard("attributes")
     digests = [[*key, hashlib.sha256(stream).hexdigest()] for key, stream in sorted(streams.items()) if key[0] not in left]
     return hashlib.sha256(json.dumps([[dataset, model, elicitation], digests]).encode()).hexdigest()
 
@@ -140,5 +145,22 @@ def test_any_cell_counts(hashes, tmp_path, change):
 
 def test_a_parquet_column_named_file_row_number(hashes, tmp_path):
     """DuckDB would number the rows in a column of this name."""
-    rows = drawn()
-    assert hashes(tmp_path / "one", [row | {"file_row_number": 7} for row in rows]) == hashes(tmp_path / "other", rows)
+    rows = [row | {"file_row_number": index % 3} for index, row in enumerate(drawn())]
+    random.Random(3).shuffle(rows)
+    assert hashes(tmp_path, rows) == {"m": reference_hash("toy", "m", "verbalized", rows)}
+
+
+def test_attributes_count_and_the_order_of_their_columns_does_not(hashes, tmp_path):
+    chance = random.Random(5)
+    rows = [
+        row | {"shots": chance.choice([1, 2, None]), 'a "prompt"': chance.choice([None, "knapp", "ausführlich\n\\", "'"])}
+        for row in drawn("m", 1) + drawn("n", 2)
+    ]
+    for row in rows:
+        if row["model"] == "n":
+            row["shots"] = row['a "prompt"'] = None
+    ids = hashes(tmp_path / "one", rows)
+    assert ids == {m: reference_hash("toy", m, "verbalized", [row for row in rows if row["model"] == m]) for m in "mn"}
+    assert hashes(tmp_path / "other", [dict(reversed(row.items())) for row in rows]) == ids
+    without = [{key: value for key, value in row.items() if key in OWN} for row in rows]
+    assert hashes(tmp_path / "without", without)["n"] == ids["n"] != ids["m"]

@@ -1,0 +1,127 @@
+"""Which items of runs a selection keeps: those at its clues, with its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.polars_frames import literal
+from data.store import Snapshot
+from queries.engine import run_columns
+from queries.metrics.kernels.arrays import Ints
+from queries.selection import Selection
+
+Bools = NDArray[np.bool_]
+
+
+class ItemFilter(NamedTuple):
+    """The filter of a selection on clues, and how it goes together with that on responses.
+
+    Attributes:
+        clues: whether each clue of the dataset is kept, shape (clues,); None where all are.
+    """
+
+    clues: Bools | None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, selection: Selection) -> ItemFilter:
+        """The filter of a selection."""
+        return cls(clue_mask(snapshot, selection))
+
+    def kept(self, mask: Bools | None, items: Ints, clues: Ints) -> Bools:
+        """Which of some items of a run are kept, shape (items,).
+
+        Args:
+            mask: of the run, from ``attribute_masks``.
+            items: their indices, shape (items,).
+            clues: index of each item's clue in the dataset, shape (items,).
+        """
+        kept = np.ones(len(items), dtype=bool) if mask is None else mask[items]
+        return kept if self.clues is None else kept & self.clues[clues]
+
+
+def clue_mask(snapshot: Snapshot, selection: Selection) -> Bools | None:
+    """Which clues of the dataset a selection keeps, whatever their question, shape (clues,); None where it keeps all."""
+    if not selection.filters_clues:
+        return None
+    # The mask of a selection is read here: as an SQL condition it is a join, which need not keep the order of the table.
+    condition = selection.replace(clue_mask=None).clue_filter()
+    kept = run_columns.clue_mask(snapshot, selection.dataset, *condition)
+    if selection.clue_mask is not None:
+        clues = run_columns.clues(snapshot, selection.dataset)
+        positions, numbers = clues.numbered()
+        bits = np.frombuffer(selection.clue_mask.bits.encode(), np.uint8) == ord("1")
+        kept = kept & bits[positions * selection.clue_mask.width + numbers]
+    return kept
+
+
+def attribute_masks(snapshot: Snapshot, selection: Selection, runs: Sequence[str], *, failed: bool) -> list[Bools | None]:
+    """Whether each item of each run has the attributes of a selection; None where it asks for none.
+
+    Args:
+        snapshot: the store.
+        selection: its filter on responses counts.
+        runs: ids, in the order of the result.
+        failed: whether failed calls are among the items.
+
+    Returns:
+        An array of shape (items,) per run, in the order of ``run_items``.
+    """
+    masks: list[Bools | None] = [None] * len(runs)
+    for name, values in selection.attr:
+        if name in selection.response_attributes:
+            columns = attribute_columns(snapshot, selection.dataset, runs, name, failed=failed)
+            met = [column.among(values) for column in columns]
+            masks = [new if mask is None else mask & new for mask, new in zip(masks, met, strict=True)]
+    return masks
+
+
+@dataclass(frozen=True)
+class AttributeColumn:
+    """One attribute of the items of a run, in the order of ``RunItems``.
+
+    Attributes:
+        values: that it has, blank for items without it.
+        codes: index of each item's value, shape (items,).
+    """
+
+    values: tuple[str, ...]
+    codes: NDArray[np.unsignedinteger[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes, about."""
+        return self.codes.nbytes + sum(map(len, self.values))
+
+    def among(self, values: Collection[str]) -> NDArray[np.bool_]:
+        """Whether the value of each item is one of some, shape (items,)."""
+        chosen: NDArray[np.bool_] = np.array([value in values for value in self.values], dtype=bool)
+        return chosen[self.codes] if len(self.codes) else np.zeros(0, dtype=bool)
+
+
+def attribute_columns(snapshot: Snapshot, dataset: str, runs: Sequence[str], name: str, *, failed: bool) -> list[AttributeColumn]:
+    """An attribute of the items of each run.
+
+    Args:
+        snapshot: the store.
+        dataset: of the runs.
+        runs: their ids, in the order of the result.
+        name: of the attribute, of which no run has many values.
+        failed: as in ``run_items``.
+    """
+
+    def read(missing: list[str]) -> dict[str, AttributeColumn]:
+        sql = f"coalesce(attributes[{literal(name)}], '') as value"
+        columns = {}
+        for run, order, table in run_columns.responses_in_order(snapshot, dataset, missing, [sql], failed=failed):
+            texts = table["value"].gather(order.rows)
+            values = texts.unique().sort()
+            columns[run] = AttributeColumn(tuple(values), texts.cast(pl.Enum(values)).to_physical().to_numpy())
+        return columns
+
+    return snapshot.cached(dataset, f"attribute {name}{' and failed calls' if failed else ''}", runs, read)

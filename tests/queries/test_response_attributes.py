@@ -1,0 +1,416 @@
+"""Attributes of responses: how they come in, are filtered by, divide responses, and are exported."""
+
+import json
+import random
+from functools import partial
+
+import msgspec
+import numpy as np
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.report import Refused
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from data.store.errors import NeedsMigration
+from data.store.export import export
+from data.store.migrations import m0011_response_attributes
+from queries.breakdown import breakdown, breakdown_fields
+from queries.buzzing.buzz_policy import Rules
+from queries.buzzing.fraction_accuracy import accuracy_by_fraction
+from queries.buzzing.overview import buzz
+from queries.buzzing.thresholds import threshold_explorer
+from queries.compare import comparisons
+from queries.dataset_bundle import bundle
+from queries.datasets import datasets
+from queries.decide import decide
+from queries.early_mistake import surest_early_mistake
+from queries.gradings import graded_guesses, gradings
+from queries.hard_easy_effect import difficulty
+from queries.human_votes import people
+from queries.items import items
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.parameter_kinds import BadRequest
+from queries.pinned_version import pinned_version
+from queries.question import question
+from queries.questions import question_table
+from queries.recalibration import recalibration
+from queries.reliability import reliability
+from queries.runs import responses, run
+from queries.selection import Selection, facets, read_selection
+from queries.slices import slices
+from queries.sparklines import sparklines
+from queries.triptych import triptych
+from queries.unsolved import unsolved
+from queries.which_ece import which_ece
+from tests.helpers.bundle_factory import CLUES, QUESTIONS, put, table, write
+from tests.helpers.bundle_factory import in_format as formatted
+
+BRIER = CATALOGUE["brier"]
+ODD = "cost in $dataset, it's/~net"
+RESPONSES = f"""model,question_id,clue,guess,confidence,prompt,"{ODD}",reasoning
+a,q1,0,Rome,0.25,terse,12.5,{"x" * 501}
+a,q1,1,Paris,0.5,terse,,
+a,q1,2,Paris,1, verbose ,3,
+a,q2,0,,0,terse,4,
+a,q2,1,Nile,0.75,,,
+b,q1,0,Lyon,0.5,,,
+"""
+
+
+def read(snapshot, *pairs):
+    return read_selection(pairs, lambda dataset: facets(snapshot, dataset))
+
+
+def stored(importing, folder, text=RESPONSES, ending="csv"):
+    bundled = write(folder / "toy", **{"questions": QUESTIONS, "clues": CLUES})
+    store = open_store(folder / "store", threads=2)
+    put(store, bundled)
+    path = folder / f"run.{ending}"
+    path.write_bytes(formatted(text, ending))
+    put(store, path, dataset="toy")
+    return store
+
+
+@pytest.fixture
+def toy(importing, tmp_path):
+    return stored(importing, tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_further_columns_of_responses_are_kept(ending, importing, tmp_path):
+    snapshot = stored(importing, tmp_path, ending=ending).snapshot()
+    (a,), (b,) = snapshot.rows("select run from runs order by position")
+    kept = snapshot.rows(f"select attributes from {snapshot.responses([a])} order by question_id, clue")
+    assert kept == [
+        ({ODD: "12.5", "prompt": "terse"},), ({"prompt": "terse"},), ({ODD: "3.0" if ending in ("jsonl", "parquet") else "3",
+        "prompt": "verbose"},), ({ODD: "4.0" if ending in ("jsonl", "parquet") else "4", "prompt": "terse"},), (None,),
+    ]  # fmt: skip
+    assert run(snapshot, a).attributes["prompt"] == ["terse", "verbose"]
+    assert run(snapshot, b).attributes == {}
+    assert datasets(snapshot).datasets[0].response_attributes == [ODD, "prompt"]
+    assert facets(snapshot, "toy").values["attr.prompt"] == ("terse", "verbose")
+
+
+def test_the_report_names_what_is_kept_and_what_is_not(tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    put(store, write(tmp_path / "toy"))
+    path = tmp_path / "run.csv"
+    path.write_text(RESPONSES.replace("reasoning", "Model").replace("x" * 501, "y"))
+    report = put(store, path, dataset="toy")
+    assert f"run.csv: kept as attributes of responses: {ODD}, prompt" in report.lines
+    assert report.warnings == ["run.csv: the column Model was not kept: its name is too much like model"]
+    path.write_text(RESPONSES)
+    (warning,) = put(store, path, dataset="toy").warnings
+    assert "an attribute has at most 500 characters: reasoning (has 501)" in warning
+
+
+def test_attributes_are_part_of_what_a_run_is(importing, tmp_path):
+    def runs(name, text):
+        (tmp_path / name).mkdir()
+        return [name for (name,) in stored(importing, tmp_path / name, text).snapshot().rows("select run from runs order by 1")]
+
+    plain = "model,question_id,clue,guess,confidence\na,q1,0,Rome,0.25\na,q2,0,Rome,0.5\n"
+    empty = "model,question_id,clue,guess,confidence,prompt\na,q1,0,Rome,0.25,\na,q2,0,Rome,0.5,\n"
+    terse, other = empty.replace("0.25,", "0.25,terse"), empty.replace("0.25,", "0.25,other")
+    (without,) = runs("plain", plain)
+    assert runs("empty", empty) == [without]
+    assert len({without, *runs("terse", terse), *runs("other", other)}) == 3
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_exports_give_the_same_run_again(form, toy, tmp_path):
+    snapshot = toy.snapshot()
+    runs = [name for (name,) in snapshot.rows("select run from runs order by position")]
+    again = open_store(tmp_path / "again", threads=1)
+    put(again, write(tmp_path / "copy", questions=QUESTIONS, clues=CLUES))
+    for name in runs:
+        path = tmp_path / f"{name}.{form}"
+        path.write_bytes(export(toy, responses(snapshot, name, form), form).read())
+        assert put(again, path, dataset="toy").runs == [name]
+    bundled = bundle(snapshot, "toy", form)
+    tables = {f"{name}__{form}": export(toy, part, form).read() for name, part in bundled.tables.items()}
+    whole = open_store(tmp_path / "whole", threads=1)
+    report = put(whole, write(tmp_path / "all", questions=None, clues=None, **tables))
+    assert report.runs == runs and whole.snapshot().rows("from response_attributes order by all") == snapshot.rows(
+        "from response_attributes order by all"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "allowed"),
+    [
+        ("attr.size", "big", "unknown_key", [f"attr.{ODD}", "attr.prompt"]),
+        ("attr.prompt", "long", "unknown_value", ["terse", "verbose"]),
+        ("attr.prompt", "", "unknown_value", ["terse", "verbose"]),
+    ],
+)
+def test_what_no_response_has_is_refused(toy, key, value, code, allowed):
+    with pytest.raises(BadRequest) as caught:
+        read(toy.snapshot(), ("dataset", "toy"), (key, value))
+    assert (caught.value.code, caught.value.field, sorted(caught.value.allowed)) == (code, key, sorted(allowed))
+
+
+def test_an_attribute_of_many_values_cannot_be_chosen_by(importing, tmp_path):
+    rows = [{"question_id": f"q{n:03}", "answer": "Nile"} for n in range(101)]
+    answers = [
+        {"model": "a", "question_id": row["question_id"], "guess": "Nile", "confidence": 0.5, "latency": n, "half": n % 2}
+        for n, row in enumerate(rows)
+    ]
+    path = write(
+        tmp_path / "toy", {"dataset": "toy", "kind": "single"}, questions=table(rows), clues=None, responses=table(answers)
+    )
+    store = importing(tmp_path / "store", path)
+    snapshot = store.snapshot()
+    (name,) = snapshot.rows("select run from runs")[0]
+    assert run(snapshot, name).attributes == {"half": ["0", "1"], "latency": None}
+    assert snapshot.rows("select value, responses from response_attributes where attribute = 'latency'") == [(None, 101)]
+    with pytest.raises(BadRequest, match="'latency' has too many values"):
+        read(snapshot, ("dataset", "toy"), ("attr.latency", "7"))
+    exported = export(store, responses(snapshot, name, "csv"), "csv").read().decode()
+    assert "latency" in exported
+
+
+QUESTION_ATTRIBUTE = "question_id,answer,prompt\nq1,Paris,x\nq2,Nile,y\n"
+
+
+def test_a_name_is_of_questions_or_of_responses(tmp_path):
+    store = open_store(tmp_path / "store", threads=1)
+    both = write(tmp_path / "toy", questions=QUESTION_ATTRIBUTE, clues=CLUES, responses=RESPONSES)
+    with pytest.raises(Refused, match="the questions of dataset toy have an attribute of this name already"):
+        import_paths(store, [both], ImportOptions())
+    put(store, write(tmp_path / "toy", questions=QUESTION_ATTRIBUTE, clues=CLUES))
+    (tmp_path / "run.csv").write_text(RESPONSES)
+    with pytest.raises(Refused, match="the questions of dataset toy have an attribute of this name already"):
+        put(store, tmp_path / "run.csv", dataset="toy")
+
+
+def test_replaced_questions_leave_names_to_responses(toy, tmp_path):
+    path = write(tmp_path / "other", questions=QUESTION_ATTRIBUTE, clues=CLUES)
+    with pytest.raises(Refused, match="the stored responses of dataset toy have an attribute of this name already"):
+        import_paths(toy, [path], ImportOptions(replace=True))
+
+
+def test_a_store_with_response_attributes_is_not_reverted(toy):
+    def undo(connection):
+        with pytest.raises(NeedsMigration):
+            m0011_response_attributes.revert(connection)
+        connection.execute("delete from response_attributes")
+        m0011_response_attributes.revert(connection)
+        m0011_response_attributes.migrate(connection, toy.objects)
+
+    toy.write(undo)
+
+
+def test_versions_tell_other_attributes_apart(importing, tmp_path):
+    versions = set()
+    for name, text in (("one", RESPONSES), ("two", RESPONSES.replace("terse", "short"))):
+        (tmp_path / name).mkdir()
+        versions.add(pinned_version(stored(importing, tmp_path / name, text).snapshot(), Selection("toy")).version)
+    assert len(versions) == 2
+
+
+# -- a filtered store says what a store of the filtered responses says ------------------------------------------------
+
+QUIZ = [
+    {"question_id": f"q{n:02}", "answer": "Nile", "category": "Places" if n % 3 else "Science", "difficulty": n / 40}
+    for n in range(24)
+]
+STEPS = table(
+    [
+        {"question_id": q["question_id"], "clue": c, "text": "some more words", "word_end": 3 * c + 3}
+        for q in QUIZ
+        for c in range(3)
+    ]
+)
+MATCHES = [(k, q["question_id"], n) for k, q in enumerate(QUIZ) for n in range(4)]
+HEARD = table([{"question_id": name, "match_id": f"m{n}", "team": f"T{n}", "team_kind": "human"} for _, name, n in MATCHES])
+BUZZED = table(
+    [
+        {"question_id": name, "match_id": f"m{n}", "team": f"T{n}", "word": (2 * n + k) % 9, "correct": (n + k) % 2}
+        for k, name, n in MATCHES
+        if n < 3
+    ]
+)
+
+
+def quiz_answers(draw, samples):
+    """Answers of three runs, of which each has an attribute at random; some calls failed."""
+    rows = []
+    for model in ("a", "b", "c"):
+        for q in QUIZ:
+            for clue in range(3):
+                for sample in range(samples):
+                    if draw.random() < 0.9:
+                        rows.append({
+                            "model": model, "elicitation": "stated", "question_id": q["question_id"], "clue": clue,
+                            "sample": sample if samples > 1 else "", "guess": draw.choice(["Nile", "Rome"]),
+                            "confidence": round(draw.random(), 3), "token_logprobs": json.dumps([-draw.random()]),
+                            "failed": int(draw.random() < 0.05), "buzz": int(draw.random() < 0.3),
+                            "prompt": draw.choice(["terse", "terse", "verbose", ""]), "shot": draw.choice("01"),
+                        })  # fmt: skip
+                        if rows[-1]["failed"]:
+                            rows[-1] |= {"guess": "", "confidence": "", "token_logprobs": "", "buzz": ""}
+    return rows
+
+
+def voted_answers(draw, samples):
+    rows = []
+    for model in ("a", "b"):
+        for q in VOTED_ON:
+            for sample in range(samples):
+                shares = np.array([draw.random() for _ in range(3)])
+                rows.append({
+                    "model": model, "elicitation": "token", "question_id": q["question_id"],
+                    "sample": sample if samples > 1 else "", "guess": "",
+                    "options": json.dumps((shares / shares.sum()).tolist()) if draw.random() < 0.9 else "",
+                    "confidence": 0.5, "prompt": draw.choice(["terse", "verbose"]), "shot": draw.choice("01"),
+                })  # fmt: skip
+                if not rows[-1]["options"]:
+                    rows[-1]["guess"] = "yes"
+    return rows
+
+
+CLASSES = ["yes", "maybe", "no"]
+VOTED_ON = [{"question_id": f"v{n:02}", "text": "Which?", "difficulty": n / 20} for n in range(16)]
+VOTES = table(
+    [
+        {"question_id": q["question_id"], "class": name, "votes": (3 * n + 5 * k) % 17}
+        for n, q in enumerate(VOTED_ON)
+        for k, name in enumerate(CLASSES)
+    ]
+)
+SETS = {
+    "quiz": (
+        {"dataset": "quiz", "kind": "incremental"},
+        {"questions": table(QUIZ), "clues": STEPS, "exposures": HEARD, "buzzes": BUZZED},
+    ),
+    "voted": (
+        {"dataset": "voted", "kind": "votes", "classes": CLASSES},
+        {"questions": table(VOTED_ON), "clues": None, "votes": VOTES},
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=[("quiz", 1), ("quiz", 3), ("voted", 1), ("voted", 2)], ids=str)
+def two_stores(request, tmp_path_factory):
+    """A store with every response, one with those that are terse and of shot 1, and the id of their dataset."""
+    name, samples = request.param
+    facts, tables = SETS[name]
+    rows = {"quiz": quiz_answers, "voted": voted_answers}[name](random.Random(samples), samples)
+    kept = [row for row in rows if row["prompt"] == "terse" and row["shot"] == "1"]
+    snapshots = []
+    for part in (rows, kept):
+        folder = tmp_path_factory.mktemp("stores")
+        store = open_store(folder / "store", threads=2)
+        put(store, write(folder / name, facts, **tables, responses=table(part)))
+        snapshots.append(store.snapshot())
+    return (*snapshots, name)
+
+
+CONDITIONS = [
+    {}, {"failed": True}, {"common": False}, {"conventions": Conventions(binning="mass5")},
+    {"conventions": Conventions(binning="width10r", t=0.25)}, {"revealed": (0.5, 1.0)}, {"grading": "graded"},
+]  # fmt: skip
+
+
+def alike(snapshot, selection, query):
+    """What a query says, with the names of runs in the place of their ids, and without what tells the stores apart."""
+    said = json.loads(msgspec.json.encode(query(snapshot, selection)))
+    if isinstance(said, dict):
+        said = {key: value for key, value in said.items() if key not in ("data_version", "selection")}
+    text = json.dumps(said)
+    for name, model in snapshot.rows("select run, model from runs"):
+        text = text.replace(name, model)
+    return flat(json.loads(text))
+
+
+def flat(value, place=""):
+    """The texts and numbers of nested values by place; numbers with a tolerance, for sums may be made in another order."""
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return {inner: leaf for key, part in pairs for inner, leaf in flat(part, f"{place}/{key}").items()}
+    return {place: pytest.approx(value, abs=1e-9) if isinstance(value, float) else value}
+
+
+def terse(snapshot, name, changes):
+    pairs = [("dataset", name), ("attr.prompt", "terse"), ("attr.shot", "1")]
+    return read(snapshot, *pairs).replace(**changes)
+
+
+@pytest.mark.parametrize("changes", CONDITIONS, ids=str)
+def test_every_metric_is_that_of_the_kept_responses(two_stores, changes):
+    whole, kept, name = two_stores
+    query = partial(leaderboard, metrics=METRICS, intervals=not changes)
+    filtered = alike(whole, terse(whole, name, changes), query)
+    assert filtered == alike(kept, Selection(name).replace(**changes), query)
+    assert filtered != alike(whole, Selection(name).replace(**changes), query)
+
+
+VIEWS = {
+    "accuracy by fraction": accuracy_by_fraction,
+    "breakdown": partial(breakdown, by="category", metrics=[BRIER], intervals=True),
+    "buzz": partial(buzz, rules=Rules()),
+    "comparisons": partial(comparisons, a=None, metrics=[BRIER, CATALOGUE["auroc"]]),
+    "decide": decide,
+    "difficulty": difficulty,
+    "early mistake": surest_early_mistake,
+    "gradings": gradings,
+    "items": items,
+    "questions": lambda snapshot, selection: question_table(snapshot, selection, [BRIER])[0].to_dicts(),
+    "question": partial(question, question_id="q03"),
+    "recalibration": partial(recalibration, method="isotonic", metrics=[BRIER]),
+    "reliability": reliability,
+    "slices": partial(slices, metric=BRIER),
+    "sparklines": partial(sparklines, ids=("q01", "q02")),
+    "thresholds": partial(threshold_explorer, rules=Rules()),
+    "triptych": triptych,
+    "unsolved": unsolved,
+    "votes": people,
+    "which ece": which_ece,
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_that_of_the_kept_responses(two_stores, view):
+    whole, kept, name = two_stores
+    if name == "voted" and view == "question":
+        pytest.skip("another question")
+    query = VIEWS[view]
+    assert alike(whole, terse(whole, name, {}), query) == alike(kept, Selection(name), query)
+
+
+def test_guesses_to_review_are_those_of_the_kept_responses(two_stores):
+    whole, kept, name = two_stores
+    runs = [snapshot.rows("select run from runs order by position")[0][0] for snapshot in (whole, kept)]
+    filtered = graded_guesses(whole, terse(whole, name, {}), runs[0], "all")
+    assert filtered.guesses == graded_guesses(kept, Selection(name), runs[1], "all").guesses
+
+
+def test_attributes_divide_responses(two_stores):
+    whole, _, name = two_stores
+    assert breakdown_fields(facets(whole, name))[-2:] == ("attr.prompt", "attr.shot")
+    parts = breakdown(whole, Selection(name, common=False), "attr.prompt", [BRIER]).parts
+    assert [part.value for part in parts] == ["terse", "verbose", *([None] if name == "quiz" else [])]
+    result = breakdown(whole, Selection(name), "attr.prompt", [BRIER], intervals=True)
+    for part in result.parts[:2]:
+        selection = read(whole, ("dataset", name), ("attr.prompt", part.value))
+        ranked = [row for row in leaderboard(whole, selection, (BRIER,), intervals=True).rows if row.ranked]
+        assert [(row.run, row.metrics) for row in part.rows] == [(row.run, row.metrics) for row in ranked]
+    narrowed = breakdown(whole, read(whole, ("dataset", name), ("attr.prompt", "terse")), "attr.prompt", [BRIER])
+    assert [part.value for part in narrowed.parts] == ["terse"]
+
+
+def test_parts_of_responses_are_not_tested(two_stores):
+    whole, _, name = two_stores
+    tested = slices(whole, Selection(name), BRIER).slices
+    assert not [part for part in tested if any(key.startswith("attr.") for key in part.filters)]
+
+
+def test_filters_on_responses_can_be_taken_away(toy):
+    selection = read(toy.snapshot(), ("dataset", "toy"), ("attr.prompt", "terse"))
+    assert selection.pairs() == [("dataset", "toy"), ("attr.prompt", "terse")]
+    assert selection.without_filters("questions") == selection
+    assert selection.without_filters("responses") == Selection("toy")
+    assert [kind.sentence(key, selection.value(key)) for key, kind in selection.applied().items()] == ["prompt terse"]

@@ -145,7 +145,7 @@ def post_play_models() -> Response:
     with _problems():
         dataset, results = _finished(body)
     models: list[ModelAnswers] = []
-    if service().revision(dataset):
+    if service().revision(dataset) and not results[-1].is_check:
         runs = service().ask(model_runs, Selection(dataset))
         with suppress(BadRequest):  # the dataset has no such question any more
             models = _model_answers(Selection(dataset, run=tuple(runs)), results[-1].question_id) if runs else []
@@ -159,7 +159,8 @@ def post_play_result() -> Response:
     """
     body = _read(_Player)
     with _problems():
-        dataset, results = _finished(body)
+        dataset, finished = _finished(body)
+        results = [result for result in finished if not result.is_check]
         if not any(result.answers for result in results):
             raise SessionError("no_step", "no question is answered yet")
     answers = tuple(

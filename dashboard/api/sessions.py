@@ -15,6 +15,7 @@ from data.people.session_documents import ModeKey, SessionError
 from data.people.session_modes import DEFAULT
 from data.people.sessions import (
     CONSENT,
+    MOST_CHECKS,
     MOST_PLAYERS,
     MOST_QUESTIONS,
     SessionSummary,
@@ -42,6 +43,7 @@ class _NewSession(msgspec.Struct, forbid_unknown_fields=True):
     until: str
     mode: ModeKey = DEFAULT
     questions: Annotated[int, msgspec.Meta(ge=1, le=MOST_QUESTIONS)] = 20
+    attention_checks: Annotated[int, msgspec.Meta(ge=0, le=MOST_CHECKS)] = 0
     players: Annotated[int, msgspec.Meta(ge=1, le=MOST_PLAYERS)] = 30
     consent: Annotated[str, msgspec.Meta(max_length=LONGEST_CONSENT)] = ""
 
@@ -64,9 +66,9 @@ def get_sessions(parameters: NoParameters) -> Response:
 
 @api.post("/api/v1/sessions")
 def post_sessions() -> Response:
-    """Makes a session: `{"dataset", "until", "mode", "questions", "players", "consent"}`, of which the first two are required.
-    `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The answer, 201, has the link for the
-    players, this once. 409 where there are too many sessions that have not ended. It needs what an upload needs.
+    """Makes a session: `{"dataset", "until", "mode", "questions", "attention_checks", "players", "consent"}`, of which the first
+    two are required. `until` is a date or a time, UTC; `mode` is `every-clue`, `race`, `estimate` or `vote`. The answer, 201, has
+    the link for the players, this once. 409 where there are too many sessions that have not ended. It needs what an upload needs.
     """
     by = service().access.writer()
     read_parameters(pairs(), NoParameters)
@@ -82,7 +84,15 @@ def post_sessions() -> Response:
     consent = new.consent.strip() or CONSENT
     try:
         secret = create_session(
-            store.register.play_log(), snapshot, new.dataset, new.questions, new.players, until, consent, new.mode
+            store.register.play_log(),
+            snapshot,
+            new.dataset,
+            new.questions,
+            new.players,
+            until,
+            consent,
+            new.mode,
+            new.attention_checks,
         )
     except SessionError as error:
         message = f"{str(error)[0].upper()}{str(error)[1:]}."

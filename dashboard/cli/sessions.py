@@ -14,7 +14,7 @@ from data.people.answer_quality import flag_players
 from data.people.session_documents import ModeKey, SessionError
 from data.people.session_modes import DEFAULT, MODES
 from data.people.session_run import collect, finished_questions
-from data.people.sessions import CONSENT, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
+from data.people.sessions import CONSENT, MOST_CHECKS, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.run_tags import BadTag
@@ -24,6 +24,7 @@ from data.store.run_tags import BadTag
 @click.argument("dataset")
 @click.option("--mode", type=click.Choice([*MODES]), default=DEFAULT, show_default=True, help="How questions are asked.")
 @click.option("--questions", type=click.IntRange(1, MOST_QUESTIONS), default=20, show_default=True, help="How many are asked.")
+@click.option("--attention-checks", type=click.IntRange(0, MOST_CHECKS), default=0, help="How many are asked beside them.")
 @click.option("--players", type=click.IntRange(1, MOST_PLAYERS), default=30, show_default=True, help="How many may join.")
 @click.option("--until", type=Until(), metavar="DATE", required=True, help="When it ends: a date or a time, UTC.")
 @click.option("--consent", type=click.File(encoding="utf-8"), help="File with the text that players agree to.")
@@ -34,6 +35,7 @@ def invite(
     dataset: str,
     mode: ModeKey,
     questions: int,
+    attention_checks: int,
     players: int,
     until: datetime,
     consent: TextIO | None,
@@ -42,13 +44,15 @@ def invite(
     """Make a session in which people answer questions of DATASET, and print its link, this once.
 
     In the mode every-clue, people answer after each clue; in a race, words come one by one and each player buzzes once; estimate
-    asks for an age at death, with datasets of kind lifeeval; vote for a class, with datasets of kind votes.
+    asks for an age at death, with datasets of kind lifeeval; vote for a class, with datasets of kind votes. Attention checks say
+    themselves what to answer; collect names the players who answered otherwise.
     """
     text = consent.read().strip() if consent else CONSENT
     store = open_store(settings.store)
     try:
         seed_empty_store(store)
-        secret = create_session(store.register.play_log(), store.snapshot(), dataset, questions, players, until, text, mode)
+        log, snapshot = store.register.play_log(), store.snapshot()
+        secret = create_session(log, snapshot, dataset, questions, players, until, text, mode, attention_checks)
     except SessionError as error:
         raise Refusal(str(error)) from error
     Audit(store.register).record("invited_players", None, dataset=dataset)

@@ -17,7 +17,7 @@ NEARLY_ALL = 0.95
 FEWEST_QUESTIONS, MOST_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
 LEVEL = 0.01  # chance that any two players of a session who do not know each other are flagged as copying
 
-Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "same mistakes"]
+Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "missed checks", "same mistakes"]
 
 
 class Flag(NamedTuple):
@@ -41,12 +41,19 @@ def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -
         mode: of the session.
         played: by pseudonym, the questions that are over, in the order of the player.
     """
+    checks = {player: [mode.grade(part) for part in questions if part.question.is_check] for player, questions in played.items()}
+    played = {player: [part for part in questions if not part.question.is_check] for player, questions in played.items()}
     flags = [
         Flag(player, "too fast", f"answered {haste.fast} of {haste.times} {haste.what}")
         for player, questions in played.items()
         for haste in [mode.haste(questions)]
         if haste.times >= FEWEST_TIMES and 2 * haste.fast > haste.times
     ]
+    for player, graded in checks.items():
+        heard = [result for result in graded if result.counts]
+        missed = sum(not any(answer.correct for answer in result.answers) for result in heard)
+        if missed:
+            flags.append(Flag(player, "missed checks", f"missed {missed} of {len(heard)} attention checks"))
     results = {player: [mode.grade(part) for part in questions] for player, questions in played.items()}
     for player, graded in results.items():
         left = sum(not result.counts for result in graded)

@@ -39,7 +39,7 @@ class EveryClue(ClueByClue[Answer]):
         answers = [
             graded(question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)
         ]
-        return QuestionResult(question.question_id, list(question.clues), question.answer, answers)
+        return QuestionResult(question.question_id, list(question.clues), question.answer, answers, is_check=question.is_check)
 
     def rows(self, played: Played[Answer]) -> list[Row]:
         """See ``Mode``."""

@@ -23,6 +23,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 FASTEST = 1000  # words a minute: four times the mean speed of silent reading (Brysbaert 2019: 238)
 SHORTEST = 5  # words of a text by which speed is judged
+CHECK = "This question only checks that you are reading."
+CHECK_WORDS = ("maple", "lantern", "violet", "harbor", "copper")  # the answers to attention checks
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +77,7 @@ class QuestionResult(msgspec.Struct):
         answers: of the player, in order of clues.
         counts: whether it is collected: not where the player was away.
         votes: how people voted.
+        is_check: whether it is an attention check.
     """
 
     question_id: str
@@ -83,6 +86,7 @@ class QuestionResult(msgspec.Struct):
     answers: list[GradedAnswer]
     counts: bool = True
     votes: list[tuple[str, int]] = []
+    is_check: bool = False
 
 
 class Calibration(msgspec.Struct):
@@ -198,6 +202,17 @@ class Mode(ABC, Generic[E]):
     def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
         """The questions of a dataset that can be asked so."""
 
+    def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
+        """A question that says itself what to answer, so that a wrong answer shows that it was not read.
+
+        Args:
+            number: of the check, below the number of ``CHECK_WORDS``.
+            candidates: questions of the dataset.
+        """
+        del candidates
+        word = CHECK_WORDS[number]
+        return SessionQuestion(check_id(number), (f"{CHECK} Answer with the word {word}.",), word, is_check=True)
+
     @abstractmethod
     def entry_type(self, step: int) -> type[E]:
         """What is said at a step."""
@@ -305,9 +320,14 @@ class ClueByClue(Mode[E]):
         return Haste(fast, len(speeds), f"clues faster than {FASTEST:,} words a minute can be read")
 
 
+def check_id(number: int) -> str:
+    """What an attention check is called in its session."""
+    return f"attention check {number + 1}"
+
+
 def calibration(results: Sequence[QuestionResult]) -> Calibration:
-    """How sure a player was, and how often right."""
-    answers = [answer for result in results for answer in result.answers]
+    """How sure a player was, and how often right. Attention checks do not count."""
+    answers = [answer for result in results if not result.is_check for answer in result.answers]
     if not answers:
         return Calibration(0, None, None)
     return Calibration(

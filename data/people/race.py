@@ -250,7 +250,9 @@ class Race(Mode[Entry]):
         if buzz.counted is not None and answer is not None:
             clue = spoken_words(question)[buzz.counted - 1].clue
             answers = [graded(question, clue, answer.guess, answer.confidence, True)]
-        return QuestionResult(question.question_id, list(question.clues), question.answer, answers, not buzz.left)
+        return QuestionResult(
+            question.question_id, list(question.clues), question.answer, answers, not buzz.left, is_check=question.is_check
+        )
 
     def rows(self, played: Played[Entry]) -> list[Row]:
         """See ``Mode``. Who did not buzz heard the question to its end, and answered nothing."""

@@ -34,6 +34,7 @@ class SessionQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
         word_ends: words revealed by the end of each clue, where the mode counts words.
         sex, minimum_age, radius: whose age at death is asked for, and within how many years a guess counts as right.
         votes: how people voted: classes, and how many chose each.
+        is_check: whether it is an attention check: it says itself what to answer, and is not of the dataset.
     """
 
     question_id: str
@@ -44,6 +45,7 @@ class SessionQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     minimum_age: int = 0
     radius: int = 0
     votes: tuple[tuple[str, int], ...] = ()
+    is_check: bool = False
 
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):

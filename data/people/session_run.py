@@ -59,7 +59,7 @@ def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()
     Returns:
         ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player, ``confidence``
         is in [0, 1]; ``failed`` are questions that a player heard without answering. Columns without any value are left out.
-        Questions that a player left before their end are not in it.
+        Questions that a player left before their end are not in it, and no attention checks.
 
     Raises:
         SessionError: there is no such session.
@@ -71,6 +71,7 @@ def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()
         for player, questions in finished_questions(log, secret).items()
         if player not in set_aside
         for played in questions
+        if not played.question.is_check
         for row in mode.rows(played)
     ]
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row")

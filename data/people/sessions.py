@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from data.people.mode import Entries, Entry, Mode, PlayerState, QuestionResult
+from data.people.mode import CHECK_WORDS, Entries, Entry, Mode, PlayerState, QuestionResult
 from data.people.session_documents import ModeKey, Session, SessionError
 from data.people.session_modes import DEFAULT, MODES
 from data.store import Snapshot
@@ -25,7 +25,7 @@ CONSENT = (
     "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
     "No name and no address is kept. You can erase your answers at any time from this browser."
 )
-MOST_QUESTIONS, MOST_PLAYERS = 200, 1000
+MOST_QUESTIONS, MOST_PLAYERS, MOST_CHECKS = 200, 1000, len(CHECK_WORDS)
 MOST_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
 MOST_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
 NOT_JOINED = "this player has not joined the session, or was erased"
@@ -42,6 +42,7 @@ def create_session(
     until: datetime,
     consent: str,
     mode: ModeKey = DEFAULT,
+    checks: int = 0,
 ) -> str:
     """Make a session of random questions of a dataset.
 
@@ -54,6 +55,7 @@ def create_session(
         until: when it ends.
         consent: what players agree to.
         mode: how questions are asked.
+        checks: attention checks beside the questions, at most ``MOST_CHECKS``.
 
     Returns:
         The secret of the session. It cannot be shown again: only its hash is kept.
@@ -71,7 +73,10 @@ def create_session(
         raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions for the mode {mode}{offers}")
     session = Session(
         dataset,
-        tuple(secrets.SystemRandom().sample(candidates, min(questions, len(candidates)))),
+        (
+            *secrets.SystemRandom().sample(candidates, min(questions, len(candidates))),
+            *(MODES[mode].attention_check(number, candidates) for number in range(checks)),
+        ),
         players,
         until.astimezone(UTC).isoformat(),
         consent,
@@ -90,7 +95,8 @@ class SessionSummary(msgspec.Struct):
         session: begins the hash of its secret, so that sessions can be told apart.
         dataset: whose questions are asked.
         mode: how.
-        questions: how many.
+        questions: how many of the dataset.
+        attention_checks: how many beside them.
         players: how many may join.
         joined: how many have.
         answers: of all players, to clues; in a race, the start, the buzz and the answer of a question count each.
@@ -102,6 +108,7 @@ class SessionSummary(msgspec.Struct):
     dataset: str
     mode: ModeKey
     questions: int
+    attention_checks: int
     players: int
     joined: int
     answers: int
@@ -114,12 +121,14 @@ def list_sessions(log: PlayLog) -> list[SessionSummary]:
     summaries = []
     for row in log.overview():
         session = msgspec.json.decode(row.document, type=Session)
+        checks = sum(question.is_check for question in session.questions)
         summaries.append(
             SessionSummary(
                 row.session[:12],
                 session.dataset,
                 session.mode,
-                len(session.questions),
+                len(session.questions) - checks,
+                checks,
                 session.players,
                 row.players,
                 row.answers,

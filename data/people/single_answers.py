@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from data.life_table import probability_within
-from data.people.mode import ClueByClue, Entries, Entry, GradedAnswer, Played, QuestionResult, Row, Share, refuse
+from data.people.mode import (
+    CHECK,
+    ClueByClue,
+    Entries,
+    Entry,
+    GradedAnswer,
+    Played,
+    QuestionResult,
+    Row,
+    Share,
+    check_id,
+    refuse,
+)
 from data.people.session_documents import Session, SessionQuestion
 from data.store import Snapshot
 
@@ -59,12 +72,21 @@ class EstimateMode(ClueByClue[Estimate]):
             for question_id, text, sex, age, radius in rows
         ]
 
+    def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
+        """See ``Mode``."""
+        age = f"{41 + 7 * number}"
+        return SessionQuestion(check_id(number), (f"{CHECK} Enter the age {age}.",), age, is_check=True)
+
     def grade(self, played: Played[Estimate]) -> QuestionResult:
         """See ``Mode``."""
         question, (entry,) = played
-        correct = float(probability_within(entry.age, question.radius, question.minimum_age, question.sex))
-        answer = GradedAnswer(0, f"{entry.age:g}", entry.confidence, False, None, correct)
-        return QuestionResult(question.question_id, list(question.clues), "", [answer])
+        guess = f"{entry.age:g}"
+        if question.is_check:
+            correct = float(guess == question.answer)
+        else:
+            correct = float(probability_within(entry.age, question.radius, question.minimum_age, question.sex))
+        answer = GradedAnswer(0, guess, entry.confidence, False, None, correct)
+        return QuestionResult(question.question_id, list(question.clues), question.answer, [answer], is_check=question.is_check)
 
     def rows(self, played: Played[Estimate]) -> list[Row]:
         """See ``Mode``."""
@@ -94,6 +116,13 @@ class VoteMode(ClueByClue[Vote]):
             for question_id, text, answer, votes, classes in rows
         ]
 
+    def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
+        """See ``Mode``."""
+        classes = [name for name, _ in candidates[0].votes]
+        chosen = classes[number % len(classes)]
+        text = f"{CHECK} Choose {chosen}."
+        return SessionQuestion(check_id(number), (text,), chosen, votes=tuple((name, 0) for name in classes), is_check=True)
+
     def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Vote, now: float) -> Vote:
         """See ``Mode``."""
         classes = [name for name, _ in session.order(place)[step].votes]
@@ -106,7 +135,10 @@ class VoteMode(ClueByClue[Vote]):
         question, (entry,) = played
         right = entry.choice == question.answer
         answer = GradedAnswer(0, entry.choice, entry.confidence, False, "accept" if right else "reject", float(right))
-        return QuestionResult(question.question_id, list(question.clues), question.answer, [answer], votes=list(question.votes))
+        votes = [] if question.is_check else list(question.votes)
+        return QuestionResult(
+            question.question_id, list(question.clues), question.answer, [answer], votes=votes, is_check=question.is_check
+        )
 
     def rows(self, played: Played[Vote]) -> list[Row]:
         """See ``Mode``."""

@@ -41,19 +41,19 @@ def ask(app, token):
 
 
 def test_a_session_is_made_and_listed(ask, app):
-    wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "players": 5, "consent": "Be kind."}
+    wanted = {"dataset": "pyramid", "until": SOON, "questions": 3, "attention_checks": 1, "players": 5, "consent": "Be kind."}
     link = ask("POST", 201, json=wanted)["link"]
     secret = link.removeprefix("/play#")
     log = app.extensions["clueline"].store.register.play_log()
     session = read_session(log, secret)
-    assert (len(session.questions), session.players, session.consent) == (3, 5, "Be kind.")
+    assert (len(session.questions) - 1, session.players, session.consent) == (3, 5, "Be kind.")
     player = "a" * 32
     join(log, secret, player)
     add_answer(log, secret, player, 0, Answer("Poe", 0.5, False))
     (listed,) = [summary for summary in ask("GET", 200)["sessions"] if summary["players"] == 5]
     assert listed == {
-        "session": listed["session"], "dataset": "pyramid", "mode": "every-clue", "questions": 3, "players": 5, "joined": 1,
-        "answers": 1,
+        "session": listed["session"], "dataset": "pyramid", "mode": "every-clue", "questions": 3, "attention_checks": 1,
+        "players": 5, "joined": 1, "answers": 1,
         "until": session.until, "ended": False,
     }  # fmt: skip
     assert secret not in str(ask("GET", 200))
@@ -71,7 +71,8 @@ def test_without_a_token_nothing_is_listed_or_made(ask):
     [
         ({"dataset": "nowhere"}, 400, "unknown_value", "no dataset 'nowhere'"),
         ({"until": "2020-01-01"}, 400, "bad_value", "is past"), ({"until": "soon"}, 400, "bad_value", "is no date"),
-        ({"questions": 0}, 400, "bad_value", "questions"), ({"players": 1001}, 400, "bad_value", "players"),
+        ({"questions": 0}, 400, "bad_value", "questions"), ({"attention_checks": 6}, 400, "bad_value", "attention_checks"),
+        ({"players": 1001}, 400, "bad_value", "players"),
         ({"mode": "duel"}, 400, "bad_value", "mode"), ({"mode": "vote"}, 400, "unknown_value", "fit every-clue and race"),
         ({"colour": "red"}, 400, "bad_value", "colour"), ({"until": None}, 400, "bad_value", "until"),
     ],

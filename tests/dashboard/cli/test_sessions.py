@@ -16,7 +16,9 @@ PLAYER = "a" * 32
 def played(cli, copied):
     """The command ``collect`` for a session in which one player answered everything at once, always as sure."""
     until = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    done = cli("invite", "pyramid", "--questions", "4", "--players", "3", "--until", until, store=copied)
+    done = cli(
+        "invite", "pyramid", "--questions", "4", "--attention-checks", "1", "--players", "3", "--until", until, store=copied
+    )
     link = re.fullmatch(r"(http://\S+/play#\S+)\n", done.stdout)[1]
     store, secret = open_store(copied), link.rpartition("#")[2]
     log = store.register.play_log()
@@ -38,6 +40,7 @@ def test_odd_answers_are_told_and_change_nothing(played, copied):
     assert re.search(
         r"^P001 too fast: answered \d+ of \d+ clues faster than 1,000 words a minute can be read$", done.stdout, re.M
     )
+    assert "P001 missed checks: missed 1 of 1 attention checks" in done.stdout
     assert re.search(r"^P001 one confidence: was 50% sure at", done.stdout, re.M)
     assert runs(copied) == before
     assert "P001 too fast" in played().stdout and runs(copied) == before | {"People, 1 player"}

@@ -24,7 +24,7 @@ from tests.helpers.bundle_factory import RESPONSES, put, write
 SECRET = "hush-hush"  # id, and part of the title, the models, the questions and the answers
 OPEN_ADDRESSES = {"/healthz", "/readyz", "/login", "/logout", "/_dash-layout", "/_dash-dependencies", "/play"}
 # Opened by the secret in the link of a session.
-OF_SESSIONS = {f"/api/v1/play{path}" for path in ("", "/answers", "/models", "/result", "/erase")}
+OF_SESSIONS = {f"/api/v1/play{path}" for path in ("", "/answers", "/words", "/models", "/result", "/erase")}
 CALLBACK = "/_dash-update-component"
 FACTS = {"dataset": SECRET, "title": f"{SECRET} title", "kind": "incremental"}
 

@@ -31,6 +31,7 @@ from queries.metrics.metric import ItemKernel, unchanged_sums
 from queries.time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
+WIDTHS = 10  # the same for sums of absolute values
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ class Evidence:
     def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
         """Sums of c - y by cluster of questions, run and cell of confidence, and the items of each run in each cell.
 
-        Cells are the bins of the metric, or whole percents for a metric of pairs.
+        Cells are the bins of the metric; for a metric of pairs ten equal widths where its distance is a sum, else whole percents.
 
         Returns:
             Shape (clusters, runs, cells) and (runs, cells).
@@ -312,6 +313,9 @@ class Evidence:
         if metric.pairs is None and self.conventions.mass_bins is not None:
             return self._mass_bins_of_items()
         confidence, _ = self._pairs()
+        if metric.distance == "sum":
+            # With few items to a cell, flipped signs fall short of what chance does to sums of absolute values.
+            return WIDTHS, np.minimum((confidence * WIDTHS).astype(np.int64), WIDTHS - 1)
         return PERCENTS, np.rint(confidence * (PERCENTS - 1)).astype(np.int64)
 
     def _mass_bins_of_items(self) -> tuple[int, NDArray[np.int64]]:

@@ -11,10 +11,15 @@ import numpy as np
 
 from queries.engine import bootstrap, inference
 from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, holm, resampling_weights
+from queries.engine.metric_intervals import metric_intervals
 from queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
+from queries.metrics import VARIANTS
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
+from queries.metrics.kernels.ece_variants import SCRIPT_BIN
+from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.metrics.kernels.sorted_items import confidence_levels, consistency_band, isotonic
+from tests.helpers.simulated_evidence import evidence_of
 
 BINS = 10
 GRID = 101
@@ -454,3 +459,65 @@ def slices(boards, seed, sizes=(60, 120), clues=(1, 5), runs=8, flips=300):
             setting = f"{questions} questions, {count} clue{'s' * (count > 1)}, {len(large)} parts, {runs} runs"
             yield Measurement("slices: any part differs from the whole", setting, 0.05, whole / boards, boards)
             yield Measurement("slices: any part differs from another run's", setting, 0.05, against / boards, boards)
+
+
+def variant_intervals(boards, seed, settings, runs=10):
+    """How often the interval of each calibration error of the page Which ECE contains the true value.
+
+    The true value is 0 for calibrated runs, else that of ``TRUTH`` questions. Of the scripts that cut bins of 100 items, it is
+    that of as many bins of equal mass as the run's items fill.
+
+    Args:
+        boards: simulated runs of each setting, ten of which share how easy their questions are.
+        settings: questions, clues and shift of each.
+    """
+    for questions, clues, shift in settings:
+        true = _true_variants(seed, questions * clues, clues, shift)
+        hits = dict.fromkeys(true, 0)
+        random = np.random.default_rng((seed, questions, clues, int(10 * shift)))
+        for _ in range(boards // runs):
+            c, y = board(random, runs, questions, clues, shift)
+            evidence = evidence_of((c, y, np.zeros_like(c)))
+            for metric in VARIANTS:
+                ends = metric_intervals(evidence, metric)
+                hits[metric.key] += int(((ends.low <= true[metric.key]) & (true[metric.key] <= ends.high)).sum())
+        for key, hit in hits.items():
+            setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}, true value {true[key]:.3f}"
+            yield Measurement("interval of a variant of ECE", setting, 0.95, hit / (boards // runs * runs), boards)
+
+
+def calibrated_variants(boards, seed, settings, runs=10):
+    """How often the test behind the lower end of these intervals takes a calibrated run for one that is not.
+
+    Args:
+        boards: simulated runs of each setting, ten of which share how easy their questions are.
+        settings: questions and clues of each.
+    """
+    level = (1 - LEVEL) / 2
+    for questions, clues in settings:
+        rejected = dict.fromkeys((metric.key for metric in VARIANTS), 0)
+        random = np.random.default_rng((seed, questions, clues))
+        for _ in range(boards // runs):
+            c, y = board(random, runs, questions, clues)
+            evidence = evidence_of((c, y, np.zeros_like(c)))
+            for metric in VARIANTS:
+                p_values = inference.calibration_test(*evidence.residuals(metric), metric.distance, flips=400)
+                rejected[metric.key] += int((p_values <= level).sum())
+        for key, count in rejected.items():
+            setting = f"{key}, {questions} questions, {clues} clue{'s' * (clues > 1)}"
+            yield Measurement("test of calibration of a variant of ECE", setting, level, count / (boards // runs * runs), boards)
+
+
+def _true_variants(seed, items, clues, shift):
+    """By key, the calibration error of all questions that there could be."""
+    if not shift:
+        return {metric.key: 0.0 for metric in VARIANTS}
+    c, y = (part.ravel() for part in board(np.random.default_rng((seed, 1)), 1, TRUTH // clues, clues, shift))
+    order = np.argsort(c, kind="stable")
+    c, y = c[order], y[order]
+    true = {metric.key: float(metric.pairs(c, y, ItemWeights.equal(len(c)))[0]) for metric in VARIANTS}
+    parts = [np.array_split(part, items // SCRIPT_BIN) for part in (c, y)]
+    squares = np.array([(stated.mean() - right.mean()) ** 2 for stated, right in zip(*parts, strict=True)])
+    for key, counted in (("rms_hle", squares[:-1]), ("rms_hle_whole", squares)):
+        true[key] = float(np.sqrt(counted.sum() / len(squares)))
+    return true

@@ -73,6 +73,17 @@ def test_intervals_of_distances_from_calibration_cover():
     check_coverage(simulation.calibration_intervals(120, SEED, sizes=(30, 200), shifts=(0.0, 0.7)))
 
 
+def test_intervals_of_the_variants_of_ece_cover():
+    measurements = {m.setting.split(",")[0]: m for m in simulation.variant_intervals(100, SEED, [(60, 5, 0.7)])}
+    many_bins = measurements.pop("ece_mass100")
+    assert many_bins.measured < 0.7  # with three items to a bin, as its caveat says
+    check_coverage(measurements.values())
+
+
+def test_calibrated_runs_have_intervals_from_0_by_every_variant():
+    check_errors(simulation.calibrated_variants(400, SEED, [(30, 5), (200, 1)]))
+
+
 def test_intervals_of_bins_cover():
     check_coverage(simulation.reliability_bins(100, SEED, sizes=(30, 200)))
 

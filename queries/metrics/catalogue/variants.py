@@ -52,7 +52,8 @@ TEXTS: tuple[tuple[str, str, str, str, str, str], ...] = (
         (
             f"ece_mass{count}", f"ECE, {count} equal masses", f"ECE mass {count}",
             f"{count} bins of as many items each, ties in the order of questions and clues.", "Naeini et al. 2015",
-            "Ties are divided between bins. With fewer items than bins, each item is a bin of its own.",
+            "Ties are divided between bins. With fewer items than bins, each item is a bin of its own. With few items to a bin "
+            "it is far too large, and its interval may miss the true value: that of 100 bins mostly does with 300 items.",
         )
         for count in (10, 15, 100)
     ),

@@ -11,6 +11,7 @@ from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
+from queries.engine.metric_intervals import metric_intervals
 from queries.engine.ranking import ranks
 from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
@@ -28,7 +29,8 @@ WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ec
 class RunError(msgspec.Struct):
     """A run's calibration error by one variant; None where ``missing`` says why.
 
-    ``rank``: among the runs, 1 for the smallest. ``left_out``: items that enter no bin that counts.
+    ``rank``: among the runs, 1 for the smallest. ``left_out``: items that enter no bin that counts. ``low`` and ``high``: its
+    95 % interval, None where it was not asked for or there is none.
     """
 
     run: str
@@ -36,6 +38,8 @@ class RunError(msgspec.Struct):
     rank: float | None
     left_out: int
     missing: str | None
+    low: float | None = None
+    high: float | None = None
 
 
 class ErrorBin(msgspec.Struct):
@@ -75,13 +79,14 @@ class WhichEce(msgspec.Struct):
     agreement: list[RankCorrelation]
 
 
-def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "") -> WhichEce:
+def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "", intervals: bool = False) -> WhichEce:
     """Every variant of the calibration error, of every run of a selection. The binning of the address does not matter.
 
     Args:
         snapshot: of the store.
         selection: whose ``common`` is 1 by default.
         focus: the run whose bins are given; blank for the first one.
+        intervals: whether errors have intervals.
 
     Raises:
         BadRequest: there is no run ``focus`` in the selection.
@@ -101,19 +106,23 @@ def which_ece(snapshot: Snapshot, selection: Selection, focus: str = "") -> Whic
         runs=runs,
         items=len(evidence.items_of(chosen)[0]) if runs else 0,
         focus=names[chosen] if runs else None,
-        variants=[_variant(evidence, metric, values[metric.key], chosen) for metric in WHICH_METRICS] if runs else [],
+        variants=[_variant(evidence, metric, values[metric.key], chosen, intervals) for metric in WHICH_METRICS] if runs else [],
         agreement=rank_correlations(WHICH_METRICS, values) if runs else [],
     )
 
 
-def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int) -> ErrorVariant:
+def _variant(evidence: Evidence, metric: Metric, values: np.ndarray, chosen: int, intervals: bool) -> ErrorVariant:
     check_time_limit()
+    ends = metric_intervals(evidence, metric) if intervals else None
     order = ranks(metric.loss(values))
     rows = []
     for index, run in enumerate(evidence.runs):
         value = number(values[index])
         left_out = BINNINGS[metric.key].left_out(*_sorted_items(evidence, index)) if metric.key in BINNINGS else 0
-        rows.append(RunError(run.run, value, number(order[index]), left_out, metric.undefined if value is None else None))
+        error = RunError(run.run, value, number(order[index]), left_out, metric.undefined if value is None else None)
+        if ends and value is not None:
+            error.low, error.high = number(ends.low[index]), number(ends.high[index])
+        rows.append(error)
     return ErrorVariant(metric.key, metric.name, metric.words, metric.source, rows, _bins(evidence, metric, chosen))
 
 

@@ -7,20 +7,21 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from dashboard.shared_parameters import BinnedRun
+from dashboard.shared_parameters import BinnedRun, Intervals
 from queries.parameters import Parameters
 from queries.selection import Request
 from queries.which_ece import WhichEce, which_ece
 
 
 class WhichEceParameters(Parameters, frozen=True):
-    """Whose bins are given."""
+    """Whose bins are given, and whether errors have intervals."""
 
     focus: BinnedRun = ""
+    intervals: Intervals = False
 
 
 def _which_ece(query: Request[WhichEceParameters]) -> WhichEce:
-    return service().ask(which_ece, query.selection, query.parameters.focus)
+    return service().ask(which_ece, query.selection, query.parameters.focus, query.parameters.intervals)
 
 
 @get_selected("/api/v1/which-ece", WhichEceParameters)
@@ -46,8 +47,11 @@ def get_which_ece_csv(query: Request[WhichEceParameters]) -> Response:
             row.rank,
             row.left_out,
             variant.source,
+            row.low,
+            row.high,
         ]
         for variant in result.variants
         for row in variant.runs
     ]
-    return csv_response(["run", "model", "elicitation", "variant", "value", "rank", "left_out", "source"], rows, "which-ece")
+    header = ["run", "model", "elicitation", "variant", "value", "rank", "left_out", "source", "low", "high"]
+    return csv_response(header, rows, "which-ece")

@@ -13,7 +13,7 @@ from dashboard.components.table import Cell, row, table
 from dashboard.figures.rank_agreement import agreement_figure
 from dashboard.figures.which_ece import bins_figure
 from queries.metrics import CATALOGUE
-from queries.which_ece import WHICH_METRICS, WhichEce
+from queries.which_ece import WHICH_METRICS, RunError, WhichEce
 
 Names = Mapping[str, str]
 OTHER_SCALES = ("corp_mcb", "ks")  # the last of the variants, which are no mean gap: not compared with the others in words
@@ -34,6 +34,7 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
                             [
                                 short(cell.value),
                                 html.Span(f" {short(cell.rank, 1).removesuffix('.0')}", className="rank") if cell.rank else None,
+                                _interval(cell),
                             ],
                             className="number",
                             title=cell.missing or "",
@@ -47,6 +48,12 @@ def variants_table(result: WhichEce, names: Names, colours: RunColours) -> html.
     heads: list[Cell] = [html.Th(named(colours.get(run.run), names[run.run]), scope="col") for run in result.runs]
     head: list[Cell] = ["Variant", *heads, html.Span("Left out", title="Items of the chosen run that fall into no counted bin")]
     return table(head, rows, "Calibration error by variant", "which-ece")
+
+
+def _interval(cell: RunError) -> html.Span | None:
+    if cell.low is None or cell.high is None:
+        return None
+    return html.Span(f"[{short(cell.low)}, {short(cell.high)}]", className="row-note")
 
 
 def definitions_section(result: WhichEce) -> html.Section:

@@ -17,7 +17,7 @@ from dashboard.components.which_ece import agreement_section, bins_section, defi
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
-from dashboard.shared_parameters import BinnedRun
+from dashboard.shared_parameters import BinnedRun, Intervals
 from queries.metrics import CATALOGUE
 from queries.which_ece import WHICH_METRICS, WhichEce, which_ece
 
@@ -25,14 +25,15 @@ PATH = "/which-ece"
 
 
 class WhichEcePage(PageParameters, frozen=True):
-    """Whose bins are drawn."""
+    """Whose bins are drawn, and whether errors have intervals."""
 
     focus: BinnedRun = ""
+    intervals: Intervals = False
 
 
 def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     """Every variant of every run, the bins of one run, the agreement of rankings, and a text for a review."""
-    result: WhichEce = service().ask(which_ece, request.selection, request.parameters.focus)
+    result = _which_ece(request)
     if not result.runs:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "Which ECE is this?")]
     names = run_names(result.runs)
@@ -49,6 +50,7 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
                     className="lead",
                 ),
                 menu("focus", "Run", options, "" if result.focus == first else result.focus or ""),
+                menu("intervals", "95 % intervals", {"": "Hidden", "1": "Shown"}, "1" if request.parameters.intervals else ""),
             ],
             className="heading",
         ),
@@ -60,9 +62,13 @@ def draw(request: PageRequest[WhichEcePage]) -> Sequence[Component | None]:
     ]
 
 
+def _which_ece(request: PageRequest[WhichEcePage]) -> WhichEce:
+    return service().ask(which_ece, request.selection, request.parameters.focus, request.parameters.intervals)
+
+
 def _check(request: PageRequest[WhichEcePage]) -> None:
     """Raises ``BadRequest`` where the selection does not have the run."""
-    service().ask(which_ece, request.selection, request.parameters.focus)
+    _which_ece(request)
 
 
 def _table(request: PageRequest[WhichEcePage]) -> TableSource:

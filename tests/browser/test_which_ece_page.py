@@ -38,6 +38,15 @@ def test_bins_follow_the_run_that_is_chosen(page):
     eventually(page, lambda: _address(page, [PYRAMID, ("focus", other["run"])]))
     shows(page, api(page, "which-ece", [PYRAMID], focus=other["run"]))
     assert name in page.locator(".review").inner_text()
+    choose(page, "intervals", "Shown")
+    with_intervals = api(page, "which-ece", [PYRAMID], focus=other["run"], intervals=1)
+    cells = [cell for variant in with_intervals["variants"] for cell in variant["runs"]]
+    eventually(page, lambda: _intervals(page, [f"[{written(cell['low'])}, {written(cell['high'])}]" for cell in cells]))
+    shows(page, with_intervals)
+
+
+def _intervals(page, texts):
+    assert page.locator("table.which-ece .row-note").all_inner_texts() == texts
 
 
 def _address(page, query):

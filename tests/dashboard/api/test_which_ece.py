@@ -13,6 +13,20 @@ def test_the_csv_has_the_errors_of_the_json(client):
     assert [(row["variant"], row["run"], float(row["value"]), float(row["rank"])) for row in rows] == expected
 
 
+def test_intervals_are_those_of_the_leaderboard(client):
+    answer = client.get("/api/v1/which-ece?dataset=pyramid&intervals=1").get_json()
+    keys = [variant["key"] for variant in answer["variants"]]
+    board = client.get(f"/api/v1/leaderboard?dataset=pyramid&intervals=1&metrics={','.join(keys)}").get_json()["rows"]
+    for variant in answer["variants"]:
+        expected = [(row["run"], row["metrics"][variant["key"]]["low"], row["metrics"][variant["key"]]["high"]) for row in board]
+        assert [(cell["run"], cell["low"], cell["high"]) for cell in variant["runs"]] == expected
+        assert all(low is not None for _, low, _ in expected)
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/v1/which-ece.csv?dataset=pyramid&intervals=1").text)))
+    assert float(rows[0]["low"]) == answer["variants"][0]["runs"][0]["low"]
+    plain = client.get("/api/v1/which-ece?dataset=pyramid").get_json()["variants"][0]["runs"][0]
+    assert plain["low"] is None and plain["high"] is None
+
+
 def test_the_leaderboard_has_variants_where_they_are_asked_for(client):
     board = client.get("/api/v1/leaderboard?dataset=pyramid").get_json()
     assert "rms_hle" not in board["rows"][0]["metrics"]

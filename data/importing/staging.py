@@ -42,7 +42,7 @@ from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
 from data.store.catalogue import tables_of_datasets
-from data.store.objects import TYPES
+from data.store.objects import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MOST_MOMENTS = 100  # of a series of forecasts
@@ -172,7 +172,8 @@ class Staging:
         reworded: datasets whose files give the questions as models saw them; their texts replace the stored ones.
         respondents: runs whose samples are respondents.
         response_attributes: names of attributes of responses, with their dataset, and the file that has them.
-        recut: stored datasets without runs, whose clues are replaced by those at which the first runs were asked.
+        recut: stored datasets that may grow by questions, and of which questions that no run answered may get other clues.
+        objects: of the store, with the responses of its runs.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -185,6 +186,7 @@ class Staging:
     recut: set[str] = field(default_factory=set)
     respondents: set[RunKey] = field(default_factory=set)
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
+    objects: Objects | None = None
     _viewed: str | None = None  # SQL of responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
@@ -326,6 +328,17 @@ class Staging:
         rows = frame(self.connection, "select * from datasets where dataset = $d", {"d": dataset}).to_dicts()
         return rows[-1] if rows else None
 
+    def answered(self, dataset: str) -> list[str]:
+        """Ids of the questions of a stored dataset that its runs answered, or tried to; not those of withdrawn runs."""
+        sql = "select run from store.runs where dataset = $d and withdrawn_at is null"
+        runs = [run for (run,) in self.connection.execute(sql, {"d": dataset}).fetchall()]
+        if not runs or self.objects is None:
+            return []
+        with self.connection.cursor() as reading:
+            reading.execute("use store")
+            responses = self.objects.relation("responses", stored_objects(reading, "responses", runs=runs))
+            return [question for (question,) in reading.execute(f"select distinct question_id from {responses}").fetchall()]
+
     def datasets(self) -> list[str]:
         """Ids of stored and incoming datasets."""
         return [dataset for (dataset,) in self.connection.execute("select dataset from datasets order by 1").fetchall()]
@@ -432,7 +445,7 @@ def open_staging(store: Store, largest: int = LARGEST, hidden: Collection[str] =
             )
             workspace = folder / "files"
             workspace.mkdir()
-            yield Staging(connection, workspace, path, UnpackingLimit(largest))
+            yield Staging(connection, workspace, path, UnpackingLimit(largest), objects=store.objects)
         finally:
             connection.close()
 

@@ -26,6 +26,7 @@ from data.importing.quizbowl_words import TAG, sentences
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, RunKey, Staging
+from data.importing.stored_questions import add_to_stored, read_stored
 from data.importing.table_contract import CLUES, GRADE_PREFIX, SHOWN, Column, grade_columns, responses_columns
 from data.polars_frames import ArrowStream
 from data.readers import Format
@@ -36,8 +37,9 @@ FORMAT = Format(
     recognised="`run_outputs`; `nano` and `reveal_fraction`; `qid` with `tokens` or `answerline` in a JSON list",
     becomes="The dataset `qanta`, a run for each system, and plays, each by a team of its own",
     rules="The words of a question are its tokens, images and pauses among them. Its clues end where the runs were asked: all "
-    "runs must be asked at the same positions, and the first import of runs must hold those of all packets. Where the text was "
-    "edited after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
+    "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and runs "
+    "answer those that they cover; files of a run that are imported later are a run of their own. Where the text was edited "
+    "after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
     "placeholder: when it ended is unknown, so it is left out and counted. Of two gradings of the same outputs, the first one by "
     "path is that of the run, and the other one is kept by the name of its folder. Bonuses are left alone.",
 )
@@ -83,6 +85,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     if packets:
         title = options.title or "QANTA challenge"
         staging.add_dataset(incoming.name, dataset, kind="incremental", title=title, source="QANTA challenge, as released")
+        if not options.replace:
+            add_to_stored(staging, dataset, _question_ids(packets))
         for file in packets:
             with staging.report.collecting():
                 _read_packet(file, dataset, staging)
@@ -127,6 +131,13 @@ def _kind(name: str, start: bytes) -> str | None:
     if text[:1] == b"[" and b'"qid"' in text and (b'"tokens"' in text or b'"answerline"' in text):
         return "packet"
     return "run" if RUN_NAME.search(name) and name.lower().endswith((".gz", ".zst")) else None
+
+
+def _question_ids(packets: list[Incoming]) -> set[str]:
+    """Ids of the questions of some packets."""
+    tossups = [tossup for file in packets for tossup in (file.document if isinstance(file.document, list) else ())]
+    qids = [tossup.get("qid") for tossup in tossups if isinstance(tossup, dict)]
+    return {question_id(clean(qid) or "") for qid in qids if isinstance(qid, str)}
 
 
 def _read_packet(file: Incoming, dataset: str, staging: Staging) -> None:
@@ -224,8 +235,12 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
     known: dict[str, list[int]] = dict(
         run("select question_id, ends from asked_positions where dataset = $d", d).fetchall()
     )  # by runs of this import
-    if run("select 1 from store.runs where dataset = $d limit 1", d).fetchone():
-        stored = run("select question_id, list(word_end order by clue) from store.clues where dataset = $d group by 1", d)
+    if answered := staging.answered(dataset):
+        stored = run(
+            """select question_id, list(word_end order by clue) from store.clues
+            where dataset = $d and list_contains($answered::varchar[], question_id) group by 1""",
+            d | {"answered": answered},
+        )
         known = dict(stored.fetchall()) | known
     shortened: list[str] = []
     result: dict[str, dict[int, int]] = {}
@@ -249,7 +264,7 @@ def _positions(runs: Iterable[Run], dataset: str, lengths: dict[str, int], stagi
                 places = ", ".join(map(str, sorted(set(ends) - set(known_ends))[:5]))
                 reason = (
                     f"{system.model} was asked after {places} tokens, where no clue of the question ends: all runs of a question "
-                    "are asked at the same positions, and the first import of runs holds those of all packets"
+                    "are asked at the same positions"
                 )
                 file, _, row = rows[0][0].partition(", ")
                 staging.report.problems.append(Problem(file, None, "token_position", question, reason, row=row))
@@ -290,14 +305,7 @@ def _cut(ends: dict[str, list[int]], dataset: str, staging: Staging) -> None:
         names = ("title", "kind", "licence", "source", "note", "simulated")
         facts = run(f"select {', '.join(names)} from store.datasets where dataset = $d", d).fetchall()[0]
         staging.add_dataset(dataset, dataset, **dict(zip(names, facts, strict=True)))
-        stored = run(
-            "select question_id, answer, category, subcategory from store.questions where dataset = $d order by position", d
-        )
-        questions = [PlayedQuestion(row[0], None, row[1], row[2], row[3], f"question {row[0]}") for row in stored.fetchall()]
-        add_questions(staging, dataset, dataset, questions)
-        clues = run("select question_id, clue, text, word_end from store.clues where dataset = $d order by question_id, clue", d)
-        columns = ("question_id", "clue", "text", "word_end")
-        add_table(staging, "clues", dataset, dataset, [dict(zip(columns, row, strict=True)) for row in clues.fetchall()], CLUES)
+        read_stored(staging, dataset, ())
     texts = run(
         "select question_id, string_agg(text, ' ' order by clue) from clues_read where dataset = $d group by 1", d
     ).fetchall()

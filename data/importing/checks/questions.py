@@ -167,6 +167,7 @@ def _check_lifeeval(staging: Staging) -> None:
         del computed
 
 
+KEPT = ("text", "answer", "category", "subcategory", "given_difficulty")  # of questions, where a dataset grows
 FACTS = ("title", "licence", "source", "simulated", "note")  # runs do not depend on them
 
 
@@ -187,7 +188,8 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         reworded = (
             bool(stored) and stored[0]["content"] == content and name in staging.reworded and _differ_in_words(staging, name)
         )
-        recut = bool(stored) and name in staging.recut and not options.replace
+        recut = bool(stored) and stored[0]["content"] != content and name in staging.recut and not options.replace
+        recut = recut and _keeps_what_is_stored(staging, name)
         if stored and not options.replace and not reworded and not recut:
             if stored[0]["content"] != content:
                 reason = f"dataset {name!r} is stored with other questions, and runs may depend on them"
@@ -211,7 +213,7 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
         if (reworded or recut) and not options.replace:
             run("delete from new_attributes where dataset = $d", d)
             run("insert into new_attributes by name from store.attributes where dataset = $d", d)
-        if reworded and not options.replace:
+        if (reworded or recut) and not options.replace:
             run(
                 """update datasets_read r set title = o.title, licence = o.licence, source = o.source, note = o.note
                 from store.datasets o where r.dataset = $d and o.dataset = $d""",
@@ -226,11 +228,26 @@ def check_datasets(staging: Staging, options: ImportOptions) -> None:
             d | {"content": content},
         )
         done = "imported" if not stored else "replaced" if options.replace else "reworded: the texts are those of the file now"
-        done = "cut anew: their clues end where the runs were asked" if recut else done
+        if recut:
+            had = run("select count(*) from store.questions where dataset = $d", d).fetchall()[0][0]
+            done = f"added to its {had:,}" if count > had else "cut anew: their clues end where the runs were asked"
+            count = count - had or count
         staging.report.lines.append(f"dataset {name}: {count:,} questions {done}")
         if stored and not recut:
             for table, what in (("buzzes", "buzzes"), ("exposures", "buzzes"), ("votes", "votes")):
                 run(f"insert into replaced_people select distinct dataset, '{what}' from {table}_read where dataset = $d", d)
+
+
+def _keeps_what_is_stored(staging: Staging, dataset: str) -> bool:
+    """Whether the incoming questions are the stored ones and perhaps more, with the clues of those that runs answered."""
+    same = " and ".join(f"n.{column} is not distinct from o.{column}" for column in KEPT)
+    cut = "select question_id, list(word_end order by clue) as ends from {} where dataset = $d group by 1"
+    sql = f"""select 1 from store.questions o left join new_questions n using (dataset, question_id)
+            left join ({cut.format("new_clues")}) c using (question_id)
+            left join ({cut.format("store.clues")}) b using (question_id)
+        where o.dataset = $d and (n.question_id is null or not ({same})
+            or (list_contains($answered::varchar[], o.question_id) and c.ends <> b.ends)) limit 1"""
+    return execute(staging.connection, sql, {"d": dataset, "answered": staging.answered(dataset)}).fetchone() is None
 
 
 def _attributes_differ(staging: Staging, dataset: str) -> bool:

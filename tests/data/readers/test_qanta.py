@@ -137,6 +137,46 @@ def test_runs_asked_at_other_positions_are_refused(store, write, tmp_path):
     assert "asked after 7 tokens, where no clue of the question ends" in str(refused.value)
 
 
+def test_runs_on_later_packets_cut_their_questions(store, write, tmp_path):
+    bundles.put(store, write(runs={f"out/{NAME}": run_lines(1)}))
+    other = tmp_path / "tossup__2026__bob__small.jsonl"
+    other.write_text(run_lines(2))
+    bundles.put(store, other)
+    assert rows(store, CLUES) == CUT
+    assert rows(store, "select model, questions, missing_questions, withdrawn_at from runs order by 1") == [
+        ("ann/big-model", 1, 1, None), ("bob/small", 1, 1, None),
+    ]  # fmt: skip
+    assert rows(store, "select count(*) from exposures") == [(4,)]
+
+
+def test_packets_of_later_rounds_are_added(store, tmp_path):
+    first, second = (
+        write_challenge(tmp_path / str(n), {n: PACKETS[n]}, plays="".join(PLAYS.splitlines(True)[k] for k in kept))
+        for n, kept in ((1, (0, 1, 2)), (2, (0, 4, 5)))
+    )
+    bundles.put(store, first)
+    assert "dataset qanta: 1 questions added to its 1" in bundles.put(store, second).lines
+    assert rows(store, CLUES) == CUT
+    assert rows(store, "select question_id from questions order by position") == [("AbC",), ("XyZ",)]
+    assert (
+        rows(store, "select model, questions, missing_questions, withdrawn_at from runs") == [("ann/big-model", 1, 1, None)] * 2
+    )
+    assert rows(store, "select question_id, count(*) from exposures group by 1 order by 1") == [("AbC", 2), ("XyZ", 2)]
+    before = bundles.content(store)
+    for folder in (first, second):
+        bundles.put(store, folder)
+    assert bundles.content(store) == before
+
+
+def test_packets_that_change_stored_questions_are_refused(store, tmp_path):
+    bundles.put(store, write_challenge(tmp_path / "first", {1: PACKETS[1]}, plays=None))
+    edited = [PACKETS[1][0] | {"answerline": "<b>Oslo</b>"}, *PACKETS[2]]
+    before = bundles.content(store)
+    with pytest.raises(Refused, match="stored with other questions, and runs may depend on them"):
+        bundles.put(store, write_challenge(tmp_path / "edited", {2: edited}, runs={}, plays=None))
+    assert bundles.content(store) == before
+
+
 def test_positions_in_an_edited_text_are_scaled(store, write):
     plays = "packet,nano,reveal_fraction,correct,censored\n1,AbC,0.44067797,1,0\n"
     report = bundles.put(store, write(runs={NAME: run_lines(1, {"AbC": (7, 13, 20)})}, plays=plays))

@@ -1,0 +1,54 @@
+"""Stored questions of a dataset of quizbowl that are read again, so that files add to them in the place of replacing them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
+from data.importing.staging import Staging
+from data.importing.table_contract import CLUES
+
+
+def add_to_stored(staging: Staging, dataset: str, brought: Collection[str]) -> None:
+    """Read the stored questions again that a file lacks, before those of the file, which are added to them.
+
+    Args:
+        staging: where they are read into.
+        dataset: its id; one that is not stored needs nothing.
+        brought: ids of the questions of the file.
+    """
+    run, d = staging.connection.execute, {"d": dataset}
+    stored = {question for (question,) in run("select question_id from store.questions where dataset = $d", d).fetchall()}
+    if stored and {*brought} - stored:
+        staging.recut.add(dataset)
+    files = [index for index, file in enumerate(staging.files) if file.name == _as_stored(dataset)]
+    again = d | {"q": [*brought], "files": files}  # what another packet of this import lacked, and this one has
+    names = "select question_id from questions_read where dataset = $d and list_contains($files::integer[], file)"
+    for table in ("clues_read", "questions_read"):
+        run(
+            f"delete from {table} where dataset = $d and list_contains($q::varchar[], question_id) and question_id in ({names})",
+            again,
+        )
+    known = run("select question_id from questions_read where dataset = $d", d).fetchall()
+    if stored:
+        read_stored(staging, dataset, {*brought, *(question for (question,) in known)})
+
+
+def _as_stored(dataset: str) -> str:
+    """What reports call the stored questions of a dataset that are read again."""
+    return f"dataset {dataset}, as stored"
+
+
+def read_stored(staging: Staging, dataset: str, others: Collection[str]) -> None:
+    """Read the stored questions and clues of a dataset again, but for others, by their ids."""
+    run = staging.connection.execute
+    left = {"d": dataset, "others": [*others]}
+    where = "where dataset = $d and not list_contains($others::varchar[], question_id)"
+    stored = run(f"select question_id, answer, category, subcategory from store.questions {where} order by position", left)
+    questions = [PlayedQuestion(row[0], None, row[1], row[2], row[3], f"question {row[0]}") for row in stored.fetchall()]
+    if not questions:
+        return
+    add_questions(staging, _as_stored(dataset), dataset, questions)
+    clues = run(f"select question_id, clue, text, word_end from store.clues {where} order by question_id, clue", left)
+    columns = ("question_id", "clue", "text", "word_end")
+    add_table(staging, "clues", dataset, dataset, [dict(zip(columns, row, strict=True)) for row in clues.fetchall()], CLUES)

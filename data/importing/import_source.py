@@ -130,7 +130,7 @@ class Incoming:
         try:
             with path.open(encoding="utf-8-sig") as lines:
                 first = lines.readline(LONGEST_LINE)
-                if _is_json(first) and any(line.strip() for line in lines):
+                if any(line.strip() for line in lines) and _is_json(first):  # a document of one line is parsed once
                     return None
             if path.stat().st_size > LARGEST_DOCUMENT:
                 raise refuse(self.name, f"a JSON document may have {size(LARGEST_DOCUMENT)} at most")

@@ -28,7 +28,7 @@ from data.importing.harness_datasets import (
     shares,
     with_choices,
 )
-from data.importing.import_source import Incoming
+from data.importing.import_source import START, Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_files import TableFile
@@ -45,9 +45,9 @@ The options' probabilities are the softmax of their log-likelihoods, and the gue
 whether it is right or, where that is absent, `target`. `acc_norm` is not read. The text of a question is taken from `doc`,
 since prompts differ between models; its `category` or `subject` is the question's category. Where a file has several filters,
 each is a run, named `likelihood (FILTER)`. The model is the one that is given, else the `model_name` in the `results_*.json`
-beside the file, else the name of its folder. Of several samples of a task in one folder, the latest count. A later log must
-have the same questions and answers as the first one of its task; logs that are imported together share their questions. Tasks
-without options are refused.
+beside the file, else the name of its folder. Before version 0.4.2 the harness wrote one JSON list, which is read, too. Of
+several samples of a task in one folder, the latest count. A later log must have the same questions and answers as the first
+one of its task; logs that are imported together share their questions. Tasks without options are refused.
 """,
 )
 NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d{2}-\d{2}T[\d.:-]+))?\.jsonl(?:\.gz|\.zst)?$")
@@ -94,7 +94,12 @@ def recognises(incoming: Incoming) -> bool:
     """The keys of a line; in a folder or zip, the names of the files."""
     if incoming.folder is not None:
         return any(True for _ in _sample_files(incoming.folder))
-    return incoming.columns >= KEYS
+    return incoming.columns >= KEYS or _holds_samples(incoming.document)
+
+
+def _holds_samples(document: object) -> bool:
+    """Whether a JSON document is the list of samples that the harness wrote before version 0.4.2."""
+    return isinstance(document, list) and bool(document) and isinstance(document[0], dict) and document[0].keys() >= KEYS
 
 
 def _sample_files(folder: Path) -> Iterator[Path]:
@@ -197,7 +202,7 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
     """The lines of a file. Bad ones are reported; a file without any likelihood raises ``Refused``."""
     generated: list[int] = []
     read = 0
-    for line, row in json_lines(file, staging):
+    for line, row in _rows(file, staging):
         if KEYS - row.keys():
             missing = ", ".join(sorted(KEYS - row.keys()))
             staging.report.problems.append(Problem(file.name, line, missing, None, "this key is missing"))
@@ -218,6 +223,22 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
     staging.report.problems += [Problem(file.name, line, "filtered_resps", None, reason) for line in generated]
     if not read and not staging.report.problems:
         raise refuse(file.name, "there are no samples in this file")
+
+
+def _rows(file: TableFile, staging: Staging) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The samples of a file with their lines; of one JSON list, with their places in it."""
+    with file.path.open("rb") as opened:
+        is_list = opened.read(START).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+    if not is_list:
+        yield from json_lines(file, staging)
+        return
+    document = Incoming(file.path, staging, file.name).require_document()
+    staging.report.lines.append(f"{file.name}: one JSON list, whose samples are counted as lines")
+    for place, row in enumerate(document if isinstance(document, list) else (), start=1):
+        if isinstance(row, dict):
+            yield place, row
+        else:
+            staging.report.problems.append(Problem(file.name, place, None, None, "this sample is no JSON object"))
 
 
 def likelihoods(responses: object) -> list[float] | None:

@@ -7,6 +7,7 @@ import sys
 import polars as pl
 import pytest
 
+from data.importing import import_source
 from data.importing.import_source import Incoming
 from data.importing.report import Refused
 from data.importing.staging import open_staging
@@ -55,6 +56,14 @@ def test_a_broken_document_is_none_and_says_why(staging, tmp_path, text, reason)
     file = incoming(staging, tmp_path / "file.json", text)
     assert file.document is None
     assert reason in str(file.unreadable)
+
+
+def test_a_document_of_one_line_is_parsed_once(staging, tmp_path, monkeypatch):
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(import_source.json, "loads", lambda text: parsed.append(len(text)) or loads(text))
+    assert incoming(staging, tmp_path / "file.json", '{"a": [1, 2]}').document == {"a": [1, 2]}
+    assert parsed == [13]
 
 
 def test_a_packed_document_is_read(staging, tmp_path):

@@ -33,6 +33,25 @@ def samples(tmp_path):
     return write_lines(tmp_path / "org__small" / FILE, lines)
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_json_list_of_earlier_versions_is_read(store, tmp_path, indent):
+    samples = [sample(0, [-1.0, -3.0]), sample(1, [-2.0, -2.5], target=1)]
+    for row in samples:
+        row.pop("filter", None)
+        row["arguments"] = [[part["arg_0"], part["arg_1"]] for part in row["arguments"].values()]
+    write_lines(tmp_path / "lines" / "samples_towns.jsonl", samples)
+    bundles.put(store, tmp_path / "lines" / "samples_towns.jsonl", model="m")
+    known = rows(store, ANSWERS)
+    for path in (tmp_path / "list" / "samples_towns.jsonl", tmp_path / "output_towns.json"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(samples, indent=indent))
+    assert bundles.put(store, tmp_path / "list", model="m").stored
+    report = bundles.put(store, tmp_path / "output_towns.json", dataset="towns", model="m")
+    assert report.stored and rows(store, ANSWERS) == known
+    (tmp_path / "bad.json").write_text(json.dumps([samples[0], 7], indent=indent))
+    assert reasons(store, tmp_path / "bad.json", dataset="towns", model="n") == ["this sample is no JSON object"]
+
+
 def test_samples_make_a_dataset_and_a_run(store, samples):
     report = bundles.put(store, samples)
     assert report.lines[0].endswith("read as lm-eval")

@@ -18,7 +18,7 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
 from dashboard.process import logs
-from dashboard.process.orphans import end_with
+from dashboard.process.end_with_parent import end_with
 from dashboard.settings import Settings, read_settings
 
 THREADS = 32  # of a worker; dashboard/cache/computing_queue.py keeps some of them free of computing

@@ -45,9 +45,9 @@ from queries.facets import Facets
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P
+from queries.query_time_limit import Abandoned, TimeLimitExceeded, time_limit
 from queries.reference_people import with_people
 from queries.selection import Request, Selection, facets, read_address
-from queries.time_limit import Abandoned, TimeLimitExceeded, time_limit
 
 T = TypeVar("T")
 EXTENSION = "clueline"  # the key of the service in ``Flask.extensions``

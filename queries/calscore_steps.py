@@ -10,7 +10,7 @@ import numpy as np
 from data.store import Snapshot
 from data.sufficient_statistics import Items
 from queries.metrics import CATALOGUE
-from queries.metrics.kernels.questions import buzz_mass, unit_logistic
+from queries.metrics.kernels.per_question import buzz_mass, unit_logistic
 from queries.question import ClueResponse, HumanRecord, question
 from queries.selection import Selection, dataset_conventions
 

@@ -16,8 +16,8 @@ from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_interval
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
 from queries.metrics import Metric
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
-from queries.time_limit import check_time_limit
 
 
 class Difference(msgspec.Struct):

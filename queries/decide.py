@@ -41,8 +41,8 @@ from queries.metrics.kernels.decisions import (
     wrong_answer_costs,
 )
 from queries.metrics.kernels.selective import PARTS, risk_at
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
-from queries.time_limit import check_time_limit
 
 COVERAGES: Floats = np.arange(1, STEPS + 1) / STEPS  # shares of the items at which risk is given
 DECIDE_METRICS = tuple(CATALOGUE[key] for key in PARTS if key != "e_aurc")

@@ -16,7 +16,7 @@ from queries.engine.evidence import Evidence
 from queries.engine.gather_evidence import gather
 from queries.metrics import CATALOGUE, Conventions
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.questions import slope
+from queries.metrics.kernels.per_question import slope
 from queries.metrics.metric import Sums
 from queries.selection import Selection, number, selection_keys
 

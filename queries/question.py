@@ -17,7 +17,7 @@ from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import float_array, sample_numbers
 from queries.engine.selected_statistics import Responses, selected_responses, selection_clauses
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS
-from queries.metrics.kernels.questions import buzz_mass
+from queries.metrics.kernels.per_question import buzz_mass
 from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, number
 

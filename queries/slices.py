@@ -22,8 +22,8 @@ from queries.metrics import Metric
 from queries.metrics.metric import Floats
 from queries.parameter_kinds import BadRequest, format_range
 from queries.parameters import named_key
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, selection_keys
-from queries.time_limit import check_time_limit
 
 FEWEST_QUESTIONS = 8  # questions of a slice, and as many outside it; fewer would say little
 SLICE_FIELDS = ("category", "radius", "difficulty")

@@ -16,8 +16,8 @@ from queries.metrics.kernels.calibration_tests import calibration_line, calibrat
 from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
 from queries.metrics.kernels.ece_variants import smooth_curve
 from queries.metrics.kernels.sorted_items import confidence_levels, corp_curve
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
-from queries.time_limit import check_time_limit
 
 SCORE_METRICS = tuple(CATALOGUE[key] for key in ("brier", "corp_mcb", "corp_dsc", "corp_unc", "auroc", "smooth_ece"))
 BINS = 20  # of confidence, in the histograms of right and wrong answers

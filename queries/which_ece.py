@@ -18,9 +18,9 @@ from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
 from queries.metrics.kernels.sorted_items import confidence_levels, corp_curve
 from queries.parameter_kinds import BadRequest
+from queries.query_time_limit import check_time_limit
 from queries.rank_agreement import RankCorrelation, rank_correlations
 from queries.selection import Selection, number, selection_keys
-from queries.time_limit import check_time_limit
 
 # Every calibration error of the page, those of the catalogue's other families last.
 WHICH_METRICS: tuple[Metric, ...] = (*VARIANTS, *(CATALOGUE[key] for key in ("ece_debiased", "corp_mcb", "ks")))

@@ -9,7 +9,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import api, document, get, pairs
 from dashboard.api.http_responses import json_response
-from dashboard.end_dates import read_end
+from dashboard.expiry_dates import read_end
 from dashboard.service import service
 from data.people.session_documents import ModeKey, SessionError
 from data.people.session_modes import DEFAULT

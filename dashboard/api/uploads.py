@@ -30,9 +30,9 @@ from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdra
 from queries.facets import Facets
 from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
 from queries.parameters import NoParameters, Parameters, collect, split_key
+from queries.query_time_limit import Abandoned
 from queries.runs import run
 from queries.selection import read_parameters
-from queries.time_limit import Abandoned
 
 ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
 MOST_DECISIONS = 10_000

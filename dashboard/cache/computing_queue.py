@@ -15,7 +15,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from threading import Condition
 from typing import NamedTuple
 
-from queries.time_limit import Abandoned, TimeLimitExceeded
+from queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 PLACES = 20  # threads that may compute or wait, of the 32 of a worker
 AT_ONCE = 4  # computations at the same time

@@ -26,7 +26,7 @@ from dashboard.cache.computing_queue import LOOK_INTERVAL, Client, ComputingQueu
 from dashboard.cache.disk_cache import DiskCache
 from dashboard.cache.errors import CacheFailure
 from dashboard.process import prometheus
-from queries.time_limit import Abandoned, TimeLimitExceeded
+from queries.query_time_limit import Abandoned, TimeLimitExceeded
 
 T = TypeVar("T")
 LOCKS = 1024  # shared by all keys; two keys that share one wait for each other

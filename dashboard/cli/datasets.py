@@ -9,9 +9,9 @@ import click
 
 from dashboard.cli.output import Refusal, print_remarks, progress_bar, refusal, seed_empty_store
 from dashboard.settings import Settings
+from data.downloadable_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.importing.ingest import import_paths
 from data.importing.report import Refused
-from data.public_datasets import DownloadError, PublicDataset, download, public_datasets
 from data.store import open_store
 from data.store.tokens import Tokens
 from queries.datasets import datasets

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dashboard.end_dates import read_end
+from dashboard.expiry_dates import read_end
 from data.importing.ingest import Progress
 from data.importing.report import Hint, Problem, ProblemKind, Refused
 from data.importing.seed import seed

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria
+from dashboard.components.html_attributes import aria
 from dashboard.components.links import address, page_link
-from dashboard.figures.labels import shortened
+from dashboard.figures.name_labels import shortened
 from queries.facets import Facets
 from queries.filters import SelectionKey
 from queries.parameters import kind_of, split_key

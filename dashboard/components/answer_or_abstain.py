@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from dash import MATCH, ClientsideFunction, Input, clientside_callback, dcc, html
 
-from dashboard.components.attributes import data
 from dashboard.components.controls import control, labelled
+from dashboard.components.html_attributes import data
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import Cell, table

@@ -8,8 +8,8 @@ from functools import partial
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
 from dashboard.components.controls import menu
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import DASH, short
 from dashboard.components.run_names_and_colours import RunColours, named
 from dashboard.figures.style import OTHERS

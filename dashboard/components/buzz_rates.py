@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from dash import html
 
-from dashboard.components.attributes import data
 from dashboard.components.figure import figure
+from dashboard.components.html_attributes import data
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import html
 
 from dashboard.citation.view_citation import Citation
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.table import row, table
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.quizbowl_markup import Character, characters, draw
 from data.importing.quizbowl_words import words
 from queries.question import HumanBuzz, Question

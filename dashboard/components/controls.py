@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria
+from dashboard.components.html_attributes import aria
 from queries.filters import Value
 from queries.parameter_kinds import LONGEST_VALUE
 

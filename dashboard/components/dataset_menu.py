@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from dashboard.figures.labels import shortened
+from dashboard.figures.name_labels import shortened
 from data.importing.seed import BUNDLED
 from queries.datasets import Dataset
 

@@ -7,7 +7,7 @@ from typing import Any
 from dash import ALL, MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.figures.style import PlotlyJson
 
 CONFIG: Any = {

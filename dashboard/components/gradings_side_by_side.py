@@ -10,7 +10,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import DASH, count, percent, short
 from dashboard.components.quizbowl_markup import draw_text

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.components.attributes import aria, data
 from dashboard.components.dataset_menu import dataset_menu
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.keyboard_help import keyboard_help
 from dashboard.components.links import page_link
 from queries.datasets import Dataset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import html
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 
 # Where they work: the keys, and what they do.
 KEYS: dict[str, dict[str, str]] = {

@@ -10,13 +10,13 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
 from dashboard.components.common_questions import answered, clues_answered
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body
 from dashboard.components.run_names_and_colours import RunColours, swatch
-from dashboard.figures.labels import fitting
+from dashboard.figures.name_labels import fitting
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 
 
 def address(path: str, pairs: Sequence[tuple[str, str]]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria
 from dashboard.components.figure import figure
+from dashboard.components.html_attributes import aria
 from dashboard.components.numbers import count, short
 from dashboard.components.run_names_and_colours import named
 from dashboard.components.table import table

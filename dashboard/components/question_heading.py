@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.components.numbers import DIFFICULTY_SOURCES, count, short
 from dashboard.components.quizbowl_markup import draw_text
 from queries.question import Question

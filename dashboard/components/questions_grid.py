@@ -12,12 +12,12 @@ import dash_ag_grid
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
 from dashboard.components.controls import menu
+from dashboard.components.html_attributes import data
 from dashboard.components.numbers import CURVE_NAMES, percent, short
 from dashboard.components.quizbowl_markup import main_answer, without_markup
 from dashboard.components.run_names_and_colours import RunColours, RunName, legend, run_colours
-from dashboard.figures.labels import fitting
+from dashboard.figures.name_labels import fitting
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from dashboard.highlighted_runs import MOST_HIGHLIGHTED

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from dash import html
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import count
-from dashboard.figures.labels import LONGEST, fitting, shortened
+from dashboard.figures.name_labels import LONGEST, fitting, shortened
 from dashboard.figures.style import INK, OTHERS
 from queries.facets import Facets
 

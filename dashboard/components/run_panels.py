@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from dash import html
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.components.run_names_and_colours import RunColours
 from queries.parameter_kinds import Choice
 

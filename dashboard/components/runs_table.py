@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link, run_path
 from dashboard.components.numbers import count
 from dashboard.components.table import table

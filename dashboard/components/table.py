@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria
+from dashboard.components.html_attributes import aria
 
 Cell = str | Component
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.components.numbers import DASH, percent, short
 from dashboard.components.run_names_and_colours import RunColours, run_cell
 from dashboard.components.table import row, table

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dash import MATCH, ClientsideFunction, Input, State, clientside_callback, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import aria, data
 from dashboard.components.controls import control, threshold_box
+from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import CURVE_NAMES, percent, short
 from dashboard.components.run_names_and_colours import RunColours, swatch
 from dashboard.figures.style import OTHERS

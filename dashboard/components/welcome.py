@@ -13,7 +13,7 @@ from dashboard.components.question_confidence_table import confidence_table
 from dashboard.components.quizbowl_markup import draw_text
 from dashboard.components.run_names_and_colours import RunColours, legend, run_names
 from dashboard.figures.question_clues import clues_figure
-from queries.early_mistake import EarlyMistake
+from queries.confident_early_mistake import EarlyMistake
 from queries.question import Question
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.components.numbers import short
-from dashboard.figures.labels import fitting
+from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
 from queries.across import Across, AcrossCell
 from queries.metrics import Metric

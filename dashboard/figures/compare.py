@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dashboard.figures.labels import LONGEST, fitting
+from dashboard.figures.name_labels import LONGEST, fitting
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.compare import Comparison
 from queries.metrics import Metric

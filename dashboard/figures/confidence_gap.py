@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from dashboard.figures.labels import fitting
+from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, plain
 from queries.leaderboard import Leaderboard
 

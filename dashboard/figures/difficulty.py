@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.labels import end_labels, label_margin, run_labels, run_line
+from dashboard.figures.name_labels import end_labels, label_margin, run_labels, run_line
 from dashboard.figures.panels import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, layout, plain
 from queries.breakdown import Breakdown, BreakdownPart

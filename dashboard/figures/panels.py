@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dashboard.figures.labels import fitting
+from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, layout, plain
 
 HEIGHT, WIDTH = 240, 250  # of a panel, in pixels; it is wider where the columns that fit leave room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.labels import LONGEST_ROW, fitting
+from dashboard.figures.name_labels import LONGEST_ROW, fitting
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, downwards, layout, plain
 from queries.teams import TeamBuzz, TeamRow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.labels import LONGEST_ROW, end_labels, label_margin, run_labels, run_line
+from dashboard.figures.name_labels import LONGEST_ROW, end_labels, label_margin, run_labels, run_line
 from dashboard.figures.style import GRID, INK, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
 from queries.buzzing.results import RunThresholds
 

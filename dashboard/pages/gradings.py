@@ -9,10 +9,10 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource
-from dashboard.components.attributes import data
 from dashboard.components.controls import menu
 from dashboard.components.filters import filter_keys
 from dashboard.components.gradings_side_by_side import agreement_table, gradings_list, guesses_table
+from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link, question_path, run_path
 from dashboard.components.numbers import count
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

@@ -11,11 +11,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
-from dashboard.components.attributes import data
 from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
 from dashboard.components.filters import filter_keys
+from dashboard.components.html_attributes import data
 from dashboard.components.leaderboard_table import NAMES, board_table, not_shown, sorted_rows
 from dashboard.components.links import run_path
 from dashboard.components.messages import nothing_selected
@@ -29,7 +29,7 @@ from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service
 from dashboard.shared_parameters import USUAL_METRICS
-from queries.early_mistake import surest_early_mistake
+from queries.confident_early_mistake import surest_early_mistake
 from queries.leaderboard import leaderboard, leading_metric
 from queries.metrics import CATALOGUE, Metric
 from queries.parameter_kinds import Choice, Flag, Kind, MetricList, allowed

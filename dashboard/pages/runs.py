@@ -8,7 +8,7 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
 from dashboard.components.runs_table import runs_table

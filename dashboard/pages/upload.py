@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
+from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.messages import prompts
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

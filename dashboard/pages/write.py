@@ -11,8 +11,8 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import data
 from dashboard.components.controls import menu
+from dashboard.components.html_attributes import data
 from dashboard.components.links import page_link
 from dashboard.components.question_draft import draft_confidence, draft_summary, guesses_table
 from dashboard.error_messages import error_message

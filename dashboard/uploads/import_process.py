@@ -23,7 +23,7 @@ import msgspec
 
 from dashboard.error_messages import error_message
 from dashboard.process import logs
-from dashboard.process.orphans import watch_parent
+from dashboard.process.end_with_parent import watch_parent
 from dashboard.settings import read_settings
 from dashboard.uploads.upload_summary import IncomingRun, incoming_runs
 from data.importing.dry_run import DryRun, open_dry_run
@@ -37,9 +37,9 @@ from queries.grade_review import GradeReview, uncertain_grades
 from queries.leaderboard import Leaderboard, leaderboard
 from queries.metrics import METRICS
 from queries.parameter_kinds import BadRequest
+from queries.query_time_limit import Abandoned
 from queries.runs import GradedResponse, UnansweredQuestions, first_responses, run, unanswered_questions
 from queries.selection import facets, read_selection
-from queries.time_limit import Abandoned
 
 ROOT = Path(__file__).parents[2]
 MEMORY_LIMIT = "1GB"  # of DuckDB, which spills to disk beyond it

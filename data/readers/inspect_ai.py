@@ -21,7 +21,7 @@ from data.importing.harness_datasets import (
     shared_classes,
 )
 from data.importing.import_source import Incoming
-from data.importing.inspect_sample import Sample, read_sample
+from data.importing.inspect_ai_sample import Sample, read_sample
 from data.importing.report import Problem, Refused, refuse
 from data.importing.staging import ImportOptions, Staging
 from data.readers import Format

@@ -29,8 +29,8 @@ from queries.metrics.kernels.buzzing import (
     totals_by_threshold,
 )
 from queries.metrics.kernels.opponents import expected_points
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection
-from queries.time_limit import check_time_limit
 
 FLOOR = {"confidence": 0.0, "logprob": -np.inf}  # the lowest threshold
 NO_PEOPLE = "no human team heard any of these questions"

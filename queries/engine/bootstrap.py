@@ -18,7 +18,7 @@ from queries.engine.run_columns import SparseColumn, sum_by_place
 from queries.metrics.kernels.bins import mass_bins_of_weights
 from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.metrics.metric import Floats, ItemKernel, Metric
-from queries.time_limit import check_time_limit
+from queries.query_time_limit import check_time_limit
 
 REPLICATES = 1000
 LEVEL = 0.95

@@ -15,7 +15,7 @@ from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import fold_bins
 from queries.metrics.metric import unchanged_sums
-from queries.time_limit import check_time_limit
+from queries.query_time_limit import check_time_limit
 
 NUMBERS_AT_ONCE = 20_000_000  # held in memory at a time, of totals without each question
 IN_CACHE = 1_000_000  # about what the cache of a processor holds: replicates of some runs at a time

@@ -28,7 +28,7 @@ from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.kernels.bins import FOLDS, assign_mass_bins, fold_bins, mass_bins, question_folds
 from queries.metrics.metric import ItemKernel, unchanged_sums
-from queries.time_limit import check_time_limit
+from queries.query_time_limit import check_time_limit
 
 PERCENTS = 101  # cells of confidence of a metric that has no bins
 WIDTHS = 10  # the same for sums of absolute values

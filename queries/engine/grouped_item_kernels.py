@@ -9,7 +9,7 @@ import numpy as np
 
 from queries.metrics.kernels.arrays import Floats
 from queries.metrics.metric import Metric
-from queries.time_limit import check_time_limit
+from queries.query_time_limit import check_time_limit
 
 
 def kernel_by_group(metric: Metric, confidence: Floats, correct: Floats, cuts: Sequence[int]) -> Floats:

@@ -17,8 +17,8 @@ from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
 from queries.metrics.kernels.sorted_items import confidence_levels, consistency_band, corp_curve
+from queries.query_time_limit import check_time_limit
 from queries.selection import number
-from queries.time_limit import check_time_limit
 
 # What bins hold, as metrics of sums, so that they are added up and resampled as any other.
 BIN_TOTALS = replace(CATALOGUE["ece"], value=binned(lambda *parts: np.stack(parts, axis=-1)))

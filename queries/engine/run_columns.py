@@ -19,7 +19,7 @@ from data.store import Snapshot
 from data.store.run_cache import Sized
 from data.sufficient_statistics import BIN_COLUMNS, BINS, BINS_USED, CURVE_SUMS, Bins, Items, sums
 from queries.metrics.kernels.arrays import Floats, Ints
-from queries.time_limit import check_time_limit
+from queries.query_time_limit import check_time_limit
 
 V = TypeVar("V", bound=Sized)
 

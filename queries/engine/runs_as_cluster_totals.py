@@ -27,8 +27,8 @@ from queries.engine.run_columns import Floats, float_array
 from queries.metrics import Conventions, Metric
 from queries.metrics.kernels.arrays import Ints
 from queries.metrics.metric import NET_REWARD
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, dataset_conventions
-from queries.time_limit import check_time_limit
 
 ROWS_AT_ONCE = 1_000_000  # of statistics, read and added up together
 BIN_NUMBERS = 12  # that the bins of a row take in memory, about

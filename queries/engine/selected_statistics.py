@@ -18,8 +18,8 @@ from queries.engine import run_columns
 from queries.engine.item_filter import ItemFilter, attribute_masks
 from queries.engine.run_columns import Clues, joined
 from queries.metrics.kernels.arrays import Floats, Ints
+from queries.query_time_limit import check_time_limit
 from queries.selection import Selection
-from queries.time_limit import check_time_limit
 
 READ_AT_ONCE = 5_000_000  # items
 

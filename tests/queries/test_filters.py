@@ -5,7 +5,7 @@ from typing import Annotated
 import polars as pl
 import pytest
 
-from queries.answer_sheet import prompts
+from queries.blank_answer_sheet import prompts
 from queries.buzzing import Rules, threshold_explorer
 from queries.engine.common_questions import coverage
 from queries.filters import ColumnFilter, Filter, MenuControl

@@ -21,10 +21,10 @@ from queries.buzzing.fraction_accuracy import accuracy_by_fraction
 from queries.buzzing.overview import buzz
 from queries.buzzing.thresholds import threshold_explorer
 from queries.compare import comparisons
+from queries.confident_early_mistake import surest_early_mistake
 from queries.dataset_bundle import bundle
 from queries.datasets import datasets
 from queries.decide import decide
-from queries.early_mistake import surest_early_mistake
 from queries.gradings import graded_guesses, gradings
 from queries.hard_easy_effect import difficulty
 from queries.human_votes import people

@@ -9,7 +9,7 @@ import pytest
 from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, distributions, questions, sorted_items
+from queries.metrics.kernels import bins, distributions, per_question, sorted_items
 from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.sakai_examples import sakai_examples
 
@@ -242,7 +242,7 @@ def test_grace_table_6_clue_by_clue(table_6):
 
 def test_grace_table_7_clue_by_clue(table_7):
     rows, items = table_7
-    mass = questions.buzz_mass(items.confidence)
+    mass = per_question.buzz_mass(items.confidence)
     assert mass == pytest.approx(numbers(rows, "b_t_computed"), abs=1e-12)
     earned = numbers(rows, "h_t_printed") * items.buzzed_right
     assert earned == pytest.approx(numbers(rows, "k_t_computed"), abs=1e-12)
@@ -275,9 +275,9 @@ def test_grace_results_of_both_tables(folder, table_6, table_7):
     values = {
         ("Table 6", "sum of per-clue values"): total,
         ("Table 6", "mean of per-clue values"): total / 4,
-        ("Table 6", "r(sum)"): float(questions.unit_logistic(total)),
-        ("Table 6", "1 - r(sum)"): 1 - float(questions.unit_logistic(total)),
-        ("Table 6", "r(mean)"): float(questions.unit_logistic(total / 4)),
+        ("Table 6", "r(sum)"): float(per_question.unit_logistic(total)),
+        ("Table 6", "1 - r(sum)"): 1 - float(per_question.unit_logistic(total)),
+        ("Table 6", "r(mean)"): float(per_question.unit_logistic(total / 4)),
         ("Table 6", "CalScore by eq. 1 = 1 - r(mean)"): value_of_question("calscore", six),
         ("Table 6", "GRACE MCE by sec. 4.2 = 1 - r(mean g c)"): value_of_question("grace_mce", six),
         ("Table 6", "calscore_weighted = 1 - r(sum (1-h) g c / sum (1-h))"): value_of_question("calscore_weighted", six),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data.public_datasets import public_datasets
+from data.downloadable_datasets import public_datasets
 
 pytestmark = pytest.mark.real
 

@@ -8,12 +8,12 @@ from queries.metrics.catalogue.bins import BIN_METRICS
 from queries.metrics.catalogue.buzzing import BUZZING
 from queries.metrics.catalogue.calibration_tests import CALIBRATION_TESTS
 from queries.metrics.catalogue.distributions import VOTES
+from queries.metrics.catalogue.ece_variants import VARIANTS
 from queries.metrics.catalogue.item_totals import ITEMS
-from queries.metrics.catalogue.paper_gaps import NOTES, Note
-from queries.metrics.catalogue.questions import QUESTIONS
+from queries.metrics.catalogue.paper_contradictions import NOTES, Note
+from queries.metrics.catalogue.per_question import QUESTIONS
 from queries.metrics.catalogue.selective import SELECTIVE
 from queries.metrics.catalogue.sorted_items import PAIRS
-from queries.metrics.catalogue.variants import VARIANTS
 from queries.metrics.metric import Metric, MetricFacts
 
 __all__ = ["CATALOGUE", "FAMILIES", "METRICS", "NOTES", "VARIANTS", "VOTES", "Note"]

@@ -23,7 +23,7 @@ from dashboard.cache.computing_queue import (
 )
 from dashboard.cache.query_cache import QueryCache
 from dashboard.server import THREADS
-from queries.time_limit import Abandoned, TimeLimitExceeded
+from queries.query_time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 

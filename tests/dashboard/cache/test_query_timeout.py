@@ -20,7 +20,7 @@ from data.store.export import Table
 from queries.engine import evidence
 from queries.metrics import Metric
 from queries.parameter_kinds import BadRequest
-from queries.time_limit import TimeLimitExceeded, check_time_limit, time_limit
+from queries.query_time_limit import TimeLimitExceeded, check_time_limit, time_limit
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from data import public_datasets
+from data import downloadable_datasets
 from tests.helpers.stores import listed_datasets
 
 QUESTIONS = "Question Prompt,Confidence Prompt,True Lifespan,Question ID\nHow old?,How sure?,74,0\nHow old?,How sure?,74,525\n"
@@ -52,7 +52,7 @@ def get(mirror, tmp_path, monkeypatch, cli):
     }  # fmt: skip
     table = tmp_path / "table.json"
     table.write_text(json.dumps([facts]))
-    known = public_datasets.public_datasets(table)
+    known = downloadable_datasets.public_datasets(table)
     monkeypatch.setattr("dashboard.cli.datasets.public_datasets", lambda: known)
     return partial(cli, "datasets", "get")
 
@@ -98,7 +98,7 @@ def test_an_unknown_key_lists_the_known_ones(get, copied):
 
 
 def test_the_table_pins_every_file():
-    for dataset in public_datasets.public_datasets().values():
+    for dataset in downloadable_datasets.public_datasets().values():
         assert dataset.licence and dataset.source and dataset.imports
         assert re.fullmatch(r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{8,40}/", dataset.address)
         files = [file for part in dataset.imports for file in part.files]

@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.components.run_names_and_colours import COLOURS, run_colours
-from dashboard.figures.labels import end_labels, fitting
+from dashboard.figures.name_labels import end_labels, fitting
 from dashboard.highlighted_runs import MOST_HIGHLIGHTED
 from dashboard.page_parts import divide
 from dashboard.settings import Settings

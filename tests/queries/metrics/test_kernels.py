@@ -19,7 +19,7 @@ from data.human_curves import CURVES
 from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
 from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
-from queries.metrics.kernels import bins, item_totals, questions, sorted_items
+from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
 from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
@@ -664,13 +664,13 @@ def test_correlation_is_that_of_numpy(seed):
 
 @pytest.mark.parametrize("x, expected", [(-1, 0), (0, 0.5), (1, 1)])
 def test_r_maps_its_ends_exactly(x, expected):
-    assert questions.unit_logistic(x) == expected
+    assert per_question.unit_logistic(x) == expected
 
 
 @MANY
 @given(x=st.floats(-1, 1))
 def test_r_is_the_logistic_function_stretched_to_its_ends(x):
-    assert questions.unit_logistic(x) == pytest.approx(reference.r(x), abs=1e-12)
+    assert per_question.unit_logistic(x) == pytest.approx(reference.r(x), abs=1e-12)
 
 
 @MANY
@@ -682,9 +682,9 @@ def test_calscore_and_its_relatives(clues):
     sign_confidence = np.array(sum((2 * y - 1) * c for c, y, _ in clues))
     items = np.array(float(len(clues)))
     scores = {
-        reference.calscore: questions.calscore(weighted, items),
-        reference.calscore_weighted: questions.calscore_weighted(weighted, weight),
-        reference.grace_mce: questions.grace_mce(sign_confidence, items),
+        reference.calscore: per_question.calscore(weighted, items),
+        reference.calscore_weighted: per_question.calscore_weighted(weighted, weight),
+        reference.grace_mce: per_question.grace_mce(sign_confidence, items),
     }
     for definition, score in scores.items():
         if definition == reference.calscore_weighted and weight < 1e-6:
@@ -708,13 +708,13 @@ def test_calscore_and_its_relatives(clues):
     ],
 )
 def test_normalised_calscore_is_missing_without_weights(weighted, weight, expected):
-    assert questions.calscore_weighted(np.array(weighted), np.array(weight)) == pytest.approx(expected, abs=0, nan_ok=True)
+    assert per_question.calscore_weighted(np.array(weighted), np.array(weight)) == pytest.approx(expected, abs=0, nan_ok=True)
 
 
 @MANY
 @given(confidence=st.lists(CONFIDENCE, min_size=1, max_size=12))
 def test_buzz_mass_is_the_chance_of_buzzing_first_at_each_clue(confidence):
-    mass = questions.buzz_mass(confidence)
+    mass = per_question.buzz_mass(confidence)
     forced = [*confidence[:-1], 1.0]
     assert mass == pytest.approx([c * math.prod(1 - before for before in forced[:t]) for t, c in enumerate(forced)])
     assert mass.sum() == pytest.approx(1)
@@ -727,7 +727,7 @@ def test_buzz_mass_is_the_chance_of_buzzing_first_at_each_clue(confidence):
 )
 def test_slope_is_that_of_least_squares(points):
     x, y = np.array(points, float).T / [[100], [1]]
-    fitted = questions.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
+    fitted = per_question.slope(np.array(float(len(x))), x.sum(), y.sum(), (x * x).sum(), (x * y).sum())
     assert fitted == pytest.approx(linear_regression(x.tolist(), y.tolist()).slope, abs=1e-9)
 
 
@@ -775,7 +775,7 @@ def test_an_error_needs_three_points_and_some_spread():
 @pytest.mark.parametrize("x", [[], [0.3], [0.1, 0.1, 0.1], [0.7] * 50], ids=str)
 def test_there_is_no_slope_where_difficulty_does_not_vary(x):
     x = np.array(x, float)
-    assert math.isnan(questions.slope(np.array(float(len(x))), x.sum(), x.sum(), (x * x).sum(), (x * x).sum()))
+    assert math.isnan(per_question.slope(np.array(float(len(x))), x.sum(), x.sum(), (x * x).sum(), (x * x).sum()))
 
 
 HEARD, KNOWN = (0.25, 0.75), (1.0, 1.0)  # human curves of two clues

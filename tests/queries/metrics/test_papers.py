@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from data.human_curves import CURVES, human_curves
 from data.sufficient_statistics import BIN_COLUMNS, Items, pooled, sums
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import bins, questions
+from queries.metrics.kernels import bins, per_question
 from queries.published_values import published_rows
 from tests.helpers import reference_metrics as reference
 from tests.helpers.examples import examples
@@ -21,14 +21,14 @@ from tests.helpers.examples import examples
 
 def test_grace_table_6_with_the_mean_of_equation_1():
     # The four values (1 - h_t) g_t c_t add up to -0.61; their mean is -0.1525.
-    assert questions.unit_logistic(-0.61 / 4) == pytest.approx(0.4177, abs=5e-5)
-    assert questions.calscore(np.array(-0.61), np.array(4.0)) == pytest.approx(0.5823, abs=5e-5)
+    assert per_question.unit_logistic(-0.61 / 4) == pytest.approx(0.4177, abs=5e-5)
+    assert per_question.calscore(np.array(-0.61), np.array(4.0)) == pytest.approx(0.5823, abs=5e-5)
 
 
 def test_grace_table_6_as_printed_takes_r_of_the_sum():
-    assert questions.unit_logistic(-0.61) == pytest.approx(0.1799, abs=5e-5)
-    assert round(float(questions.unit_logistic(-0.61)), 2) == 0.18
-    assert round(1 - float(questions.unit_logistic(-0.61)), 2) == 0.82
+    assert per_question.unit_logistic(-0.61) == pytest.approx(0.1799, abs=5e-5)
+    assert round(float(per_question.unit_logistic(-0.61)), 2) == 0.18
+    assert round(1 - float(per_question.unit_logistic(-0.61)), 2) == 0.82
 
 
 # -- GRACE app. M, table 7 ---------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ HUMAN_STEPS = (0.1, 0.1, 0.2, 0.3)
 
 
 def test_grace_table_7_buzz_mass():
-    assert questions.buzz_mass(CONFIDENCE) == pytest.approx([0.1, 0.63, 0.216, 0.054], abs=1e-12)
+    assert per_question.buzz_mass(CONFIDENCE) == pytest.approx([0.1, 0.63, 0.216, 0.054], abs=1e-12)
 
 
 def test_grace_table_7_reward():
@@ -78,8 +78,8 @@ def test_equation_1_need_not_have_calscore_above_mce():
     """With g in {-1, 1}, a model that is wrong once people know falls below: the released code does not see that."""
     items = Items(np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0, 2]), dict.fromkeys(CURVES, np.array([0.0, 1.0])))
     totals = sums(items, ["items", "sign_confidence", "release_share_sign_confidence"])
-    below = questions.calscore(totals["release_share_sign_confidence"], totals["items"])
-    assert below < questions.grace_mce(totals["sign_confidence"], totals["items"])
+    below = per_question.calscore(totals["release_share_sign_confidence"], totals["items"])
+    assert below < per_question.grace_mce(totals["sign_confidence"], totals["items"])
 
 
 def test_printed_calscores_lie_above_printed_mces():

@@ -1,6 +1,6 @@
 """The surest wrong guess before people knew, against a plain search through all answers."""
 
-from queries.early_mistake import surest_early_mistake
+from queries.confident_early_mistake import surest_early_mistake
 from queries.question import question
 from queries.question_order import ordered_questions
 from queries.selection import Selection

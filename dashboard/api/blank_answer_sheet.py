@@ -8,7 +8,7 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_parts, jsonl_parts, stream_response
 from dashboard.service import service
-from queries.answer_sheet import prompts
+from queries.blank_answer_sheet import prompts
 from queries.parameters import NoParameters
 from queries.selection import Request
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from queries.metrics.catalogue.shared import SAME_ORDER, columns, mean, mean_over_questions
-from queries.metrics.kernels import arrays, questions
+from queries.metrics.kernels import arrays, per_question
 from queries.metrics.metric import Conventions, Counterexample, Floats, Metric, Sums
 
 CALSCORE_CURVE = "buzz_share"  # unless the analyst chooses another
@@ -18,12 +18,12 @@ def _calscore_column(conventions: Conventions) -> str:
 
 
 def _calscore(sums: Sums, conventions: Conventions) -> Sums:
-    return mean_over_questions(questions.calscore(sums[_calscore_column(conventions)], sums["items"]))
+    return mean_over_questions(per_question.calscore(sums[_calscore_column(conventions)], sums["items"]))
 
 
 def _calscore_weighted(sums: Sums, conventions: Conventions) -> Sums:
     h = conventions.human or CALSCORE_CURVE
-    return mean_over_questions(questions.calscore_weighted(sums[f"{h}_sign_confidence"], sums[f"{h}_weight"]))
+    return mean_over_questions(per_question.calscore_weighted(sums[f"{h}_sign_confidence"], sums[f"{h}_weight"]))
 
 
 def _calscore2_column(conventions: Conventions) -> str:
@@ -47,12 +47,12 @@ def _residuals_on_difficulty(sums: Sums, conventions: Conventions) -> Sums:
     known, difficulty, gap = _points(sums)
     rows = known > 0
     x, y = np.zeros_like(difficulty), np.zeros_like(gap)
-    x[rows], y[rows] = questions.detrended(difficulty[rows], gap[rows])
+    x[rows], y[rows] = per_question.detrended(difficulty[rows], gap[rows])
     return {"questions": known, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y, "raw_xx": difficulty * difficulty}
 
 
 def _slope_error(t: Sums, conventions: Conventions) -> Floats:
-    return questions.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
+    return per_question.slope_error(t["questions"], t["x"], t["y"], t["xx"], t["xy"], t["yy"], t["raw_xx"])
 
 
 QUESTIONS = (
@@ -140,7 +140,7 @@ QUESTIONS = (
         source="GRACE sec. 4.2",
         needs=("correctness", "confidence"),
         reads=columns("items", "sign_confidence"),
-        contributions=lambda sums, _: mean_over_questions(questions.grace_mce(sums["sign_confidence"], sums["items"])),
+        contributions=lambda sums, _: mean_over_questions(per_question.grace_mce(sums["sign_confidence"], sums["items"])),
         value=mean,
         level="question",
         caveat="The paper calls it MCE, which elsewhere means the maximum calibration error. Rewards accuracy as much as "
@@ -161,7 +161,7 @@ QUESTIONS = (
         needs=("correctness", "confidence", "difficulty"),
         reads=columns("items", "confidence", "correct", "difficulty"),
         contributions=_overconfidence_on_difficulty,
-        value=lambda t, _: questions.slope(t["questions"], t["x"], t["y"], t["xx"], t["xy"]),
+        value=lambda t, _: per_question.slope(t["questions"], t["x"], t["y"], t["xx"], t["xy"]),
         level="question",
         single=False,
         undefined="the difficulty of these questions is unknown or does not vary",

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.helpers.page_actions import api, eventually, pairs
+from tests.helpers.page_rest import let_scripts_run
 
 ADDRESS = "/reliability?dataset=pyramid"
 WHERE = """([panel, x]) => {
@@ -93,7 +94,7 @@ def test_beyond_the_ends_there_is_nothing_to_choose(diagrams):
     page.mouse.move(x, y)
     page.locator(".figure-reliability .hoverlayer .hovertext").first.wait_for()
     page.mouse.click(x, y)  # on a dot, once is not enough
-    page.wait_for_timeout(600)
+    let_scripts_run(page, 600)
     chosen(page, 0.8, 1.0)
     page.mouse.dblclick(x, y)
     cleared(page)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.helpers.browser_bundles import RUNS, write_crowd, write_tokens
 from tests.helpers.page_actions import NoServer, api, chip, choose, entries, eventually, heading, listed, pairs, written
+from tests.helpers.page_rest import let_scripts_run
 
 PYRAMID = ("dataset", "pyramid")
 ROWS = """() => [...document.querySelectorAll(".threshold")].map((row) => ({
@@ -171,7 +172,7 @@ def test_a_box_takes_any_threshold_and_a_blank_one_is_the_best(page):
     view_is(page, chosen)
     for bad in ("7", "half", "-0.1", "0.5:1"):
         box.fill(bad)
-        page.wait_for_timeout(900)
+        let_scripts_run(page, 900)
         assert pairs(page) == sorted(chosen) and not box.evaluate("box => box.validity.valid")
     page.locator(".threshold [role=slider]").nth(1).focus()
     page.keyboard.press("End")

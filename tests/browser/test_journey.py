@@ -22,7 +22,7 @@ from tests.helpers.page_actions import (
     traces,
     written,
 )
-from tests.helpers.page_rest import wait_for_rest
+from tests.helpers.page_rest import let_scripts_run, wait_for_rest
 
 PYRAMID = ("dataset", "pyramid")
 
@@ -133,7 +133,7 @@ def test_three_quick_clicks_end_in_the_last_state(page):
         chip(page, "category", name).click(no_wait_after=True)
     query = [PYRAMID, *(("category", name) for name in ("Arts", "History", "Science"))]
     board_is(page, query)
-    page.wait_for_timeout(600)  # nothing that was asked for earlier may come in later
+    let_scripts_run(page, 600)  # nothing that was asked for earlier may come in later
     board_is(page, query)
     for name in ("Arts", "Science", "History"):
         chip(page, "category", name).click(no_wait_after=True)

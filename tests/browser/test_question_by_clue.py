@@ -26,6 +26,7 @@ from tests.helpers.page_actions import (
     traces,
     written,
 )
+from tests.helpers.page_rest import let_scripts_run
 
 PYRAMID = ("dataset", "pyramid")
 QUESTION = "/questions/pyramid/lit-01"
@@ -107,7 +108,7 @@ def test_arrow_keys_move_the_cursor_without_the_server(page):
         for _ in range(6):
             page.keyboard.press("ArrowLeft")
         at_clue(page, question, 0)
-        page.wait_for_timeout(300)
+        let_scripts_run(page, 300)
     assert entries(page) == before
 
 
@@ -135,7 +136,7 @@ def test_the_mouse_moves_the_cursor_without_the_server(page):
         page.locator("#clues [data-clue='5']").focus()
         page.keyboard.press("Enter")
         at_clue(page, question, 5)
-        page.wait_for_timeout(300)
+        let_scripts_run(page, 300)
 
 
 def test_the_figure_shows_what_the_api_says(page):
@@ -323,7 +324,7 @@ def test_nothing_is_wider_than_a_telephone(visit, awkward):
         for part in ("page", "filters"):
             if part == "filters" and page.locator(".bar summary").is_visible():
                 page.locator(".bar summary").click()
-                page.wait_for_timeout(150)
+                let_scripts_run(page, 150)
             width = page.evaluate("document.documentElement.scrollWidth")
             if width > 390:
                 wide.append(f"{address}: {width} px ({part})")
@@ -334,7 +335,7 @@ def settled(page):
     """Wait until Dash has nothing more to do."""
     page.wait_for_selector("#content, .panel")
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(100)
+    let_scripts_run(page, 100)
 
 
 def question_address(name):
@@ -395,7 +396,7 @@ def test_the_box_moves_buzzpoints_without_own_thresholds(page):
         assert pairs(page) == [("threshold", f"{float(text):g}"), ("threshold", f"{runs[0]}:0.9")]
     box.fill("beauty")
     box.press("Enter")
-    page.wait_for_timeout(300)
+    let_scripts_run(page, 300)
     assert ("threshold", "0.45") in pairs(page)
     box.fill("")
     box.press("Enter")

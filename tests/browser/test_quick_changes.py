@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.helpers.page_actions import eventually, pairs
+from tests.helpers.page_rest import let_scripts_run
 from tests.helpers.page_walk import shown, shows
 
 
@@ -22,7 +23,7 @@ def test_the_last_of_many_quick_changes_wins(visit):
         for _ in range(12):
             handle.press("ArrowLeft", no_wait_after=True)
         chips.nth(4).click(no_wait_after=True)
-        page.wait_for_timeout(100)
+        let_scripts_run(page, 100)
 
         def settled():
             query = dict(pairs(page))
@@ -32,7 +33,7 @@ def test_the_last_of_many_quick_changes_wins(visit):
         other.goto(page.url)
         expected = shown(other)
         shows(page, expected, f"{address} after quick changes")
-        page.wait_for_timeout(500)  # nothing that was asked for earlier may come in later
+        let_scripts_run(page, 500)  # nothing that was asked for earlier may come in later
         shows(page, expected, f"{address} a moment later")
 
 
@@ -100,7 +101,7 @@ def test_what_is_typed_fast_stays_in_order(visit):
         box.fill("")
         box.type(text)
         eventually(page, lambda text=text: _contains(pairs(page), ("q", text)))
-        page.wait_for_timeout(500)  # no key of earlier may come in later
+        let_scripts_run(page, 500)  # no key of earlier may come in later
         assert box.input_value() == text and ("q", text) in pairs(page)
 
 

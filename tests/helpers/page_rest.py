@@ -48,6 +48,11 @@ def eventually(page, check, seconds=120):
             page.wait_for_timeout(40)
 
 
+def let_scripts_run(page, milliseconds):
+    """Let the page's own clock go on for so long: timers of earlier that are due by then have run, on a busy machine, too."""
+    page.evaluate("(milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); })", milliseconds)
+
+
 def wait_for_rest(page):
     """Wait until the page has drawn all that it asked for: what is typed or clicked while it still changes can be lost."""
 

@@ -8,7 +8,7 @@ import json
 from urllib.parse import quote
 
 from tests.helpers.page_actions import api
-from tests.helpers.page_rest import AT_REST, eventually
+from tests.helpers.page_rest import AT_REST, eventually, let_scripts_run
 
 NEAR = 2  # pixels that a text of a figure may lie from where it is expected
 # Paths of the navigation. Those that take longest come first, so that workers that share them end at the same time.
@@ -150,7 +150,7 @@ def settled(page):
 
     def stays():
         at, seen = page.url, shown(page)
-        page.wait_for_timeout(250)
+        let_scripts_run(page, 250)
         assert page.url == at, "the address still changes"
         return at, seen
 
@@ -163,7 +163,7 @@ def shown(page):
     def rests():
         assert page.evaluate(AT_REST), f"{page.url} does not come to rest"
         seen = page.evaluate(SHOWN)
-        page.wait_for_timeout(60)
+        let_scripts_run(page, 60)
         assert page.evaluate(AT_REST) and page.evaluate(SHOWN) == seen, f"{page.url} does not come to rest"
         return json.loads(seen)
 
@@ -205,7 +205,7 @@ def _same_labels(seen, expected):
 def follow(page, address):
     """Go to an address of this server as a link in the page does."""
     page.evaluate("(address) => window.clueline.open(address)", address)
-    page.wait_for_timeout(20)
+    let_scripts_run(page, 20)
 
 
 def _apart(seen, expected):

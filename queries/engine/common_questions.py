@@ -165,7 +165,7 @@ def _answers(snapshot: Snapshot, selection: Selection) -> tuple[list[str], _Answ
 
 def _clues_with_attributes(snapshot: Snapshot, selection: Selection, runs: Sequence[str]) -> Iterator[Bools]:
     """Which clues of a dataset each run answered by responses that the selection keeps, shape (clues,) each."""
-    item_filter = ItemFilter.of(snapshot, selection)
+    item_filter = ItemFilter.read(snapshot, selection)
     first, clues = run_columns.clues(snapshot, selection.dataset).first, len(run_columns.clues(snapshot, selection.dataset).order)
     for indices in selected_statistics.batches_of_runs(snapshot, selection.dataset, runs):
         names = [runs[index] for index in indices]

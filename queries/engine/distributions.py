@@ -53,7 +53,7 @@ def selected_distributions(
         runs: ids of the chosen runs, in the order of the result.
         questions: positions of the chosen questions, shape (questions,).
     """
-    item_filter = ItemFilter.of(snapshot, selection)
+    item_filter = ItemFilter.read(snapshot, selection)
     masks = attribute_masks(snapshot, selection, runs, failed=False)
     results = []
     for part, mask in zip(run_distributions(snapshot, selection.dataset, runs), masks, strict=True):

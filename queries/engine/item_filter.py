@@ -29,7 +29,7 @@ class ItemFilter(NamedTuple):
     clues: Bools | None
 
     @classmethod
-    def of(cls, snapshot: Snapshot, selection: Selection) -> ItemFilter:
+    def read(cls, snapshot: Snapshot, selection: Selection) -> ItemFilter:
         """The filter of a selection."""
         return cls(clue_mask(snapshot, selection))
 

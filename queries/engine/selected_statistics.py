@@ -186,7 +186,7 @@ def _responses(
 
     Failed calls are among them where the selection counts them.
     """
-    dataset, item_filter = selection.dataset, ItemFilter.of(snapshot, selection)
+    dataset, item_filter = selection.dataset, ItemFilter.read(snapshot, selection)
     for indices in batches_of_runs(snapshot, dataset, names):
         check_time_limit()
         batch_names = [names[index] for index in indices]

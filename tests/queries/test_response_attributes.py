@@ -317,10 +317,10 @@ CONDITIONS = [
 
 def alike(snapshot, selection, query):
     """What a query says, with the names of runs in the place of their ids, and without what tells the stores apart."""
-    said = json.loads(msgspec.json.encode(query(snapshot, selection)))
-    if isinstance(said, dict):
-        said = {key: value for key, value in said.items() if key not in ("data_version", "selection")}
-    text = json.dumps(said)
+    answer = json.loads(msgspec.json.encode(query(snapshot, selection)))
+    if isinstance(answer, dict):
+        answer = {key: value for key, value in answer.items() if key not in ("data_version", "selection")}
+    text = json.dumps(answer)
     for name, model in snapshot.rows("select run, model from runs"):
         text = text.replace(name, model)
     return flat(json.loads(text))

@@ -1,5 +1,5 @@
 // The modes in which a clue or a question is answered without a limit of time.
-import {confidence, element, showForm} from "./play_page.js";
+import {confidence, element, showClues, showForm} from "./play_page.js";
 import {paragraph, percent} from "./play_result.js";
 
 const VERDICTS = {accept: "right", prompt: "a moderator would ask for more", reject: "wrong"};
@@ -22,7 +22,7 @@ export const everyClue = {
     buzzes: true,
     draw(state, game) {
         element("progress").textContent = `Clue ${state.clue + 1}`;
-        element("clues").textContent = state.clues.join(" ");
+        showClues(state.clues);
         const keep = state.clue ? element("guess").value : "";
         showForm({guess: "Your answer", sure: "How sure are you that it is right?", buzz: true, keep}, () => game.answer({
             guess: element("guess").value, confidence: confidence(), buzz: element("buzz").checked,
@@ -32,7 +32,7 @@ export const everyClue = {
 };
 
 function drawQuestion(state, fields, body, game) {
-    element("clues").textContent = state.clues[0];
+    showClues(state.clues);
     showForm(fields, () => game.answer({...body(), confidence: confidence()}));
 }
 

@@ -8,6 +8,17 @@ export function report(message) {
     show("problem", Boolean(message));
 }
 
+// Show clues. Those that are there stay, so that a screen reader is told the new one alone; or nothing, if it has heard them.
+export function showClues(clues, {heard = false} = {}) {
+    const box = element("clues");
+    box.ariaLive = heard ? "off" : "polite";
+    const present = [...box.children].map((part) => part.textContent.trim());
+    if (!present.every((text, index) => text === clues[index])) box.replaceChildren();
+    for (const clue of clues.slice(box.childElementCount)) {
+        box.append(Object.assign(document.createElement("span"), {textContent: `${clue.trim()} `}));
+    }
+}
+
 let submitted = () => {};
 
 element("form").addEventListener("submit", (event) => {

@@ -1,6 +1,6 @@
 // The race: words come as the server sends them, a space or a tap buzzes, and an answer has a limit of time.
 import {graded, theAnswer} from "./play_answers.js";
-import {confidence, element, report, show, showForm} from "./play_page.js";
+import {confidence, element, report, show, showClues, showForm} from "./play_page.js";
 import {paragraph} from "./play_result.js";
 
 const POLL = 500; // milliseconds between two requests for words
@@ -118,6 +118,7 @@ function stop() {
 function end(own, word) {
     if (reading !== own) return;
     stop();
+    speak(own, Infinity);
     show("buzzer", false);
     show("pass", false);
     element("left").textContent = word === null ? "" : "You buzzed.";
@@ -137,7 +138,7 @@ function drawAnswering(state, game) {
         clearInterval(countdown);
         game.answer({guess: element("guess").value, confidence: Math.min(Math.max(confidence(), 0), 100)}, {insist});
     };
-    element("clues").textContent = words.map(([word]) => word).join(" ");
+    showClues([words.map(([word]) => word).join(" ")], {heard: true});
     showForm(fields, () => send(false));
     if (phase === "prompted") {
         element("prompt").textContent = `“${guess}” is not enough: say more.`;

@@ -315,6 +315,24 @@ def test_a_screen_reader_hears_clues_not_words(browser, toy):
     page.context.close()
 
 
+def test_a_new_clue_leaves_those_before_as_they_are(browser, toy):
+    """A screen reader is told what is new in the region of clues: the clue alone."""
+    server, link = toy
+    page = browser.new_context(base_url=server.address).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(link)
+    page.get_by_role("button", name="I agree").click()
+    wait_for_step(page, 1, 1)
+    first = page.locator("#play-clues span").element_handle()
+    text = first.inner_text()
+    send_by_mouse(page, "Rome", 10)
+    wait_for_step(page, 1, 2)
+    assert page.locator("#play-clues").get_attribute("aria-live") == "polite"
+    assert first.evaluate("span => span.isConnected") and page.locator("#play-clues span").count() == 2
+    assert page.locator("#play-clues").inner_text().startswith(text)
+    page.context.close()
+
+
 def test_an_age_is_estimated_by_keyboard(browser, toy):
     visit = Visit(browser, toy[0], width=390, height=800)
     page = visit.page

@@ -94,6 +94,19 @@ def test_a_session_that_has_ended_takes_nothing(store, log):
     assert caught.value.code == "ended"
 
 
+def test_a_session_from_before_there_were_modes_goes_on(log):
+    """As the first version of sessions wrote it."""
+    questions = '[{"question_id":"q1","clues":["This city","has a tower"],"answer":"Paris"}]'
+    document = f'{{"dataset":"toy","questions":{questions},"players":2,"until":"{SOON.isoformat()}","consent":"","seed":"ab"}}'
+    log.add_session(digest("s" * 32), document)
+    join(log, "s" * 32, ANN)
+    answer = '{"guess":"Rome","confidence":0.5,"buzz":false,"shown_ms":1.5,"received_ms":2.5}'
+    log.add_answer(digest("s" * 32), digest(ANN), 0, answer)
+    state = add_answer(log, "s" * 32, ANN, 1, Answer("Paris", 1, True))
+    assert state.mode == "every-clue" and [part.guess for part in state.last.answers] == ["Rome", "Paris"]
+    assert session_responses(log, "s" * 32)["guess"].to_list() == ["Rome", "Paris"]
+
+
 def test_a_link_that_nobody_made_opens_nothing(log):
     with pytest.raises(SessionError) as caught:
         read_state(log, "x" * 32, ANN)

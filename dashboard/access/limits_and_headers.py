@@ -32,7 +32,7 @@ PUBLIC = (
 PUBLIC_FOLDERS = ("/assets/", "/_dash-component-suites/")
 PAGES = ("/", "/<path:path>")  # Dash's rules for the addresses of pages
 DOCUMENTS = ("/docs", "/docs/<path:name>")  # from which a visitor is led to the login page, too
-NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload")  # pages that change something
+NEVER_EMBEDDED = ("/gradings", "/login", "/runs", "/upload", "/write")  # pages that change something
 STREAMED = ("api.post_runs", "api.post_datasets")  # endpoints that read their own body
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

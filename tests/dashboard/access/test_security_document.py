@@ -36,7 +36,16 @@ def test_the_headers_are_those_of_every_answer(client):
 def test_listed_origins_may_frame_views_alone(seeded):
     client = create_app(Settings(store=str(seeded), workers=1, embed=("https://wiki.example", "'self'"))).test_client()
     views = ["/?embed=1", "/questions/pyramid/lit-08?embed=1&clue=2"]
-    for address in (*views, "/", "/?embed=0", "/upload?embed=1", "/runs?embed=1", "/api/v1/runs?embed=1", "/login?embed=1"):
+    for address in (
+        *views,
+        "/",
+        "/?embed=0",
+        "/upload?embed=1",
+        "/write?embed=1",
+        "/runs?embed=1",
+        "/api/v1/runs?embed=1",
+        "/login?embed=1",
+    ):
         headers = client.get(address).headers
         ancestors = headers["Content-Security-Policy"].partition("frame-ancestors ")[2]
         framed = address in views

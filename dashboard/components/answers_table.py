@@ -132,7 +132,8 @@ def _answer(answer: ClueResponse | None, colour: str, guesses: Sequence[str]) ->
     if answer is None:
         return [html.Td("not answered", className="missing"), html.Td(""), html.Td("")]
     if answer.failed:
-        return [html.Td("no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
+        silent = answer.buzz is False and answer.sample is not None  # one of several people, or samples
+        return [html.Td("no buzz" if silent else "no answer: the call failed", className="missing"), html.Td(""), html.Td("")]
     words: list[Component | str] = [answer.guess or "no answer"]
     if len(guesses) > 1:
         note = f"most frequent of {len(guesses)} answers"

@@ -51,6 +51,19 @@ def test_a_failed_clue_is_no_guess(app):
     assert "no answer: the call failed" not in drawn(app, "/questions/sound/q1")
 
 
+def test_players_who_did_not_buzz_are_no_failed_call(tmp_path):
+    store = open_store(tmp_path / "store")
+    put(store, write(tmp_path / "toy"))
+    (tmp_path / "people.csv").write_text(
+        "question_id,clue,sample,guess,confidence,buzz,failed\nq1,2,P001,,,false,true\nq1,2,P002,,,false,true\n"
+        "q2,1,P001,Nile,0.5,true,\n"
+    )
+    put(store, tmp_path / "people.csv", form="responses", dataset="toy", model="People", respondents=True)
+    app = create_app(Settings(store=store.url, workers=1))
+    assert ">no buzz</td>" in drawn(app, "/questions/toy/q1")
+    assert ">no buzz</td>" not in drawn(app, "/questions/toy/q2")
+
+
 def test_runs_say_how_many(app):
     assert "3 failed calls" in drawn(app, "/runs")
     client = app.test_client()

@@ -21,7 +21,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment
 
 HOST = "http://localhost"
-MEASURE_NOTHING = {"cite", "datasets", "docs", "metrics", "nowhere", "runs", "upload"}
+MEASURE_NOTHING = {"cite", "datasets", "docs", "metrics", "nowhere", "runs", "upload", "write"}
 OF_SEVERAL_DATASETS = {"across"}  # whose versions no link pins
 VIEWS = {
     "leaderboard": "/?dataset=pyramid&metrics=calscore,ece,accuracy&category=Arts&sort=-ece&theme=dark",

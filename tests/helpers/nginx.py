@@ -58,7 +58,7 @@ class Nginx:
         directives = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
         command = [PROGRAM, "-p", str(folder), "-c", str(file), "-g", directives]
         self.process = subprocess.Popen(command, stderr=(folder / "stderr").open("wb"))
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while True:
             try:
                 urllib.request.urlopen(f"{self.address}/healthz", timeout=10).close()
@@ -72,7 +72,7 @@ class Nginx:
     def stop(self):
         """End it."""
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(300)
 
 
 def balancer(folder: Path, addresses: list[str]) -> Nginx:

@@ -56,7 +56,7 @@ class PostgresServer:
                 stderr=log,
                 start_new_session=True,
             )
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while True:
             try:
                 self.connect().close()

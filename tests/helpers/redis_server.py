@@ -23,9 +23,9 @@ def start_redis(folder, port=None):
     def stop():
         process.send_signal(signal.SIGCONT)
         process.terminate()
-        process.wait(20)
+        process.wait(300)
 
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while True:
         try:
             client.ping()

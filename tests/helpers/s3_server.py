@@ -88,14 +88,14 @@ class S3Server:
         self._run("ceph-mon", "--mkfs", "-i", "a", "--monmap", folder / "monmap", "-c", settings)
         self._serve("ceph-mon", "-i", "a")
         disk = str(uuid.uuid4())
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not self._succeeds("ceph", "-c", settings, "osd", "new", disk):  # not before the monitor leads
             assert time.monotonic() < until
             time.sleep(0.2)
         self._run("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", disk, "-c", settings)
         storage = self._serve("ceph-osd", "-i", "0")
         self._serve("radosgw", "-n", "client.rgw")
-        until = time.monotonic() + 180
+        until = time.monotonic() + 300
         while True:
             try:
                 urllib.request.urlopen(self.address, timeout=10).close()

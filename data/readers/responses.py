@@ -52,6 +52,7 @@ BAD_NAME = (
     f"{', '.join(RESERVED)} are names that Clueline gives"
 )
 MOST_RUNS = 1000  # of one file
+PROMPT = "text"  # a column of the sheet of prompts, which comes back filled in: what the model was shown
 LOOKED_AT = 2000  # rows of a Parquet file by which columns that are too long are told
 
 
@@ -83,7 +84,8 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             for column in grades
             if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
         )
-        attributes = attribute_names(file.name, names, (*own, *grades), staging.report)
+        stated = [name for name in names if name != PROMPT]
+        attributes = attribute_names(file.name, stated, (*own, *grades), staging.report)
         if file.format == "parquet":  # of which only the columns that are kept need be read
             rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {LOOKED_AT})"
             too_long.update(_too_long(staging, rows, attributes))

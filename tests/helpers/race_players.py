@@ -122,9 +122,19 @@ class Player:
             await self.pause()
 
     async def question(self, state):
-        """Play a question to its end."""
+        """Play a question to its end, from where the player is: the server may have gone on while it could not be reached."""
         if state["reading"]["phase"] == "ready":
             state = await self.say("start", state["step"], pace=self.crowd.pace)
+        if state and not state["done"] and state["reading"]["phase"] == "reading":
+            state = await self.listen(state)
+        while state and state["step"] % 4 >= 2:
+            await self.pause()
+            guess, confidence = self.chance.choice(GUESSES), self.chance.randint(0, 100)
+            state = await self.say("answer", state["step"], guess=guess, confidence=confidence)
+        return state
+
+    async def listen(self, state):
+        """Hear a question up to a buzz, or to its end."""
         step, shown, left = state["step"], len(state["reading"]["words"]), None
         wanted = self.chance.choice((10, 25, 50, 10_000))
         while shown < wanted and left is None:
@@ -133,12 +143,7 @@ class Player:
             if answer is None or answer["over"]:
                 return None
             shown, left = shown + len(answer["words"]), answer["left_ms"]
-        state = await self.say("buzz", step, word=None if shown < wanted else shown)
-        while state and state["step"] % 4 >= 2:
-            await self.pause()
-            guess, confidence = self.chance.choice(GUESSES), self.chance.randint(0, 100)
-            state = await self.say("answer", state["step"], guess=guess, confidence=confidence)
-        return state
+        return await self.say("buzz", step, word=None if shown < wanted else shown)
 
 
 async def play(crowd, players):

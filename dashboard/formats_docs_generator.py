@@ -56,7 +56,8 @@ def documentation() -> str:
     parts += [
         "Each may be CSV, JSON Lines or Parquet. All but `questions` may be absent. One file of responses can be imported alone.",
         "`correct.NAME` is another grading of the same answers; NAME is made of a-z, 0-9 and -, and `grading=NAME` chooses it.",
-        "Any other column of `questions` or of responses is an attribute: at most 50 of a table, of up to 500 characters.",
+        "Any other column of `questions` or of responses is an attribute: at most 50 of a table, of up to 500 characters. "
+        "Responses with more are taken without their attributes, with a warning; questions with more are refused.",
         "`corrections` is the log of what reviewers decided of grades, as an export writes it.",
         "",
     ]

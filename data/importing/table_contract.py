@@ -131,7 +131,9 @@ ATTRIBUTE_VALUE = 500  # characters: an address can hold it
 ORDINAL = "ordinal"  # the column of a loaded file that numbers its rows
 
 
-def attribute_names(file: str, names: Iterable[str], columns: Sequence[Column], report: Report) -> list[str]:
+def attribute_names(
+    file: str, names: Iterable[str], columns: Sequence[Column], report: Report, *, strict: bool = True
+) -> list[str]:
     """The names among those of a file's columns that are none of a table's own: attributes of its rows.
 
     A name that differs from another one in case alone is left out, and reported: DuckDB takes them for the same column.
@@ -141,15 +143,23 @@ def attribute_names(file: str, names: Iterable[str], columns: Sequence[Column], 
         names: of its columns.
         columns: the table's own.
         report: of the import.
+        strict: whether what cannot be kept is refused; else it is left out, and reported.
 
     Raises:
         Refused: there are too many, or one has a name that no address could hold.
     """
+
+    def leave_out(reason: str, column: str | None = None) -> None:
+        if strict:
+            raise refuse(file, reason, line=1, column=column)
+        about = f"column {column!r}: " if column else ""
+        report.warnings.append(f"{file}: {about}{reason}; left out")
+
     own = {column.name for column in columns}
     further = [name for name in dict.fromkeys(names) if name.strip() and name not in own]
     if len(further) > MOST_ATTRIBUTES:
-        reason = f"the table has {len(further):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes"
-        raise refuse(file, reason, line=1)
+        leave_out(f"the table has {len(further):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes")
+        return []
     taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
     for name in further:
         if len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
@@ -157,8 +167,8 @@ def attribute_names(file: str, names: Iterable[str], columns: Sequence[Column], 
                 f"the name of a column is kept as an attribute: at most {LONGEST_ATTRIBUTE} characters that can be seen, "
                 "without spaces around them"
             )
-            raise refuse(file, reason, line=1, column=name[:SHOWN])
-        if name.lower() in taken:
+            leave_out(reason, name[:SHOWN])
+        elif name.lower() in taken:
             report.warnings.append(f"{file}: the column {name} was not kept: its name is too much like {taken[name.lower()]}")
         else:
             taken[name.lower()] = name

@@ -85,7 +85,7 @@ def read_file(file: TableFile, staging: Staging, options: ImportOptions) -> None
             if not NAME.fullmatch(column.name.removeprefix(GRADE_PREFIX)) or column.name.removeprefix(GRADE_PREFIX) in RESERVED
         )
         stated = [name for name in names if name != PROMPT]
-        attributes = attribute_names(file.name, stated, (*own, *grades), staging.report)
+        attributes = attribute_names(file.name, stated, (*own, *grades), staging.report, strict=False)
         if file.format == "parquet":  # of which only the columns that are kept need be read
             rows = f"(from read_parquet({literal(file.pattern)}, {PARQUET}) limit {LOOKED_AT})"
             too_long.update(_too_long(staging, rows, attributes))

@@ -241,3 +241,19 @@ def test_further_columns_are_kept_beside_gradings(store, folder, tmp_path):
     report = bundles.put(store, path, dataset="toy", model="alpha")
     assert "run.csv: kept as attributes of responses: latency" in report.lines
     assert rows(store, "select attributes from responses") == [({"latency": "12"},)]
+
+
+@pytest.mark.parametrize(
+    ("header", "warning", "kept"),
+    [
+        (",".join(f"c{number}" for number in range(51)), "51 columns beside its own; at most 50", set()),
+        ("prompt," + "n" * 101, "column 'nnn", {"prompt"}),
+    ],
+)
+def test_columns_that_cannot_be_attributes_are_left_out(store, folder, tmp_path, header, warning, kept):
+    bundles.put(store, bundles.write(folder))
+    values = ",".join("x" * len(header.split(",")))
+    (tmp_path / "run.csv").write_text(f"question_id,clue,guess,confidence,{header}\nq1,0,Rome,0.5,{values}\n")
+    report = bundles.put(store, tmp_path / "run.csv", dataset="toy", model="m")
+    assert any(warning in text and text.endswith("left out") for text in report.warnings), report.warnings
+    assert {name for (name,) in rows(store, "select attribute from response_attributes")} == kept

@@ -285,12 +285,11 @@ def bin_of(confidence: ArrayLike, count: int = 10, closed: Closed = "left") -> I
 def bin_sums(items: Items, closed: Closed = "left") -> Bins:
     """Number of items, sum of confidence and sum of correctness of each question in each bin of width 0.1."""
     question = np.repeat(np.arange(len(items.first) - 1), np.diff(items.first))
-    cells, entry = np.unique(question * BINS + bin_of(items.confidence, closed=closed), return_inverse=True)
+    cell = question * BINS + bin_of(items.confidence, closed=closed)
+    cells = np.flatnonzero(np.bincount(cell))
     question, place = np.divmod(cells, BINS)
     summed = (None, items.confidence, items.correct)
-    values = {
-        name: np.bincount(entry, weights, len(cells)).astype(float) for name, weights in zip(BIN_COLUMNS, summed, strict=True)
-    }
+    values = {name: np.bincount(cell, weights)[cells].astype(float) for name, weights in zip(BIN_COLUMNS, summed, strict=True)}
     return Bins(np.searchsorted(question, np.arange(len(items.first))), place.astype(np.int8), values)
 
 

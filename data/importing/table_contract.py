@@ -7,6 +7,7 @@ what spans rows or tables, such as duplicates and unknown questions.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -146,7 +147,7 @@ def attribute_names(
         strict: whether what cannot be kept is refused; else it is left out, and reported.
 
     Raises:
-        Refused: there are too many, or one has a name that no address could hold.
+        Refused: there are too many, or one stands twice, or has a name that no address could hold.
     """
 
     def leave_out(reason: str, column: str | None = None) -> None:
@@ -156,13 +157,16 @@ def attribute_names(
         report.warnings.append(f"{file}: {about}{reason}; left out")
 
     own = {column.name for column in columns}
-    further = [name for name in dict.fromkeys(names) if name.strip() and name not in own]
+    times = Counter(names)
+    further = [name for name in times if name.strip() and name not in own]
     if len(further) > MOST_ATTRIBUTES:
         leave_out(f"the table has {len(further):,} columns beside its own; at most {MOST_ATTRIBUTES} can be kept as attributes")
         return []
     taken, kept = {name.lower(): name for name in (*own, ORDINAL)}, []
     for name in further:
-        if len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
+        if times[name] > 1:
+            leave_out("this column is in the header twice", name[:SHOWN])
+        elif len(name) > LONGEST_ATTRIBUTE or not name.isprintable() or name != name.strip():
             reason = (
                 f"the name of a column is kept as an attribute: at most {LONGEST_ATTRIBUTE} characters that can be seen, "
                 "without spaces around them"

@@ -248,6 +248,7 @@ def test_further_columns_are_kept_beside_gradings(store, folder, tmp_path):
     [
         (",".join(f"c{number}" for number in range(51)), "51 columns beside its own; at most 50", set()),
         ("prompt," + "n" * 101, "column 'nnn", {"prompt"}),
+        ("x,prompt,x", "column 'x': this column is in the header twice", {"prompt"}),
     ],
 )
 def test_columns_that_cannot_be_attributes_are_left_out(store, folder, tmp_path, header, warning, kept):

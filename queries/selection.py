@@ -34,10 +34,10 @@ from queries.filters import (
     ThresholdConvention,
 )
 from queries.metrics import HUMAN_CURVES, Conventions
-from queries.named_values import named_values
 from queries.parameter_kinds import BadRequest, Flag, Group, Number, Range, Text
 from queries.parameters import NoParameters, P, Parameters, collect, declared_fields, decode, named_key, split_key
 from queries.reference_people import has_imported_people, human_collections, with_people
+from queries.tag_and_attribute_values import named_values
 
 
 def _split(conventions: Conventions) -> dict[str, object]:

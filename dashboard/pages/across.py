@@ -8,11 +8,11 @@ from typing import Annotated
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.across_diagrams import diagrams_section
 from dashboard.components.across_tables import across_section, across_table, transfer_section
 from dashboard.components.controls import menu, several
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.reliability_across_datasets import diagrams_section
 from dashboard.composite_queries import across_datasets, across_diagrams, tags_of
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dashboard.app import create_app
-from dashboard.figures.across_diagrams import COLUMN, ROW
+from dashboard.figures.reliability_across_datasets import COLUMN, ROW
 from dashboard.settings import Settings
 from data.store import open_store
 from data.store.run_tags import change_tags

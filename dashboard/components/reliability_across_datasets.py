@@ -7,7 +7,7 @@ from dash import html
 from dashboard.components.figure import figure
 from dashboard.components.numbers import DASH, short
 from dashboard.components.table import table
-from dashboard.figures.across_diagrams import across_diagrams_figure
+from dashboard.figures.reliability_across_datasets import across_diagrams_figure
 from queries.across import Across, AcrossDiagrams
 
 CAPTION = (

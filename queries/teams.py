@@ -186,10 +186,10 @@ def human_teams(snapshot: Snapshot, selection: Selection, team: str | None = Non
     return Teams(
         *head,
         None,
-        [TeamRow(**row) for row in _teams(questions, exposures, buzzes).to_dicts()],
+        [TeamRow(**row) for row in _teams(exposures, buzzes).to_dicts()],
         [CategoryBuzzing(**row) for row in _categories(questions, exposures, buzzes).to_dicts()],
         [QuestionBuzzing(**row) for row in _questions(questions, exposures, buzzes).to_dicts()],
-        _rooms(questions, exposures, buzzes),
+        _rooms(exposures, buzzes),
         [TeamBuzz(**row) for row in listed.join(questions, on="question_id", maintain_order="left").select(BUZZES).to_dicts()],
     )
 
@@ -201,7 +201,9 @@ def _is_known(snapshot: Snapshot, dataset: str, column: str, name: str) -> bool:
 
 
 def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The questions that human teams heard, in order; the teams that heard them; their buzzes."""
+    """The questions that human teams heard, in order; the teams that heard them, and whether the question has a power mark
+    (``marked``); their buzzes.
+    """
     condition, parameters = selection.question_filter()
     selected = f"select q.dataset, q.question_id from questions q where {condition}"
     exposures = snapshot.frame(
@@ -227,23 +229,18 @@ def _read(snapshot: Snapshot, selection: Selection) -> tuple[pl.DataFrame, pl.Da
     position = questions.select("question_id", "words", "power_words").with_row_index("position")
     right = pl.when("correct").then("word")
     places = buzzes.join(position, on="question_id").with_columns(
-        power=pl.col("correct") & (pl.col("word") < pl.col("power_words")),
+        power=pl.when(pl.col("power_words").is_not_null()).then(pl.col("correct") & (pl.col("word") < pl.col("power_words"))),
         at=pl.min_horizontal(pl.col("word") + 1, "words") / pl.col("words"),
         place=right.rank("min").over("question_id").cast(pl.Int64),
         places=pl.col("correct").sum().over("question_id").cast(pl.Int64),
     )
-    return questions, exposures, places.sort("position", "word", "room", "team")
-
-
-def _marked(exposures: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """What was heard, with ``marked``: whether the question has a power mark."""
     marked = questions.select("question_id", marked=pl.col("power_words").is_not_null())
-    return exposures.join(marked, on="question_id", maintain_order="left")
+    heard = exposures.join(marked, on="question_id", maintain_order="left")
+    return questions, heard, places.sort("position", "word", "room", "team")
 
 
-def _teams(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
-    heard = _marked(exposures, questions)
-    heard = heard.group_by("team").agg(rooms=pl.col("room").n_unique(), heard=pl.len(), marked=pl.col("marked").any())
+def _teams(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
+    heard = exposures.group_by("team").agg(rooms=pl.col("room").n_unique(), heard=pl.len(), marked=pl.col("marked").any())
     buzzed = buzzes.group_by("team").agg(
         correct=pl.col("correct").sum(),
         incorrect=(~pl.col("correct")).sum(),
@@ -289,8 +286,7 @@ def _summary(exposures: pl.DataFrame, buzzes: pl.DataFrame, key: str) -> pl.Data
 
 def _categories(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
     category = questions.select("question_id", "category")
-    parts = (_marked(exposures, questions), buzzes)
-    heard, buzzed = (frame.join(category, on="question_id", maintain_order="left") for frame in parts)
+    heard, buzzed = (frame.join(category, on="question_id", maintain_order="left") for frame in (exposures, buzzes))
     number = category.group_by("category").agg(questions=pl.len())
     rows = _summary(heard, buzzed, "category").join(number, on="category", nulls_equal=True)
     return rows.sort("category", nulls_last=True).select(CategoryBuzzing.__struct_fields__)
@@ -298,21 +294,18 @@ def _categories(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.Dat
 
 def _questions(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> pl.DataFrame:
     first = buzzes.filter(pl.col("place") == 1).group_by("question_id").agg(first_team=pl.col("team").min())
-    summary = _summary(_marked(exposures, questions), buzzes, "question_id")
-    rows = questions.join(summary, on="question_id", maintain_order="left")
+    rows = questions.join(_summary(exposures, buzzes, "question_id"), on="question_id", maintain_order="left")
     return rows.join(first, on="question_id", how="left", maintain_order="left").select(QuestionBuzzing.__struct_fields__)
 
 
-def _rooms(questions: pl.DataFrame, exposures: pl.DataFrame, buzzes: pl.DataFrame) -> list[RoomRow]:
-    heard = (
-        _marked(exposures, questions)
-        .group_by("room")
-        .agg(questions=pl.col("question_id").n_unique(), marked=pl.col("marked").any(), most=pl.col("team").n_unique())
+def _rooms(exposures: pl.DataFrame, buzzes: pl.DataFrame) -> list[RoomRow]:
+    heard = exposures.group_by("room").agg(
+        questions=pl.col("question_id").n_unique(), marked=pl.col("marked").any(), teams=pl.col("team").n_unique()
     )
     buzzed = buzzes.group_by("room").agg(
         converted=pl.col("question_id").filter("correct").n_unique(), powers=pl.col("power").sum()
     )
-    rooms = heard.filter(pl.col("most") > 1).join(buzzed, on="room", how="left")
+    rooms = heard.filter(pl.col("teams") > 1).join(buzzed, on="room", how="left")
     rooms = rooms.with_columns(pl.col("converted", "powers").fill_null(0).cast(pl.Int64)).sort("room")
     by_team = buzzes.group_by("room", "team").agg(correct=pl.col("correct").sum(), incorrect=(~pl.col("correct")).sum())
     teams = exposures.select("room", "team").unique().join(by_team, on=["room", "team"], how="left")

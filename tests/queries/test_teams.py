@@ -31,6 +31,7 @@ q1,Final,Birch,6,true
 q1,Semi,Ash,7,true
 q1,Alone,Cedar,2,false
 q2,Final,Ash,0,true
+q2,Final,Birch,3,false
 """,
 }
 
@@ -144,17 +145,22 @@ def test_powers_are_right_before_the_mark(marked):
     assert {(buzz.question_id, buzz.room): buzz.power for buzz in result.buzzes} == {("q1", "Semi"): False, ("q2", "Final"): None}
 
 
+def test_an_incorrect_buzz_without_a_mark_is_no_missed_power(marked):
+    (buzz,) = [buzz for buzz in human_teams(marked, Selection("toy"), "Birch").buzzes if not buzz.correct]
+    assert (buzz.question_id, buzz.power) == ("q2", None)
+
+
 def test_rooms_are_where_teams_met(marked):
     (final,) = human_teams(marked, Selection("toy")).rooms  # nobody met Ash in the semi-final, nor Cedar
     assert (final.room, final.questions, final.converted, final.powers) == ("Final", 2, 2, 1)
-    assert [(team.team, team.correct, team.incorrect) for team in final.teams] == [("Ash", 1, 0), ("Birch", 1, 0)]
+    assert [(team.team, team.correct, team.incorrect) for team in final.teams] == [("Ash", 1, 0), ("Birch", 1, 1)]
 
 
 def test_buzzes_of_a_room(marked):
     def listed(*whose):
         return [(buzz.question_id, buzz.team) for buzz in human_teams(marked, Selection("toy"), *whose).buzzes]
 
-    assert listed(None, "Final") == [("q1", "Birch"), ("q2", "Ash")]
+    assert listed(None, "Final") == [("q1", "Birch"), ("q2", "Ash"), ("q2", "Birch")]
     assert listed("Ash", "Final") == [("q2", "Ash")]
     with pytest.raises(BadRequest, match="Nowhere"):
         listed(None, "Nowhere")

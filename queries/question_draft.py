@@ -13,7 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from data.importing.answer_lines import AnswerLine, Verdict, parse_answer_line
+from data.importing.answer_lines import parse_answer_line
+from data.importing.answer_rules import AnswerLine, Verdict
 from data.importing.quizbowl_words import count_words, plain_text, sentences
 from data.sample.pyramid_questions import read_entries
 from data.sample.retrieval_guessers import (

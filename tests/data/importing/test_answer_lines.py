@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from data.importing.answer_lines import (
+from data.importing.answer_lines import parse_answer_line
+from data.importing.answer_rules import (
     AS_WRITTEN,
     INITIALS,
     LACKING,
@@ -16,9 +17,8 @@ from data.importing.answer_lines import (
     TO_PROMPT,
     TO_REJECT,
     TOO_LONG,
-    meaning,
-    parse_answer_line,
 )
+from data.importing.answer_words import meaning
 
 DISNEY = "Magic Kingdom [accept <u>Walt Disney World</u>, <u>Walt Disney World Resort</u>]"
 # Line -> guess -> outcome and rule (None: any).
@@ -58,7 +58,16 @@ JUDGED = {
     "_Romeo_ and _Juliet_ [accept either underlined portion]": {
         "Juliet": ("accept", AS_WRITTEN), "Romeo": ("accept", AS_WRITTEN),
     },
+    "_Juliet Capulet_ [accept either name]": {"Juliet": ("accept", AS_WRITTEN), "Capulet": ("accept", AS_WRITTEN)},
+    "x [accept reasonable equivalents like “deep sleep” or “torpor”]": {"torpor": ("accept", AS_WRITTEN)},
     # Prompts and rejections.
+    "_Blue Whale_s [prompt on partial answers or on “cetaceans”]": {
+        "whale": ("review", TO_PROMPT), "cetaceans": ("review", TO_PROMPT), "blue whale": ("accept", None),
+        "shark": ("reject", NO_MATCH),
+    },
+    "_Stranger_ [do not accept or prompt on “The Stranger”]": {
+        "Stranger": ("accept", AS_WRITTEN), "The Stranger": ("reject", TO_REJECT),
+    },
     "Ann [prompt on Annie by asking “which?”; anti-prompt on Ann Lee; do not accept or prompt on “Anna”; do not prompt on Nan]": {
         "Annie": ("review", TO_PROMPT), "Ann Lee": ("review", TO_PROMPT), "Anna": ("reject", TO_REJECT),
         "Nan": ("reject", TO_REJECT),
@@ -74,11 +83,24 @@ JUDGED = {
     "One Hundred Years of Solitude": {
         "100 Years of Solitude": ("accept", OTHER_FORM), "99 Years of Solitude": ("reject", NO_MATCH),
     },
+    "World War II": {
+        "WWII": ("accept", INITIALS), "WW2": ("accept", INITIALS), "Second World War": ("accept", OTHER_FORM),
+        "WWI": ("reject", NO_MATCH), "World War I": ("reject", NO_MATCH), "World War": ("review", None),
+    },
     "Twenty-First Amendment": {"21st Amendment": ("accept", OTHER_FORM), "22nd Amendment": ("reject", NO_MATCH)},
     # Accents, other letters, spelling.
     "São Tomé": {"Sao Tome": ("accept", None), "SÃO TOMÉ": ("accept", AS_WRITTEN)},
     "Łódź": {"Lodz": ("accept", OTHER_FORM)},
     "Saint Petersburg (“PEET-erz-burg”)": {"St. Petersburg": ("accept", OTHER_FORM), "Saint-Petersburg": ("accept", None)},
+    "Alexei Kondratyev": {"Aleksey Kondratiev": ("review", None), "Alexei Kondratiev": ("accept", OTHER_SPELLING)},
+    "_Mandela_": {"Mandala": ("review", None)},
+    "Ba’ath": {"Baath": ("accept", None), "Ba ath": ("accept", OTHER_FORM)},
+    "_Wu Di_": {"Wu": ("reject", LACKING), "Wu Di": ("accept", AS_WRITTEN)},
+    "mouse": {"mice": ("accept", OTHER_FORM)},
+    "_U_nited _S_tates of America": {
+        "USA": ("accept", None), "America": ("accept", OTHER_FORM), "South America": ("reject", NO_MATCH),
+    },
+    "crystallography": {"crystal": ("review", None), "cry": ("reject", NO_MATCH)},
     "Spider-Man": {"Spiderman": ("accept", OTHER_FORM), "Spider-Men": ("accept", OTHER_FORM)},
     "George H. W. Bush": {"George W. Bush": ("review", None)},
     "&lt;u&gt;Paris&lt;/u&gt;, France": {"Paris": ("accept", AS_WRITTEN)},

@@ -2,7 +2,8 @@
 
 import pytest
 
-from data.importing.answer_lines import forms, normalise, parse_answer_line
+from data.importing.answer_lines import parse_answer_line
+from data.importing.answer_words import forms, normalise
 from data.importing.grading import grade_guesses
 
 GUESSES = {

@@ -283,7 +283,7 @@ class QuestionGrid:
         if not self.has_sparklines:
             return None
         lines = "a line per run, its dot filled where the last guess is right and hollow where it is wrong"
-        parts = [lines]
+        parts = [lines] if self.runs else []
         if self.facets.human_teams:
             parts = [*parts, f"steps: {CURVE_NAMES[self.curve]}"]
         return html.P(f"Clues, left to right as the question is revealed: {'; '.join(parts)}.", className="note")

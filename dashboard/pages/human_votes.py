@@ -44,19 +44,11 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
     result: People = service().ask(people, request.selection.on_common_questions())
     if not result.rows:
         return [nothing_selected(PATH, request.selection, "answers", request.facets, "People")]
-    heading = html.Div(
-        [
-            html.H1("People"),
-            html.P(
-                f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes: "
-                "does a run doubt where people disagree?",
-                className="lead",
-            ),
-        ],
-        className="heading",
-    )
+    question = "does a run doubt where people disagree?"
     if result.missing or not any(run.histograms for run in result.rows):
+        heading = _heading(f"{request.facets.title}: {question}")
         return [heading, _without(result, request.selection.dataset, teams=request.facets.human_teams > 0)]
+    heading = _heading(f"{request.facets.title}: {count(len(result.rows), 'run')} beside human votes: {question}")
     colours = run_colours(request.facets, highlighted_runs(request, VOTES[0]))
     names = run_names(result.rows)
     board: Leaderboard = service().ask(leaderboard, request.selection, VOTES, True)
@@ -71,6 +63,10 @@ def draw(request: PageRequest[PeoplePage]) -> Sequence[Component | None]:
         class_reliability(result, names, colours) if any(run.classes for run in result.rows) else None,
         _left_out(result, names),
     ]
+
+
+def _heading(lead: str) -> html.Div:
+    return html.Div([html.H1("People"), html.P(lead, className="lead")], className="heading")
 
 
 def _without(result: People, dataset: str, *, teams: bool) -> html.Section:

@@ -62,23 +62,26 @@ def draw(request: PageRequest[QuestionsPage]) -> Sequence[Component | None]:
     rows_address = service().access.address_of_view(
         ROWS, [*request.shared_pairs(), *((key, text) for key, text in keys.items() if text)]
     )
+    who = " and ".join(["each run"] * bool(grid.runs) + ["people"] * bool(request.facets.human_teams))
     return [
         html.Div(
             [
                 html.H1("Questions"),
                 html.P(
-                    f"{request.facets.title}: {count(total, 'question')}, with what each run and people did on it",
+                    f"{request.facets.title}: {count(total, 'question')}{f', with what {who} did on it' if who else ''}",
                     className="lead",
                 ),
-                menu("metric", "Metric per run", metrics, "" if metric == standard else metric),
-                grid.order_menu(),
+                menu("metric", "Metric per run", metrics, "" if metric == standard else metric) if grid.runs else None,
+                grid.order_menu() if grid.runs else None,
             ],
             className="heading",
         ),
         html.Div(
             [
                 html.P(
-                    "Darker: the better of the runs on this question. Sort by a heading, or choose an order that no column has.",
+                    "Darker: the better of the runs on this question. Sort by a heading, or choose an order that no column has."
+                    if grid.runs
+                    else "Sort by a heading.",
                     className="note",
                 ),
                 html.A("CSV", href=_csv(request), className="quiet", title="This list with the metric of every run"),

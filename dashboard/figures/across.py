@@ -9,14 +9,15 @@ from queries.across import Across, AcrossCell
 from queries.metrics import Metric
 
 ROW_HEIGHT = 26  # pixels
-NAMED = 12  # datasets; with more, numbers in the fields would be too small, and slanted names overlap
+NAMED = 12  # columns; with more, numbers in the fields would be too small, and slanted names overlap
 LONGEST, UPRIGHT = 30, 20  # characters of a name, and of one that is written upwards
-BELOW = 150  # pixels for the names of datasets
+BELOW = 150  # pixels for the names of columns
 
 
 def across_figure(result: Across, metric: Metric) -> PlotlyJson:
     """A field per model and dataset, blue for the best place of a dataset, orange for its last, blank where there is no run.
 
+    Models are rows unless there are many datasets, which have more room down the page.
     A metric that is best at 0 is orange above 0 and blue below. One that does not rank is orange where it is low and blue where
     it is high.
     """
@@ -34,31 +35,36 @@ def across_figure(result: Across, metric: Metric) -> PlotlyJson:
         return 0.0 if cell.place is None else 1 - 2 * cell.place
 
     cells = [[row.cells.get(column.dataset) for column in result.datasets] for row in result.rows]
-    many = len(result.datasets) > NAMED
-    datasets = [plain(name) for name in fitting([column.title for column in result.datasets], UPRIGHT if many else LONGEST)]
-    models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], LONGEST)]
+    models = [f"{row.model} · {row.elicitation}" for row in result.rows]
+    down, across = models, [column.title for column in result.datasets]
+    if len(across) > max(NAMED, len(down)):
+        cells = [list(line) for line in zip(*cells, strict=True)]
+        down, across = across, down
+    many = len(across) > NAMED
+    columns = [plain(name) for name in fitting(across, UPRIGHT if many else LONGEST)]
+    rows = [plain(name) for name in fitting(down, LONGEST)]
     return {
         "data": [
             {
                 "type": "heatmap", "z": [[shade(cell) for cell in line] for line in cells],
-                "x": list(range(len(datasets))), "y": list(range(len(models))),
+                "x": list(range(len(columns))), "y": list(range(len(rows))),
                 "zmin": -1.5, "zmax": 1.5, "showscale": False, "xgap": 1, "ygap": 1,
                 "colorscale": [[0, "var(--run-2)"], [0.5, "var(--ground)"], [1, "var(--run-1)"]],
                 "text": [["" if cell is None else short(cell.value) for cell in line] for line in cells],
                 "texttemplate": "" if many else "%{text}", "textfont": {"size": 11, "color": INK},
-                "customdata": [[f"{model}<br>{dataset}" for dataset in datasets] for model in models],
+                "customdata": [[f"{row}<br>{column}" for column in columns] for row in rows],
                 "hovertemplate": "%{customdata}: %{text}<extra></extra>", "hoverongaps": False,
             }
         ],
         "layout": layout(
-            ROW_HEIGHT * max(len(models), 2) + BELOW,
+            ROW_HEIGHT * max(len(rows), 2) + BELOW,
             xaxis=axis(
-                showgrid=False, range=[-0.5, len(datasets) - 0.5], tickfont={"size": 11, "color": INK},
-                tickangle=-90 if many else -40, tickvals=list(range(len(datasets))), ticktext=datasets,
+                showgrid=False, range=[-0.5, len(columns) - 0.5], tickfont={"size": 11, "color": INK},
+                tickangle=-90 if many else -40, tickvals=list(range(len(columns))), ticktext=columns,
             ),
             yaxis=axis(
-                showgrid=False, range=downwards(len(models), 0), tickfont={"size": 11, "color": INK},
-                tickvals=list(range(len(models))), ticktext=models,
+                showgrid=False, range=downwards(len(rows), 0), tickfont={"size": 11, "color": INK},
+                tickvals=list(range(len(rows))), ticktext=rows,
             ),
         ),
     }  # fmt: skip

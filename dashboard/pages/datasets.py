@@ -25,7 +25,7 @@ def draw(request: PageRequest[PageParameters]) -> Sequence[Component]:
             ],
             className="heading",
         ),
-        *(dataset_card(dataset) for dataset in samples_last(service().datasets())),
+        html.Div([dataset_card(dataset) for dataset in samples_last(service().datasets())], className="cards"),
         formats_section(formats()),
     ]
 

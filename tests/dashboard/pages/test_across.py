@@ -1,0 +1,37 @@
+"""The heat map of all datasets: which of models and datasets are its rows."""
+
+import pytest
+
+from dashboard.figures.across import across_figure
+from queries.across import Across, AcrossCell, AcrossDataset, AcrossRow
+from queries.metrics import METRICS
+
+
+def _cell(value):
+    return AcrossCell("run", value, None, None, None, 10, True, 1.0, 0.0, 0.0, None, None, "neither")
+
+
+def _across(models, datasets):
+    columns = [AcrossDataset(f"d{number}", f"Dataset {number}", False, models, models, 10, 10) for number in range(datasets)]
+    rows = [
+        AcrossRow(
+            f"m{model}", "verbalized", {f"d{number}": _cell(model + number / 100) for number in range(datasets)}, 1, 1.0, 0.0
+        )
+        for model in range(models)
+    ]
+    return Across("1", "brier", columns, rows)
+
+
+@pytest.mark.parametrize(("models", "datasets", "turned"), [(2, 12, False), (2, 13, True), (40, 20, False), (8, 40, True)])
+def test_the_many_are_rows(models, datasets, turned):
+    drawn = across_figure(_across(models, datasets), next(metric for metric in METRICS if metric.key == "brier"))
+    heat, axes = drawn["data"][0], drawn["layout"]
+    rows, columns = (datasets, models) if turned else (models, datasets)
+    assert (len(heat["z"]), {len(line) for line in heat["z"]}) == (rows, {columns})
+    assert len(axes["yaxis"]["ticktext"]) == rows and len(axes["xaxis"]["ticktext"]) == columns
+    last = heat["text"][-1][0], heat["text"][0][-1]
+    assert last == (
+        ("0.120" if datasets == 13 else "0.390", f"{models - 1}.000")
+        if turned
+        else (f"{models - 1}.000", f"0.{datasets - 1:02}0")
+    )

@@ -13,6 +13,8 @@ from queries.engine.reliability_diagrams import ReliabilityBin
 COLUMN, ROW = 1.12, 1.32  # from one field to the next, in units of confidence and of accuracy: a row has a name above it
 ROW_HEIGHT = 100  # pixels
 LONGEST, LINE = 46, 12  # characters of a model's name, and of a line of a dataset's
+MOST_DATASETS = 12  # that are drawn; more would have no room
+LEVEL, UPRIGHT = 6, 20  # datasets whose names are written in level lines, and characters of one that is written upwards
 COLOURS = ("var(--run-1)", "var(--run-2)")  # bins that are under- or well calibrated, and overconfident ones
 
 
@@ -21,17 +23,21 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
     from 0 below to 1 above; a dot per bin, as large as the share of the run's items in it, with the interval of its accuracy.
 
     Args:
-        result: whose rows and datasets are those of the figure.
+        result: whose rows and datasets, the first twelve, are those of the figure.
         diagrams: of its runs.
     """
+    columns = result.datasets[:MOST_DATASETS]
     by_run = {diagram.run: diagram for diagram in diagrams}
     fields = [
         (column * COLUMN, -line * ROW, by_run[cell.run], row.model, place.title)
         for line, row in enumerate(result.rows)
-        for column, place in enumerate(result.datasets)
+        for column, place in enumerate(columns)
         if (cell := row.cells.get(place.dataset)) is not None and cell.run in by_run
     ]
-    datasets = ["<br>".join(map(plain, wrap(column.title, LINE, max_lines=3))) for column in result.datasets]
+    titles = [column.title for column in columns]
+    datasets = ["<br>".join(map(plain, wrap(title, LINE, max_lines=3))) for title in titles]
+    if len(titles) > LEVEL:
+        datasets = [plain(title) for title in fitting(titles, UPRIGHT)]
     models = [plain(name) for name in fitting([f"{row.model} · {row.elicitation}" for row in result.rows], LONGEST)]
     frames: PlotlyJson = {
         "type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": {"color": GRID, "width": 1},
@@ -48,6 +54,7 @@ def across_diagrams_figure(result: Across, diagrams: Sequence[AcrossDiagram]) ->
             max(220, ROW_HEIGHT * len(models) + 90),
             xaxis=axis(
                 showgrid=False, range=[-0.04, COLUMN * len(datasets) - 0.06], tickfont={"size": 11, "color": INK}, side="top",
+                tickangle=-90 if len(datasets) > LEVEL else 0,
                 tickvals=[COLUMN * place + 0.5 for place in range(len(datasets))], ticktext=datasets,
             ),
             yaxis=axis(showgrid=False, range=[0.94 - ROW * (len(models) - 1) - 1, ROW], showticklabels=False),

@@ -1,9 +1,10 @@
-"""The heat map of all datasets: which of models and datasets are its rows."""
+"""The figures of all datasets: which of models and datasets are rows, and how many are drawn."""
 
 import pytest
 
 from dashboard.figures.across import across_figure
-from queries.across import Across, AcrossCell, AcrossDataset, AcrossRow
+from dashboard.figures.reliability_across_datasets import MOST_DATASETS, across_diagrams_figure
+from queries.across import Across, AcrossCell, AcrossDataset, AcrossDiagram, AcrossRow
 from queries.metrics import METRICS
 
 
@@ -35,3 +36,13 @@ def test_the_many_are_rows(models, datasets, turned):
         if turned
         else (f"{models - 1}.000", f"0.{datasets - 1:02}0")
     )
+
+
+@pytest.mark.parametrize(("datasets", "angle"), [(6, 0), (7, -90), (40, -90)])
+def test_diagrams_of_some_datasets_have_room(datasets, angle):
+    across = _across(1, datasets)
+    drawn = across_diagrams_figure(across, [AcrossDiagram("d0", "run", "m0", "verbalized", [])])
+    names = drawn["layout"]["xaxis"]["ticktext"]
+    assert len(names) == min(datasets, MOST_DATASETS) and drawn["layout"]["xaxis"]["tickangle"] == angle
+    frames = drawn["data"][0]["x"].count(None)
+    assert frames == len(names)

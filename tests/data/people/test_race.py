@@ -40,11 +40,6 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def log(store):
-    return store.register.play_log()
-
-
-@pytest.fixture
 def secret(store, log):
     return create_session(log, store.snapshot(), "toy", 20, 9, SOON, "Be kind.", "race")
 

@@ -27,11 +27,6 @@ def store(tmp_path):
 
 
 @pytest.fixture
-def log(store):
-    return store.register.play_log()
-
-
-@pytest.fixture
 def secret(store, log):
     return create_session(log, store.snapshot(), "toy", 20, 2, SOON, "Be kind.")
 

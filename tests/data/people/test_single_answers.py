@@ -35,11 +35,6 @@ def store(tmp_path):
     opened.close()
 
 
-@pytest.fixture
-def log(store):
-    return store.register.play_log()
-
-
 def start(store, dataset, mode):
     secret = create_session(store.register.play_log(), store.snapshot(), dataset, 20, 2, SOON, "", mode)
     return secret, join(store.register.play_log(), secret, ANN)

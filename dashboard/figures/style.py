@@ -59,6 +59,7 @@ def layout(height: int, **more: Any) -> PlotlyJson:
     return {
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "minreducedheight": 20,  # of the plot, so that a figure of a single run keeps the room of its axis' labels
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": INK},
         "showlegend": False, "legend": LEGEND, "hovermode": "closest", "dragmode": False,

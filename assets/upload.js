@@ -225,7 +225,7 @@
                 !runs.length ? null : table("Runs", ["Model", "Elicitation", "Answers", "Questions", "Not answered", "Failed", "Rows without an answer", ""], runs.map((run) => [
                     run.model, run.elicitation, number(run.items), number(run.questions), number(run.missing_questions), number(run.failed),
                     Object.entries(run.skipped).map(([why, rows]) => `${number(rows)}: ${why}`).join("; "),
-                    run.stored ? "stored already" : "new"]), [2, 3, 4, 5]),
+                    run.stored ? `stored already${run.gradings.length ? `, gets the grading ${run.gradings.join(", ")}` : ""}` : "new"]), [2, 3, 4, 5]),
                 notes(answer),
                 ...answer.missing.filter((gap) => gap.total).map((gap) => make("details", {},
                     make("summary", {}, `${count(gap.total, "question")} not answered by ${name(gap.run)}`),
@@ -245,7 +245,8 @@
         }
 
         function notes(answer) {
-            const lines = [...answer.warnings, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
+            const remedies = answer.remedies.map((row) => config.hints[row.hint] || row.remedy);
+            const lines = [...answer.warnings, ...remedies, ...Object.entries(answer.repaired).map(([what, rows]) => `${count(rows, "row")} repaired: ${what}`)];
             return lines.length ? make("ul", { class: "note" }, ...lines.map((line) => make("li", { class: "guess" }, line))) : null;
         }
 
@@ -341,7 +342,7 @@
         function published(answer) {
             const selected = state.trial ? state.trial.leaderboard.selection.dataset : null;
             const name = encodeURIComponent(Array.isArray(selected) ? selected[0] : selected || dataset.value);
-            const fresh = answer.datasets.length || answer.runs.some((run) => !run.stored);
+            const fresh = answer.datasets.length || answer.runs.some((run) => !run.stored || run.gradings.length);
             say(fresh ? "Published." : "All of it was there already; nothing changed.", false);
             state.trial = null;
             result.replaceChildren(make("section", { class: "section" },

@@ -32,7 +32,8 @@ class RunGrading(msgspec.Struct):
 
     Attributes:
         name: as of the key ``grading``.
-        source: import (the run's first grading), column (of its file), rules (of Clueline) or review.
+        source: import (the run's first grading), column (of its file), added (by a later import), rules (of Clueline) or
+            review.
         by, at: who brought it, None for the command line, or made the last correction; and when, ISO 8601, UTC.
         accuracy: mean correctness of the answers, None where there are none.
         corrections: how many corrections it holds.
@@ -272,8 +273,10 @@ def _judged(kind: str, answer: str | None, guess: str | None) -> tuple[str | Non
 def _facts(snapshot: Snapshot, run: str) -> list[RunGrading]:
     """The gradings of a run, without their accuracies, the first one first."""
     rows = snapshot.rows(
-        """select coalesce(g.name, $imported), coalesce(g.source, 'import'), if(g.name = $reviewed, c.by, r.imported_by),
-            strftime(if(g.name = $reviewed, c.at, r.imported_at), '%Y-%m-%dT%H:%M:%S.%fZ'), coalesce(c.count, 0)
+        """select coalesce(g.name, $imported), coalesce(g.source, 'import'),
+            case when g.name = $reviewed then c.by when g.source = 'added' then g.added_by else r.imported_by end,
+            strftime(case when g.name = $reviewed then c.at when g.source = 'added' then g.added_at else r.imported_at end,
+                '%Y-%m-%dT%H:%M:%S.%fZ'), coalesce(c.count, 0)
         from runs r left join gradings g using (run) left join (
             select arg_max_null(corrected_by, number) as by, max(corrected_at) as at, count(*) as count
             from corrections where run = $run) c on g.name = $reviewed

@@ -137,7 +137,7 @@ def responses(snapshot: Snapshot, name: str, form: Form) -> Table:
     # Values are part of the SQL, not parameters: the name of an attribute may look like one.
     relation = snapshot.with_grading("").responses([facts.run])
     given = snapshot.rows(
-        "select name from gradings where run = $run and source = 'column' order by position", {"run": facts.run}
+        "select name from gradings where run = $run and source in ('column', 'added') order by position", {"run": facts.run}
     )
     further = [grading for (grading,) in given]
 

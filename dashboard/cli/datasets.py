@@ -94,7 +94,7 @@ def get_dataset(settings: Settings, key: str, mirror: str | None) -> None:
                 raise refusal(refused, "imported") from refused
             for line in report.lines:
                 click.echo(line)
-            print_remarks(report.repaired, report.warnings)
+            print_remarks(report.repaired, report.warnings, report.hints)
 
 
 def _download(dataset: PublicDataset, address: str, folder: Path) -> list[list[Path]]:

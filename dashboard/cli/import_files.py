@@ -52,7 +52,7 @@ def import_command(
         raise refusal(refused, "imported") from refused
     for line in report.lines:
         click.echo(line)
-    print_remarks(report.repaired, report.warnings)
+    print_remarks(report.repaired, report.warnings, report.hints)
 
 
 def _import(store: Store, paths: Sequence[Path], options: ImportOptions, form: str | None) -> Report:

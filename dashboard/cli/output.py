@@ -26,6 +26,8 @@ HINTS: dict[Hint, str] = {
     "dataset_upload": "python -m dashboard import reads it",
     "format": "say which with --as FORMAT",
     "model": "give --model NAME",
+    "one_run": "for one run of all questions, give all of its files in one import; the page of a run withdraws it, and another "
+    "--model or --elicitation tells it apart",
     "password": "set CLUELINE_GRACE_PASSWORD, or run this on a terminal, which asks for it",
     "percent": "if the file states percent, say so: --confidence-scale percent",
     "replace": "give --replace to put these in their place, or --dataset to import them under another name",
@@ -63,12 +65,14 @@ def seed_empty_store(store: Store) -> None:
         seed(store, progress=progress)
 
 
-def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str]) -> None:
-    """Print what an import repaired, and its warnings on standard error."""
+def print_remarks(repaired: Mapping[str, int], warnings: Sequence[str], hints: Sequence[Hint] = ()) -> None:
+    """Print what an import repaired, and its warnings on standard error, with what can be done about them."""
     for defect, count in sorted(repaired.items()):
         click.echo(f"repaired: {count:,} {defect}")
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
+    for hint in hints:
+        click.echo(f"  {HINTS[hint]}", err=True)
 
 
 def refusal(refused: Refused, done: str) -> Refusal:

@@ -107,7 +107,7 @@ def score_command(
         return
     for line in score_lines(result):
         click.echo(line)
-    print_remarks(result.repaired, result.warnings)
+    print_remarks(result.repaired, result.warnings, dry_run.report.hints)
 
 
 def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Score:
@@ -124,7 +124,7 @@ def score(dry_run: DryRun, conventions: Pairs, metrics: Sequence[Metric]) -> Sco
     snapshot, report = dry_run.snapshot, dry_run.report
     pairs = [("dataset", dry_run.dataset), *(("run", name) for name in report.runs), *conventions]
     selection = read_selection(pairs, lambda dataset: facets(snapshot, dataset))
-    runs = incoming_runs(snapshot, report.runs, dry_run.stored)
+    runs = incoming_runs(snapshot, report.runs, dry_run.stored, report.gradings)
     measured = with_people(snapshot, selection.dataset, selection.people)
     return Score(leaderboard(measured, selection, metrics), runs, report.warnings, dict(sorted(report.repaired.items())))
 

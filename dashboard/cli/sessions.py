@@ -85,7 +85,7 @@ def collect_command(settings: Settings, link: str, set_aside: tuple[str, ...], c
         raise refusal(refused, "imported") from refused
     for line in report.lines:
         click.echo(line)
-    print_remarks(report.repaired, report.warnings)
+    print_remarks(report.repaired, report.warnings, report.hints)
 
 
 def _player_and_reason(text: str) -> tuple[str, str]:

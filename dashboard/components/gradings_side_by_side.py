@@ -21,6 +21,7 @@ from queries.gradings import GradeCorrection, GradedGuess, GradedGuesses, Graded
 SOURCES = {
     "import": "the first grading, which came with the run",
     "column": "a column of its file",
+    "added": "added by a later import",
     "rules": "by Clueline's rules",
     "review": "with the corrections of reviewers",
 }
@@ -64,6 +65,8 @@ def _origin(grading: RunGrading) -> list[Component | str]:
     if grading.source == "review":
         made = count(grading.corrections, "correction")
         words += f": {made}, the last one by {grading.by} on {grading.at[:10]} {grading.at[11:16]} UTC"
+    if grading.source == "added":
+        words += f", by {grading.by or 'the command line'} on {grading.at[:10]} {grading.at[11:16]} UTC"
     return [html.Strong(grading.name), f", {words}; accuracy {short(grading.accuracy)}"]
 
 

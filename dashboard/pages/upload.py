@@ -29,6 +29,8 @@ HINTS: dict[Hint, str] = {
     "dataset_upload": "this form takes it, too",
     "format": "choose it under Format",
     "model": "name it under Model",
+    "one_run": "for one run of all questions, upload all of its files in one zip; the page of a run withdraws it, and another "
+    "name under Model or Elicitation tells it apart",
     "password": "unpack it before you upload it",
     "percent": "if the file states percent, choose so under Confidence runs from",
     "replace": "the operator of this server can replace it on the command line",

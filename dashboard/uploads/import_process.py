@@ -91,6 +91,8 @@ REMEDIES: dict[Hint, str] = {
     "dataset_upload": "POST /api/v1/datasets takes it",
     "format": "say which with format=KEY",
     "model": "give model=NAME",
+    "one_run": "for one run of all questions, send all of its files in one zip; DELETE /api/v1/runs/RUN withdraws a run, and "
+    "another model= or elicitation= tells it apart",
     "password": "unpack it before you send it",
     "percent": "if the file states percent, say so: confidence_scale=percent",
     "replace": "the operator can import and replace it on the command line",
@@ -128,12 +130,20 @@ class BadRows(msgspec.Struct):
     examples: list[BadRow]
 
 
+class Remedy(msgspec.Struct):
+    """What can be done about warnings: its key, and the same in the keys of the address."""
+
+    hint: Hint
+    remedy: str
+
+
 class ImportReport(msgspec.Struct):
-    """What was stored: new datasets, and runs in the order of the file."""
+    """What was stored: new datasets, and runs in the order of the file. ``remedies`` are for some of the warnings."""
 
     datasets: list[Dataset]
     runs: list[IncomingRun]
     warnings: list[str]
+    remedies: list[Remedy]
     repaired: dict[str, int]
     data_version: str
 
@@ -147,7 +157,7 @@ class DryRunReport(msgspec.Struct):
         columns: recognised columns of the file.
         datasets: the new ones.
         runs: in the order of the file.
-        warnings, repaired: as of an import.
+        warnings, remedies, repaired: as of an import.
         missing: per run, the questions that it does not answer.
         first: the first answers, as they are understood.
         leaderboard: rows of these runs, ranked among all runs of the dataset.
@@ -162,6 +172,7 @@ class DryRunReport(msgspec.Struct):
     datasets: list[Dataset]
     runs: list[IncomingRun]
     warnings: list[str]
+    remedies: list[Remedy]
     repaired: dict[str, int]
     missing: list[UnansweredQuestions]
     first: list[GradedResponse]
@@ -172,7 +183,7 @@ class DryRunReport(msgspec.Struct):
 
 
 class Accepted(msgspec.Struct, tag="accepted"):
-    """The import or dry run succeeded: its report as JSON, and whether the store gained a run."""
+    """The import or dry run succeeded: its report as JSON, and whether the store gained anything."""
 
     report: msgspec.Raw
     new: bool
@@ -210,7 +221,7 @@ def run_job(job: ImportJob, store: Store) -> ImportOutcome:
             hidden=job.hidden,
         )  # fmt: skip
         result = _import_report(store.snapshot(), report)
-        new = bool(result.datasets) or any(not row.stored for row in result.runs)
+        new = bool(result.datasets) or any(not row.stored or row.gradings for row in result.runs)
         return Accepted(msgspec.Raw(msgspec.json.encode(result)), new)
     except Refused as refused:
         kinds = [BadRows(kind.count, [_bad_row(problem) for problem in kind.examples]) for kind in refused.kinds]
@@ -235,8 +246,9 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
         format=", ".join(report.formats),
         columns=report.columns,
         datasets=[describe_dataset(snapshot, name) for name in report.datasets],
-        runs=incoming_runs(snapshot, report.runs, report.stored),
+        runs=incoming_runs(snapshot, report.runs, report.stored, report.gradings),
         warnings=report.warnings,
+        remedies=_remedies(report),
         repaired=dict(sorted(report.repaired.items())),
         missing=[unanswered_questions(snapshot, name) for name in report.runs],
         first=first_responses(snapshot, report.runs),
@@ -248,13 +260,18 @@ def _dry_run_report(dry_run: DryRun) -> DryRunReport:
 
 
 def _import_report(snapshot: Snapshot, report: Report) -> ImportReport:
-    runs = incoming_runs(snapshot, report.runs, report.stored)
+    runs = incoming_runs(snapshot, report.runs, report.stored, report.gradings)
     warnings = list(report.warnings)
     for row in runs:
         if run(snapshot, row.run).withdrawn_at:
             warnings.append(f"run {row.run} is in the store, but withdrawn; POST /api/v1/runs/{row.run}/restore puts it back")
     datasets = [describe_dataset(snapshot, name) for name in report.datasets]
-    return ImportReport(datasets, runs, warnings, dict(sorted(report.repaired.items())), snapshot.version)
+    repaired = dict(sorted(report.repaired.items()))
+    return ImportReport(datasets, runs, warnings, _remedies(report), repaired, snapshot.version)
+
+
+def _remedies(report: Report) -> list[Remedy]:
+    return [Remedy(hint, REMEDIES[hint]) for hint in report.hints]
 
 
 class ImportProcesses:

@@ -63,7 +63,8 @@ class PreparedRuns:
         runs: rows of the catalogue's table ``runs``; none if the store has the runs already.
         tables: rows of the other tables on runs, by name: gradings, corrections and tags.
         objects: their responses, grades and statistics.
-        lines: of the report.
+        lines: of the report, its warnings among them.
+        gradings: run and name of each grading that a stored run gets.
         refusal: why the rows were refused; then nothing was written.
     """
 
@@ -74,6 +75,7 @@ class PreparedRuns:
     objects: tuple[StoredObject, ...]
     lines: tuple[str, ...]
     refusal: str | None = None
+    gradings: tuple[tuple[str, str], ...] = ()
 
 
 def parquet_files(source: Path) -> list[str]:
@@ -133,7 +135,7 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
                 check_content(staging, "runs", [path], names)
             except Refused as refused:
                 return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), (), _reason(refused))
-            lines = tuple(staging.report.lines)
+            lines = (*staging.report.lines, *(f"warning: {warning}" for warning in staging.report.warnings))
             if not staging.changes():
                 return PreparedRuns(group.label, None, pl.DataFrame(), {}, (), lines)
             objects = store.new_objects()
@@ -144,7 +146,8 @@ def prepare(url: str, group: Group, options: ImportOptions, *, threads: int = 1,
             except BaseException:
                 store.discard(objects.added)
                 raise
-            return PreparedRuns(group.label, trial.before[str(options.dataset)], rows, tables, tuple(parts), lines)
+            before, added = trial.before[str(options.dataset)], tuple(trial.gradings)
+            return PreparedRuns(group.label, before, rows, tables, tuple(parts), lines, gradings=added)
 
 
 def _reason(refused: Refused) -> str:
@@ -184,10 +187,13 @@ def _columns(connection: duckdb.DuckDBPyConnection, *files: str) -> set[str]:
 
 def _rows_of_catalogue(trial: Trial) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], list[StoredObject]]:
     """What a trial adds to the table ``runs``, to the other tables on runs, and to ``objects``."""
-    chosen = f"where run in ({', '.join(literal(run) for run in trial.runs)})"
-    rows = frame(trial.connection, f"select * from trial.runs {chosen} order by position")
-    tables = {table: frame(trial.connection, f"select * from trial.{table} {chosen}") for table in TABLES_OF_RUNS}
-    parts = trial.connection.execute(f"select {', '.join(StoredObject._fields)} from trial.objects {chosen}").fetchall()
+
+    def rows_of(table: str) -> str:
+        return f"from trial.{table} where {trial.new_rows(table)}"
+
+    rows = frame(trial.connection, f"select * {rows_of('runs')} order by position")
+    tables = {table: frame(trial.connection, f"select * {rows_of(table)}") for table in TABLES_OF_RUNS}
+    parts = trial.connection.execute(f"select {', '.join(StoredObject._fields)} {rows_of('objects')}").fetchall()
     return rows, tables, [StoredObject(*part) for part in parts]
 
 
@@ -204,7 +210,7 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
     Raises:
         StoreError: the dataset has changed since, or the store cannot be written. The objects are removed then.
     """
-    new = [group for group in prepared if len(group.runs)]
+    new = [group for group in prepared if len(group.runs) or group.gradings]
     objects = [part for group in new for part in group.objects]
     if not new:
         return []
@@ -221,6 +227,9 @@ def publish(store: Store, prepared: Sequence[PreparedRuns]) -> list[str]:
     audit = Audit(store.register)
     for run in runs:
         audit.record("published", None, run=run)
+    for group in new:
+        for run, grading in group.gradings:
+            audit.record("added_grading", None, run=run, grading=grading)
     return runs
 
 
@@ -230,9 +239,11 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
     rows = pl.concat([group.runs for group in new], how="vertical_relaxed").unique("run", keep="first", maintain_order=True)
     rows = rows.filter(~pl.col("run").is_in(list(present))).with_columns(position=pl.int_range(pl.len(), dtype=pl.Int32))
     runs: list[str] = rows["run"].to_list()
-    if not runs:
+    gradings = [added for group in new for added in group.gradings]
+    if not runs and not gradings:
         return []
-    parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in runs}
+    objects = {*runs, *(run for run, _ in gradings)}
+    parts = {(part.kind, part.run): part for group in new for part in group.objects if part.run in objects}
     path.unlink(missing_ok=True)  # of an attempt whose lock was lost
     with duckdb.connect(path) as trial:
         trial.register("rows", ArrowStream(rows))
@@ -243,12 +254,12 @@ def _publish(connection: duckdb.DuckDBPyConnection, store: Store, new: Sequence[
             given = pl.concat([group.tables[table] for group in new]).unique(maintain_order=True)
             trial.register("given", ArrowStream(given))
             trial.execute(f"create table {table} as from given")
-    dataset = rows["dataset"][0]
+    dataset = new[0].objects[0].dataset
     bases = {group.before.base for group in new if group.before is not None}
     current = states(connection).get(dataset)
     if current is None or bases != {current.base}:
         raise StoreMoved
-    Trial(connection, path, store.objects, {dataset: current}, set(), runs).publish(connection)
+    Trial(connection, path, store.objects, {dataset: current}, set(), runs, gradings).publish(connection)
     return runs
 
 

@@ -98,13 +98,15 @@ def _publish(store: Store, staging: Staging, by: str | None) -> None:
 
 
 def _record(store: Store, report: Report, brought: Sequence[str], by: str | None) -> None:
-    """Record what was published: datasets that were brought, and runs."""
+    """Record what was published: datasets that were brought, runs, and gradings of stored ones."""
     audit = Audit(store.register)
     for dataset in brought:
         audit.record("published" if dataset in report.datasets else "replaced_questions", by, dataset=dataset)
     for run in report.runs:
         if run not in report.stored:
             audit.record("published", by, run=run)
+    for run, grading in report.gradings:
+        audit.record("added_grading", by, run=run, grading=grading)
 
 
 def read_and_check(

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anyascii import anyascii
-
 from data.importing.harness_datasets import clean
 from data.importing.import_source import Incoming
 from data.importing.report import Problem
@@ -21,9 +19,9 @@ from data.importing.sqlite_file import whole
 from data.importing.staging import Staging
 from data.importing.table_contract import SHOWN
 from data.importing.table_files import WRONG_LINE
-from data.store.gradings import RESERVED
+from data.store.gradings import grading_name
 
-LONGEST_NAME = 40  # characters of the name of a grading
+OWN = "Tossup/run.jsonl"  # a run file with the grades of the challenge itself; other graders have folders with longer names
 RUN_NAME = re.compile(r"tossup__(?:.+__)?(?P<owner>[^_](?:.*?[^_])?)__(?P<system>.+?)(?:\.buzz)?\.jsonl(?:\.gz|\.zst)?$")
 
 
@@ -46,21 +44,21 @@ class Run:
     again: dict[str, list[str]] = field(default_factory=dict)
 
 
-def grading_name(first: str, second: str) -> str:
+def name_by_folders(first: str, second: str) -> str:
     """The name of a grading, by the folders in which two files of one run lie.
 
     Args:
         first: path of the file with the run's own grading.
         second: path of the file with the other one.
 
-    >>> grading_name("Packet 1/Tossup/run.jsonl", "Packet 1/Tossup_pedant/run.jsonl"), grading_name("a/run.jsonl", "b/run.jsonl")
-    ('pedant', 'b')
+    >>> name_by_folders("Packet 1/Tossup/run.jsonl", "Packet 1/Tossup_pedant/run.jsonl")
+    'pedant'
+    >>> name_by_folders("a/run.jsonl", "b/run.jsonl")
+    'b'
     """
     folders = zip(reversed(Path(first).parent.parts), reversed(Path(second).parent.parts), strict=False)
     before, folder = next((pair for pair in folders if pair[0] != pair[1]), ("", Path(second).parent.name))
-    own = folder.removeprefix(before) if folder.removeprefix(before) else folder
-    name = re.sub(r"[^a-z0-9]+", "-", anyascii(own).lower())[:LONGEST_NAME].strip("-")
-    return f"other-{name}"[:LONGEST_NAME].rstrip("-") if not name or name in RESERVED else name
+    return grading_name(folder.removeprefix(before) or folder)
 
 
 def question_id(qid: str) -> str:
@@ -108,7 +106,7 @@ def read_run(file: Incoming, run: Run, staging: Staging) -> None:
     repeated = outputs.keys() & run.outputs.keys()
     same = all([_answers(outputs[q]) == _answers(run.outputs[q]) for q in repeated])
     if repeated and same:
-        name = grading_name(run.files[min(repeated)], file.name)
+        name = name_by_folders(run.files[min(repeated)], file.name)
         run.again.setdefault(name, []).append(file.name)
         for question in repeated:
             pairs = zip(sorted(run.outputs[question], key=_answer), sorted(outputs[question], key=_answer), strict=True)

@@ -14,8 +14,10 @@ EXAMPLES = 3  # of a kind of problem
 SPECIFIC = re.compile(r"\d[\d.,]*|'[^']*'")  # what differs between problems of one kind: numbers and quoted names
 # What the analyst can say beside the file to mend a problem. The command line, the JSON addresses and the page each have
 # their own words for it. ``dataset_upload``: send it as a dataset. ``replace_people``: with
-# the whole bundle, to replace the stored buzzes, exposures or votes.
-Hint = Literal["classes", "dataset", "dataset_upload", "format", "model", "password", "percent", "replace", "replace_people"]
+# the whole bundle, to replace the stored buzzes, exposures or votes. ``one_run``: bring all answers of a run together.
+Hint = Literal[
+    "classes", "dataset", "dataset_upload", "format", "model", "one_run", "password", "percent", "replace", "replace_people"
+]  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -135,11 +137,13 @@ class Report:
         advice: sentences on what many problems have in common.
         unread: a file could not be read, so that what depends on it cannot be checked.
         warnings: sentences.
+        hints: what the analyst can do about some of them.
         formats: keys of the formats that were read.
         lines: a line for each dataset and run.
         datasets: ids of the new datasets.
         runs: ids of the runs of this import, existing ones among them.
         stored: those of them that the store has already.
+        gradings: run and name of each grading that stored runs get.
         columns: recognised columns.
         repaired: what was repaired, and how often.
         skipped: (dataset, model, elicitation) -> reason -> rows that the model failed to answer.
@@ -150,11 +154,13 @@ class Report:
     advice: list[str] = field(default_factory=list)
     unread: bool = False
     warnings: list[str] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)
     formats: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     datasets: list[str] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
+    gradings: list[tuple[str, str]] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     repaired: Counter[str] = field(default_factory=Counter)
     skipped: dict[tuple[str, str, str], Counter[str]] = field(default_factory=dict)
@@ -169,6 +175,12 @@ class Report:
         self.problems += problems
         if problems and total > len(problems):
             self.more[problems[0].kind] += total - len(problems)
+
+    def warn(self, warning: str, hint: Hint) -> None:
+        """Add a warning that the analyst can do something about."""
+        self.warnings.append(warning)
+        if hint not in self.hints:
+            self.hints.append(hint)
 
     @contextmanager
     def collecting(self) -> Iterator[None]:

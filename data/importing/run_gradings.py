@@ -15,6 +15,8 @@ from data.store.dataset_state import renew
 from data.store.gradings import GRADED, IMPORTED
 from data.store.objects import Objects, StoredObject, stored_objects
 
+# That a row of a stored run, called r, is at the place of a row of an incoming one.
+SAME_PLACE = "{0}.question_id = r.question_id and {0}.clue = r.clue and {0}.sample is not distinct from r.sample"
 MOST_GRADED = 30_000  # distinct guesses of a run that an import grades beside the grades of the file: about three seconds
 MOST_STORED = 1_000_000  # of a stored run: more would not fit into memory
 
@@ -43,12 +45,7 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
         join scratch.runs_to_store r on r.n = s.run_number where g.correct is not null group by all order by all""").fetchall()
     for name, grading, number in given:
         (part,) = stored_objects(connection, "responses", runs=[name])
-        sql = f"""select q.question_id, s.clue, s.sample, if(s.failed, s.correct, coalesce(g.correct, s.correct)) as correct,
-                if(s.failed or g.correct is null, s.graded, 'file') as graded
-            from scratch.responses_graded s join scratch.numbered_questions q on q.n = s.question_number
-            left join (from scratch.grades_read where name = {literal(grading)}) g on g.file = s.file and g.ordinal = s.ordinal
-            where s.run_number = {number} order by s.row"""
-        gradings.add_grading(connection, objects, part, grading, "column", sql)
+        gradings.add_grading(connection, objects, part, grading, "column", grades_sql(number, grading))
     sql = f"select run from gradings join scratch.runs_to_store using (run) where position = 0 and name = '{IMPORTED}'"
     stated = [name for (name,) in run(sql).fetchall()]
     for name in stated:
@@ -73,6 +70,50 @@ def add_gradings(staging: Staging, objects: Objects, by: str | None = None) -> N
         {"by": by},
     )
     gradings.review(connection, objects, [name for (name,) in run("select run from scratch.runs_to_store order by n").fetchall()])
+
+
+def grades_sql(number: int, column: str | None) -> str:
+    """SQL for the grades of an incoming run, with the columns of ``grades``, in the order of its responses.
+
+    Args:
+        number: of the run.
+        column: name of a further grading that its file brings; None for the one of ``correct``.
+    """
+    chosen = "select null as file, null as ordinal, null as correct limit 0"
+    if column is not None:
+        chosen = f"from scratch.grades_read where name = {literal(column)}"
+    return f"""select q.question_id, s.clue, s.sample, if(s.failed, s.correct, coalesce(g.correct, s.correct)) as correct,
+            if(s.failed or g.correct is null, s.graded, 'file') as graded
+        from scratch.responses_graded s join scratch.numbered_questions q on q.n = s.question_number
+        left join ({chosen}) g on g.file = s.file and g.ordinal = s.ordinal
+        where s.run_number = {number} order by s.row"""
+
+
+def add_to_stored(staging: Staging, objects: Objects, by: str | None = None) -> list[tuple[str, str]]:
+    """Add the gradings that an import brings to stored runs to a trial. Their statistics are not computed.
+
+    Args:
+        staging, objects: as of ``add_gradings``.
+        by: name of the token of an upload; None for the command line.
+
+    Returns:
+        Run and name of each.
+    """
+    connection = staging.connection
+    rows = connection.execute('select number, run, name, "column" from scratch.added_gradings order by rowid').fetchall()
+    for number, run, name, column in rows:
+        (part,) = stored_objects(connection, "responses", runs=[run])
+        stored = objects.relation("responses", [part], numbered=True)
+        sql = f"""select r.question_id, r.clue, r.sample, g.correct, g.graded
+            from {stored} r join ({grades_sql(number, column)}) g on {SAME_PLACE.format("g")} order by r.file_row_number"""
+        gradings.add_grading(connection, objects, part, name, "added", sql)
+        execute(
+            connection,
+            """update gradings set added_at = make_timestamp(epoch_us(now())), added_by = $by
+            where run = $run and name = $name""",
+            {"by": by, "run": run, "name": name},
+        )
+    return [(run, name) for _, run, name, _ in rows]
 
 
 def grade_by_rules(connection: duckdb.DuckDBPyConnection, objects: Objects, part: StoredObject, most: int) -> int | None:

@@ -14,6 +14,8 @@ Its relations, in the order in which they are filled:
 - ``responses_resolved``: the same, with every confidence known and whole distributions in the order of classes.
 - ``responses_graded``: the same, with every correctness known.
 - ``runs_to_store``: the runs that the store does not have, by number.
+- ``added_gradings``: what further gradings stored runs get, by the number of the incoming run that has their answers. ``column``
+  is the column of the grades, without its prefix; null for ``correct``.
 - ``new_datasets``, ``new_questions``, ``new_runs``, ... : what publishing adds to the store, with the columns of its tables.
 - ``replaced_people``, ``new_answers``: what publishing changes beside that.
 
@@ -70,6 +72,7 @@ create table corrections_read (dataset varchar, model varchar, elicitation varch
     guess varchar, correct double, corrected_at timestamp, corrected_by varchar, note varchar, file integer, ordinal bigint);
 create table attributes_read (dataset varchar, question_id varchar, attribute varchar, value varchar,
     file integer, ordinal bigint);
+create table added_gradings (number integer, dataset varchar, run varchar, name varchar, "column" varchar);
 create table tags_read (dataset varchar, model varchar, elicitation varchar, tag varchar, value varchar,
     file integer, ordinal bigint);
 -- Whose people's rows are replaced (buzzes and exposures together, or votes), and answers that follow from votes.
@@ -174,6 +177,7 @@ class Staging:
         response_attributes: names of attributes of responses, with their dataset, and the file that has them.
         recut: stored datasets that may grow by questions, and of which questions that no run answered may get other clues.
         objects: of the store, with the responses of its runs.
+        grading_names: names of the grades that files state of runs, for runs that turn out to be stored with other grades.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -187,6 +191,7 @@ class Staging:
     respondents: set[RunKey] = field(default_factory=set)
     response_attributes: dict[tuple[str, str], str] = field(default_factory=dict)
     objects: Objects | None = None
+    grading_names: dict[RunKey, str] = field(default_factory=dict)
     _viewed: str | None = None  # SQL of responses that are read in place
 
     # -- for readers -------------------------------------------------------------------------------------------------
@@ -408,8 +413,8 @@ class Staging:
 
     def changes(self) -> bool:
         """Whether publishing would add anything."""
-        tables = ("datasets", "exposures", "buzzes", "votes", "runs")
-        return any(self.connection.execute(f"select 1 from new_{table} limit 1").fetchone() for table in tables)
+        tables = (*(f"new_{table}" for table in ("datasets", "exposures", "buzzes", "votes", "runs")), "added_gradings")
+        return any(self.connection.execute(f"select 1 from {table} limit 1").fetchone() for table in tables)
 
 
 @contextmanager

@@ -16,17 +16,18 @@ import duckdb
 
 from data import human_curves
 from data.importing.grading import grade_guesses
-from data.importing.run_gradings import add_gradings, renew_gradings
+from data.importing.run_gradings import add_gradings, add_to_stored, renew_gradings
 from data.importing.staging import STORED, Staging
 from data.polars_frames import ArrowStream, execute, literal
 from data.store import StoreMoved, difficulty, run_statistics
 from data.store.catalogue import tables_of_datasets
 from data.store.dataset_state import State, renew, states
-from data.store.objects import Objects, copy_rows, name_objects, stored_objects
+from data.store.objects import Kind, Objects, copy_rows, graded_kind, name_objects, stored_objects
 from data.store.response_attributes import list_attributes
 
 TABLES_OF_RUNS = ("gradings", "corrections", "tags", "response_attributes")  # what else the catalogue has on a run
 RUN_TABLES = ("objects", "runs", *TABLES_OF_RUNS)
+GRADED_KINDS: tuple[Kind, ...] = ("grades", "statistics")  # of the objects of a further grading
 GRADED_BY_QUESTION = "r.graded not in ('file', 'person', 'failed')"
 
 
@@ -41,6 +42,7 @@ class Trial:
         before: the state of each dataset that it was made from; None for a new dataset.
         rebased: the datasets whose questions, people or earlier runs change.
         runs: ids of the new runs.
+        gradings: run and name of each grading that a stored run gets.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -49,6 +51,7 @@ class Trial:
     before: dict[str, State | None]
     rebased: set[str]
     runs: list[str]
+    gradings: list[tuple[str, str]]
 
     def close(self) -> None:
         """Write the trial to its file, which publishing reads."""
@@ -75,9 +78,11 @@ class Trial:
             connection.execute(_insert("datasets", _among(self.rebased), new, next_dataset))
         new = _among(self.runs, "run")
         connection.execute(_insert("runs", f"({_among(self.rebased)} or {new})", new, next_run))
-        connection.execute(f"insert into objects by name from trial.objects where {_among(self.rebased)} or {new}")
+        rows = f"{_among(self.rebased)} or {self.new_rows('objects')}"
+        connection.execute(f"insert into objects by name from trial.objects where {rows}")
         for table in TABLES_OF_RUNS:
-            connection.execute(f"insert into {table} by name from trial.{table} where {new} and not {_among(self.rebased)}")
+            rows = f"{self.new_rows(table)} and not {_among(self.rebased)}"
+            connection.execute(f"insert into {table} by name from trial.{table} where {rows}")
         others = {*self.before} - self.rebased
         added = connection.execute(f"select run from runs where {new} and {_among(others)}").fetchall()
         difficulty.add_accuracies(connection, self.objects, [run for (run,) in added])
@@ -93,6 +98,17 @@ class Trial:
                 raise StoreMoved
         if connection.execute(f"select 1 from runs where {_among(self.runs, 'run')} limit 1").fetchone():
             raise StoreMoved  # another process has just stored one of the runs
+        if connection.execute(f"select 1 from gradings where {self.new_rows('gradings')} limit 1").fetchone():
+            raise StoreMoved  # or given a run a grading of the same name
+
+    def new_rows(self, table: str) -> str:
+        """SQL condition on the rows of a table on runs: those of new runs, and of the gradings that stored ones get."""
+        names = {
+            "gradings": [("name", name, run) for run, name in self.gradings],
+            "objects": [("kind", graded_kind(kind, name), run) for run, name in self.gradings for kind in GRADED_KINDS],
+        }.get(table, [])
+        added = [f"({column} = {literal(name)} and run = {literal(run)})" for column, name, run in names]
+        return f"({' or '.join([_among(self.runs, 'run'), *added])})"
 
 
 def _among(names: Iterable[str], column: str = "dataset") -> str:
@@ -123,7 +139,8 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
     connection, path = staging.connection, staging.path.with_name("trial.duckdb")
     run = connection.execute
     rebased = _rebased(connection)
-    datasets = sorted(_datasets(connection, *STORED) | rebased | ({shown} if shown else set()))
+    regraded = {name for (name,) in run("select distinct dataset from scratch.added_gradings").fetchall()}
+    datasets = sorted(_datasets(connection, *STORED) | rebased | regraded | ({shown} if shown else set()))
     run("use store")
     before = states(connection)
     run(f"attach {literal(path)} as trial (recovery_mode no_wal_writes)")
@@ -136,6 +153,7 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
     _add_responses(connection, objects)
     if run("select 1 from scratch.new_runs limit 1").fetchone():
         add_gradings(staging, objects, by)
+    added = add_to_stored(staging, objects, by)
     replaced = sorted(_datasets(connection, "datasets") & {*before})
     for dataset in replaced:
         _fit_to_replaced(connection, objects, dataset)
@@ -149,6 +167,10 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
     for dataset, names in new_runs.items():
         if dataset not in with_people:
             run_statistics.derive(connection, objects, dataset, names)
+    dataset_of = dict(run("select run, dataset from scratch.added_gradings").fetchall())
+    for name, grading in added:
+        if dataset_of[name] not in with_people:
+            run_statistics.derive_grading(connection, objects, dataset_of[name], grading, [name])
     for dataset in sorted(rebased):
         difficulty.derive_accuracies(connection, objects, dataset)
         difficulty.derive(connection, dataset)
@@ -156,7 +178,7 @@ def make_trial(staging: Staging, objects: Objects, by: str | None = None, shown:
         difficulty.add_accuracies(connection, objects, new_runs.get(shown, []))
         difficulty.derive(connection, shown)
     runs = [row[0] for row in run("select run from scratch.new_runs order by position").fetchall()]
-    return Trial(connection, path, objects, {dataset: before.get(dataset) for dataset in datasets}, rebased, runs)
+    return Trial(connection, path, objects, {dataset: before.get(dataset) for dataset in datasets}, rebased, runs, added)
 
 
 def _rebased(connection: duckdb.DuckDBPyConnection) -> set[str]:

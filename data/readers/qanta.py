@@ -20,7 +20,7 @@ import polars as pl
 
 from data.importing.harness_datasets import clean
 from data.importing.import_source import Incoming
-from data.importing.qanta_runs import RUN_NAME, Run, question_id, read_run, scaled
+from data.importing.qanta_runs import OWN, RUN_NAME, Run, name_by_folders, question_id, read_run, scaled
 from data.importing.quizbowl_games import PlayedQuestion, add_questions, add_table
 from data.importing.quizbowl_words import TAG, sentences
 from data.importing.report import Problem, refuse
@@ -323,6 +323,7 @@ def _add_run(
     run: Run, name: str, positions: dict[str, dict[int, int]], dataset: str, staging: Staging, options: ImportOptions
 ) -> None:
     key = RunKey(dataset, run.model, options.elicitation or ELICITATION)
+    staging.grading_names[key] = name_by_folders(OWN, min(run.files.values(), default=""))
     rows: list[dict[str, Any]] = []
     unknown = 0
     for question, outputs in run.outputs.items():

@@ -20,8 +20,8 @@ from data.store.register import Register
 
 Action = Literal[
     "published", "replaced_questions", "withdrew", "restored", "created_token", "revoked_token", "made_private", "made_public",
-    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "invited_players",
-    "erased_answers", "tagged", "refused",
+    "renewed_link_key", "migrated", "restored_backup", "repaired", "corrected_grades", "graded", "added_grading",
+    "invited_players", "erased_answers", "tagged", "refused",
 ]  # fmt: skip
 
 log = logging.getLogger("clueline.audit")
@@ -39,6 +39,7 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
             wrong token.
         dataset, run, token: what it was done to. A token is called by its name; its secret is never kept.
         grades: how many grades were corrected.
+        grading: the name of one that a stored run got.
         reason: code of the refusal.
         attempt: method and path of the refused request.
         address: of the client, for a request.
@@ -53,6 +54,7 @@ class AuditEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str | None = None
     token: str | None = None
     grades: str | None = None
+    grading: str | None = None
     reason: str | None = None
     attempt: str | None = None
     address: str | None = None

@@ -13,13 +13,15 @@ response, the last one that covers it. A correction that says nothing (``correct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import duckdb
 import polars as pl
+from anyascii import anyascii
 
 from data.polars_frames import ArrowStream, execute
 from data.store import run_statistics
@@ -29,12 +31,13 @@ from data.store.objects import Objects, StoredObject, copy_rows, graded_kind, na
 from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store
 
-Source = Literal["import", "column", "rules", "review"]
+Source = Literal["import", "column", "added", "rules", "review"]
 IMPORTED = "imported"  # as the file states it
 GRADED = "graded"  # by Clueline's rules
 REVIEWED = "reviewed"  # by Clueline's rules, with the corrections of reviewers
 RESERVED = (IMPORTED, GRADED, REVIEWED)
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+LONGEST_NAME = 40  # characters
 LONGEST_NOTE = 500  # characters
 
 
@@ -57,6 +60,23 @@ class Correction(NamedTuple):
 
 class NoSuchGuess(Exception):
     """The run has no such guess; the message says which."""
+
+
+def grading_name(text: str, taken: Collection[str] = ()) -> str:
+    """The name of a grading, made from a text such as the name of a file.
+
+    Args:
+        text: any.
+        taken: names that it must not have.
+
+    >>> grading_name("Second reader"), grading_name("graded"), grading_name("a", ["a", "a-2"])
+    ('second-reader', 'other-graded', 'a-3')
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", anyascii(text).lower())[:LONGEST_NAME].strip("-")
+    if not name or name in RESERVED:
+        name = f"other-{name}".rstrip("-")
+    numbered = (f"{name[: LONGEST_NAME - len(suffix)].rstrip('-')}{suffix}" for suffix in (f"-{n}" for n in count(2)))
+    return next(each for each in chain([name], numbered) if each not in taken)
 
 
 def correct_grades(store: Store, run: str, corrections: Sequence[Correction], by: str | None) -> None:

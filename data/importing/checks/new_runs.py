@@ -1,18 +1,22 @@
-"""Runs, named by their content; those that the store already has are set aside."""
+"""Runs, named by their content; those that the store already has are set aside, and may get further gradings."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import polars as pl
 
 from data.importing.checks.content_ids import run_hashes
+from data.importing.checks.stored_runs import add_gradings_to_stored, run_with_same_answers, runs_of_name, warn_of_name
 from data.importing.report import rows_without_answer
-from data.importing.staging import Staging
+from data.importing.staging import RunKey, Staging
 from data.polars_frames import ArrowStream, frame
+from data.store.gradings import grading_name
 
 ID_DIGITS = 16  # of the sha256 of a run
+PLACES = 10**12  # of a file, in ``numbered_runs``
 
 
 def name_runs(staging: Staging) -> None:
@@ -27,22 +31,32 @@ def name_runs(staging: Staging) -> None:
     runs = connection.execute("select n, dataset, model, elicitation, place from numbered_runs order by n").fetchall()
     for n, dataset, model, elicitation, place in runs:
         content = hashes[n]
-        run = content.sha256[:ID_DIGITS]
-        skipped = report.skipped.get((dataset, model, elicitation), Counter())
+        run, key, name = content.sha256[:ID_DIGITS], RunKey(dataset, model, elicitation), None
+        if run not in stored:
+            of_name = runs_of_name(staging, key)
+            # What an analyst decided is kept with the run, so that it stays one of its own.
+            same = None if n in decisions else run_with_same_answers(staging, n, content.items, of_name)
+            if same is None:
+                warn_of_name(staging, n, run, of_name)
+            else:
+                file = staging.files[place // PLACES].name
+                run, name = same, staging.grading_names.get(key) or grading_name(Path(file).name.partition(".")[0])
+        skipped = report.skipped.get(key, Counter())
         failed, only_failed = failures.get(n, (0, 0))
         items, answered = content.items - failed, content.questions - only_failed
         line = f"run {run} ({model}, {elicitation}, {dataset}): {items:,} items of {answered:,} questions"
         report.runs.append(run)
         if run in stored:
             report.stored.append(run)
-            report.lines.append(f"{line}, already there" + (", but withdrawn" if stored[run] else ""))
+            parts = ["already there", *(["but withdrawn"] if stored[run] else []), *add_gradings_to_stored(staging, n, run, name)]
+            report.lines.append(f"{line}, {', '.join(parts)}")
             continue
         missing = questions[dataset] - answered
         rows.append({
             "n": n, "run": run, "dataset": dataset, "position": position + len(rows), "model": model,
-            "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // 10**12].name,
+            "elicitation": elicitation, "sha256": content.sha256, "file_name": staging.files[place // PLACES].name,
             "items": items, "questions": answered, "missing_questions": missing, "failed": failed,
-            "samples": samples.get(n, 1), "respondents": (dataset, model, elicitation) in staging.respondents,
+            "samples": samples.get(n, 1), "respondents": key in staging.respondents,
             "skipped": json.dumps(skipped) if skipped else None, "decisions": decisions.get(n),
         })  # fmt: skip
         line += " imported" + (f"; {missing:,} questions not answered" if missing else "")

@@ -27,6 +27,23 @@ Each reader is one module of `data/readers/`. This page is written by
 """
 
 
+STORED = """## Runs that are stored
+
+A run is named by its content, and never changes. What holds for every format:
+
+- The same answers again, with the same grades: already there. Nothing changes.
+- The same answers of the same dataset, model and elicitation, with other grades: the stored run gets them as a further
+  grading, which `grading=NAME` chooses. Its first grading stays, and so does every other. Grades under `correct.NAME` have
+  that name; those of `correct` have the name of the file, in QANTA of the folder. A name that the run has already for other
+  grades gets a number: `pedant-2`. Grades that the run has under another name, and a file without grades, add nothing.
+  Withdrawn runs get no grades in this way, and answers of which an analyst decided grades at import are a run of their own.
+- Other answers under the same dataset, model and elicitation, also if they are the same ones and more: a run of its own. A
+  warning names the stored one and says how many answers they share. For one run of questions that came in parts, import the
+  files of all parts together, and withdraw the runs of the parts. Files are not joined to a stored run, since links and
+  citations name it by its content.
+"""
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
@@ -63,6 +80,7 @@ def documentation() -> str:
     ]
     for name, columns in TABLES.items():
         parts += [f"### {name}", "", table(["column", "what", "required"], [_cells(column) for column in columns]), ""]
+    parts += [STORED]
     for row in rows:
         if row.source or row.rules:
             parts += [

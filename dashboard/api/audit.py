@@ -49,9 +49,9 @@ def _may_be_read() -> Callable[[AuditEvent], bool]:
 
 @get("/api/v1/audit", AuditParameters, right="upload")
 def get_audit(parameters: AuditParameters) -> Response:
-    """Who published, withdrew and restored runs, corrected grades, replaced questions, made and revoked tokens, and which
-    attempts were refused; newest first. It needs what an upload needs, such as a token. Changes are kept for good, of refused
-    attempts the last thousands. Events of datasets that the reader may not read are left out.
+    """Who published, withdrew and restored runs, added gradings, corrected grades, replaced questions, made and revoked tokens,
+    and which attempts were refused; newest first. It needs what an upload needs, such as a token. Changes are kept for good, of
+    refused attempts the last thousands. Events of datasets that the reader may not read are left out.
     """
     events = Audit(service().store.register).page(parameters.limit + 1, parameters.cursor, _may_be_read())
     following = events[parameters.limit - 1].id if len(events) > parameters.limit else None

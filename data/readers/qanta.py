@@ -38,10 +38,12 @@ FORMAT = Format(
     becomes="The dataset `qanta`, a run for each system, and plays, each by a team of its own",
     rules="The words of a question are its tokens, images and pauses among them. Its clues end where the runs were asked: all "
     "runs of a question must be asked at the same positions. Packets of later rounds are added to the stored ones, and runs "
-    "answer those that they cover; files of a run that are imported later are a run of their own. Where the text was edited "
+    "answer those that they cover. Where the text was edited "
     "after play, positions are scaled, and a warning names the question. A censored play with the fraction 1.0 is a "
     "placeholder: when it ended is unknown, so it is left out and counted. Of two gradings of the same outputs, the first one by "
-    "path is that of the run, and the other one is kept by the name of its folder. Bonuses are left alone.",
+    "path is that of the run, and the other one is kept by the name of its folder, also if it is imported later (`other` where a "
+    "file comes without a folder). Outputs for other packets that are imported later are a run of their own, with a "
+    "warning: for one run, give the files of all packets in one import. Bonuses are left alone.",
 )
 DATASET = "qanta"
 ELICITATION = "system"  # the system's own confidence; how it was elicited, no file says

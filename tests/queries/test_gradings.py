@@ -1,8 +1,10 @@
 """A selection by a grading: every view is that of a run whose file had stated these grades; and how gradings compare."""
 
+import io
 import itertools
 import random
 
+import polars as pl
 import pytest
 
 from data.store import open_store
@@ -83,6 +85,23 @@ def test_every_metric_is_that_of_a_file_with_these_grades(snapshot, narrow):
     chosen = Selection("first", model=("m",), grading="second", **narrow)
     assert metrics_of(snapshot, chosen) == metrics_of(snapshot, Selection("second", **narrow))
     assert metrics_of(snapshot, chosen) != metrics_of(snapshot, chosen.replace(grading=""))
+
+
+def test_a_grading_that_came_later_has_the_same_metrics(snapshot, tmp_path):
+    store = open_store(tmp_path / "store", threads=2)
+    for column in ("first", "second"):
+        read = pl.read_csv(io.StringIO(responses(column))).select("question_id", "clue", "guess", "confidence", "correct")
+        put(store, write(tmp_path / "toy", **BUNDLE, responses=read.write_csv()), model="m")
+    later = store.snapshot()
+    assert facets(later, "toy").gradings == ("imported", "graded", "run")
+    for grading, known in (("", ""), ("imported", ""), ("run", "second"), ("graded", "graded")):
+        chosen = Selection("first", model=("m",), grading=known)
+        assert metrics_of(later, Selection("toy", grading=grading)) == metrics_of(snapshot, chosen)
+    (run,) = gradings(later, Selection("toy")).runs
+    assert [(grading.name, grading.source) for grading in run.gradings] == [
+        ("imported", "import"), ("graded", "rules"), ("run", "added"),
+    ]  # fmt: skip
+    assert run.gradings[2].at > run.gradings[0].at
 
 
 def test_items_and_buzzes_are_of_the_grading(snapshot):

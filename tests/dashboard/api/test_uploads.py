@@ -109,6 +109,33 @@ def test_the_same_file_again_gives_the_run_that_is_there(upload, prompts, pack):
     assert report.runs == [run["run"] for run in first["runs"]]
 
 
+def test_grades_of_stored_answers_are_a_further_grading(upload, prompts):
+    header, *lines = filled(prompts[:3]).decode().splitlines()
+
+    def stated(digits):
+        return "\n".join([header + ",correct", *map(",".join, zip(lines, digits, strict=True))]).encode()
+
+    (first,) = post(upload, stated("010"), 201)["runs"]
+    query = "dataset=pyramid&model=m&filename=Second+reader.csv"
+    trial = post(upload, stated("110"), 200, f"{query}&dry_run=1")
+    answer = post(upload, stated("110"), 201, query)
+    for (run,) in (trial["runs"], answer["runs"]):
+        assert (run["run"], run["stored"], run["gradings"]) == (first["run"], True, ["second-reader"])
+    assert answer["warnings"] == trial["warnings"] and answer["remedies"] == []
+    (compared,) = get(upload.client, f"/api/v1/gradings?dataset=pyramid&run={first['run']}")["runs"]
+    (added,) = [grading for grading in compared["gradings"] if grading["name"] == "second-reader"]
+    assert (added["source"], added["by"], added["accuracy"]) == ("added", "ann", pytest.approx(2 / 3))
+    assert post(upload, stated("110"), 200, query)["runs"][0]["gradings"] == []
+
+
+def test_other_answers_of_a_name_are_told(upload, prompts):
+    post(upload, filled(prompts[:3]), 201)
+    answer = post(upload, filled(prompts[3:]), 201)
+    assert answer["warnings"][0].endswith("answers other questions or clues alone")
+    (remedy,) = answer["remedies"]
+    assert remedy["hint"] == "one_run" and "in one zip" in remedy["remedy"] and "--" not in remedy["remedy"]
+
+
 def test_a_form_carries_the_file_and_the_keys(upload, prompts):
     form = {
         "file": (io.BytesIO(filled(prompts)), "..\\..\\C:\\a/b/\x00my\u202e run.csv"),

@@ -40,6 +40,24 @@ def test_a_good_file_is_imported(cli, copied, responses):
     assert "pyramid: Pyramid (incremental), 60 questions, 9 runs, 12 human teams" in listed_datasets(cli, copied)
 
 
+def test_grades_that_come_later_are_told(cli, copied, responses):
+    header = "question_id,clue,guess,confidence,correct"
+    options = ("--dataset", "pyramid", "--model", "m", "--elicitation", "e")
+    first = cli("import", responses("lit-01,0,x,0.5,0", header=header), *options, store=copied)
+    second = cli("import", responses("lit-01,0,x,0.5,1", name="second.csv", header=header), *options, store=copied)
+    assert first.stderr == "" and "already there, gets the grading 'second'" in second.stdout
+    assert second.stderr.endswith("has these answers already: the grades are added to it as 'second'\n")
+
+
+def test_a_run_with_the_name_of_a_stored_one_is_told(cli, copied, responses):
+    options = ("--dataset", "pyramid", "--model", "m", "--elicitation", "e")
+    header = "question_id,clue,guess,confidence"
+    for row in ("lit-01,0,x,0.5", "lit-02,0,x,0.5"):
+        done = cli("import", responses(row, header=header), *options, store=copied)
+    warning, remedy = done.stderr.splitlines()
+    assert warning.endswith("other questions or clues alone") and remedy.startswith("  for one run of all questions, give all")
+
+
 def test_the_same_file_again_changes_nothing(cli, copied, responses):
     path = responses("lit-01,0,Dracula,0.25,My model,verbalized")
     assert cli("import", path, "--dataset", "pyramid", store=copied).returncode == 0

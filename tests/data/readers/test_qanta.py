@@ -122,6 +122,70 @@ def test_both_gradings_of_the_same_outputs_are_kept(store, write):
     assert "2 files" in warning and "kept as 'pedant'" in warning and "Tossup_pedant" in warning
 
 
+def files(folder, name="Tossup", packets=(1, 2), **more):
+    return write_challenge(folder, {}, {f"Packet {p}/{name}/{NAME}": run_lines(p, **more) for p in packets}, None)
+
+
+def grades(store, run, grading=""):
+    snapshot = store.snapshot().with_grading(grading)
+    return [correct for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}")]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"), [("Tossup", "Tossup_pedant", "pedant"), ("Tossup_pedant", "Tossup", "tossup")]
+)
+def test_a_grading_that_comes_later_is_of_the_same_run(store, write, tmp_path, first, second, name):
+    bundles.put(store, write(runs={}))
+    (run,) = bundles.put(store, files(tmp_path / "first", first)).runs
+    later = files(tmp_path / "later", second, correct=0)
+    report = bundles.put(store, later)
+    assert (report.runs, report.gradings) == ([run], [(run, name)])
+    assert report.warnings == [f"run {run} has these answers already: the grades are added to it as {name!r}"]
+    assert (grades(store, run), grades(store, run, name)) == ([1.0] * 5, [0.0] * 5)
+    before = bundles.content(store)
+    assert bundles.put(store, later).gradings == [] and bundles.content(store) == before
+
+
+def test_gradings_of_one_import_may_be_stored_in_part(store, write, tmp_path):
+    bundles.put(store, write(runs={}))
+    (run,) = bundles.put(store, files(tmp_path / "first", "Tossup_pedant", correct=0)).runs
+    files(tmp_path / "both", "Tossup_pedant", correct=0)
+    both = files(tmp_path / "both")
+    report = bundles.put(store, both)
+    assert (report.runs, report.gradings) == ([run], [(run, "tossup")])
+    assert report.lines[-1].endswith("already there, gets the grading 'tossup', with the grades of 'pedant' as 'imported'")
+    assert (grades(store, run), grades(store, run, "tossup")) == ([0.0] * 5, [1.0] * 5)
+
+
+def test_a_file_without_a_folder_is_another_grading(store, write, tmp_path):
+    bundles.put(store, write())
+    (tmp_path / NAME).write_text(run_lines(1, correct=0) + run_lines(2, correct=0))
+    assert [name for _, name in bundles.put(store, tmp_path / NAME).gradings] == ["other"]
+
+
+def test_packets_that_come_later_are_a_run_of_their_own(store, write, tmp_path):
+    bundles.put(store, write(runs={}))
+    (first,) = bundles.put(store, files(tmp_path / "first", packets=[1])).runs
+    report = bundles.put(store, files(tmp_path / "second", packets=[2]))
+    (second,) = report.runs
+    assert report.warnings == [
+        f"run {second} is a run of its own: of the same dataset, model and elicitation, the store has run {first} which answers "
+        "other questions or clues alone"
+    ]
+    assert report.hints == ["one_run"]
+    files(tmp_path / "second", packets=[1])
+    whole = bundles.put(store, tmp_path / "second")
+    assert whole.stored == [] and rows(store, "select questions from runs order by position") == [(1,), (1,), (2,)]
+
+
+def test_later_files_with_other_guesses_are_another_run(store, write, tmp_path):
+    bundles.put(store, write())
+    files(tmp_path / "later", packets=[1])
+    report = bundles.put(store, files(tmp_path / "later", packets=[2], guess="Oslo", correct=0))
+    (warning,) = report.warnings
+    assert "answers 5 of the same questions and clues, 2 of these otherwise" in warning and report.gradings == []
+
+
 def test_outputs_that_differ_are_no_second_grading(store, write):
     runs = {f"a/{NAME}": run_lines(1), f"b/{NAME}": run_lines(1, guess="Oslo")}
     with pytest.raises(Refused, match="other outputs for 1 of these questions"):

@@ -1,0 +1,268 @@
+"""Answers that come again with other grades are the stored run; other answers of the same name are a run of their own."""
+
+from functools import partial
+
+import pytest
+
+from data.importing import distributed_import
+from data.importing.dry_run import open_dry_run
+from data.importing.ingest import read_and_check
+from data.importing.staging import Decision, ImportOptions, open_staging
+from data.importing.trial_catalogue import make_trial
+from data.store import StoreMoved
+from data.store.audit import Audit
+from data.store.errors import NeedsMigration
+from data.store.gradings import Correction, correct_grades
+from data.store.migrations import m0012_added_gradings
+from data.store.run_withdrawal import withdraw
+from tests.helpers import bundle_factory as bundles
+from tests.helpers.bundle_factory import content, in_format, rows, write
+
+ANSWERS = ("q1,0,Rome,0.25", "q1,1,Paris,0.5", "q2,0,,0", "q2,1,Nile,0.75")
+FIRST, SECOND, THIRD = "0101", "1101", "0001"  # grades of three readers; the first ones are those of the rules
+GRADINGS = "select name, position, source from gradings order by position"
+
+
+def graded(grades=None, answers=ANSWERS, **columns):
+    """A file of these answers with grades, a digit for each, and columns of further ones."""
+    given = ({"correct": grades} if grades else {}) | {f"correct.{name}": digits for name, digits in columns.items()}
+    header = ",".join(["question_id,clue,guess,confidence", *given])
+    lines = (",".join([answer, *digits]) for answer, *digits in zip(answers, *given.values(), strict=True))
+    return "\n".join([header, *lines]) + "\n"
+
+
+def no_runs(store, folder):
+    bundles.put(store, write(folder / "toy"))
+
+
+@pytest.fixture
+def put(prefilled, tmp_path):
+    """Imports the text of a file of responses by its name."""
+    store = prefilled(no_runs)
+
+    def put(name, text, **options):
+        (tmp_path / name).write_text(text)
+        return bundles.put(store, tmp_path / name, **{"dataset": "toy", "model": "m"} | options)
+
+    put.store = store
+    return put
+
+
+def grades(store, grading=""):
+    snapshot = store.snapshot().with_grading(grading)
+    ((run,),) = snapshot.rows("select run from runs where withdrawn_at is null")
+    return "".join(f"{correct:g}" for (correct,) in snapshot.rows(f"select correct from {snapshot.responses([run])}"))
+
+
+def test_later_grades_are_a_further_grading(put):
+    (run,) = put("first.csv", graded(FIRST)).runs
+    report = put("Second reader.csv", graded(SECOND), by="ann")
+    assert (report.runs, report.stored, report.gradings) == ([run], [run], [(run, "second-reader")])
+    assert report.warnings == [f"run {run} has these answers already: the grades are added to it as 'second-reader'"]
+    assert report.lines[-1].endswith("4 items of 2 questions, already there, gets the grading 'second-reader'")
+    assert rows(put.store, GRADINGS) == [
+        ("imported", 0, "import"), ("graded", 1, "rules"), ("second-reader", 2, "added"),
+    ]  # fmt: skip
+    assert [grades(put.store, name) for name in ("", "imported", "second-reader")] == [FIRST, FIRST, SECOND]
+    by = "select added_by, added_at > imported_at from gradings join runs using (run) where source = 'added'"
+    assert rows(put.store, by) == [("ann", True)]
+    event = Audit(put.store.register).page(1)[0]
+    assert (event.action, event.run, event.grading, event.by) == ("added_grading", run, "second-reader", "ann")
+
+
+def test_the_same_grades_again_change_nothing(put):
+    put("first.csv", graded(FIRST))
+    put("second.csv", graded(SECOND))
+    before, version = content(put.store), put.store.version()
+    for name, text, known in (
+        ("second.csv", graded(SECOND), "with 'second'"), ("copy.csv", graded(SECOND), "with the grades of 'copy' as 'second'"),
+    ):  # fmt: skip
+        report = put(name, text)
+        assert report.lines[-1].endswith(f"already there, {known}") and report.warnings == [] and report.gradings == []
+    put("first.csv", graded(FIRST))
+    assert (content(put.store), put.store.version()) == (before, version)
+
+
+def test_each_reader_has_a_grading_of_its_own(put):
+    put("first.csv", graded(FIRST))
+    put("reader.csv", graded(SECOND))
+    report = put("reader.csv", graded(THIRD))
+    assert "added to it as 'reader-2', for it has other grades called 'reader'" in report.warnings[0]
+    assert [grades(put.store, name) for name in ("", "reader", "reader-2")] == [FIRST, SECOND, THIRD]
+    assert put("reader.csv", graded(THIRD)).gradings == []
+
+
+def test_answers_that_the_rules_graded_get_grades_of_a_file(put):
+    (run,) = put("plain.csv", graded()).runs
+    assert put("reader.csv", graded(FIRST)).gradings == [(run, "reader")]  # the same grades, and yet of a reader
+    assert rows(put.store, GRADINGS) == [("graded", 0, "import"), ("reader", 1, "added")]
+    assert put("reader.csv", graded(FIRST)).gradings == []
+
+
+def test_a_file_without_grades_adds_none(put):
+    (run,) = put("first.csv", graded(SECOND)).runs
+    report = put("plain.csv", graded())
+    assert (report.runs, report.stored, report.gradings, report.warnings) == ([run], [run], [], [])
+    assert grades(put.store) == SECOND and len(rows(put.store, GRADINGS)) == 2
+
+
+def test_columns_of_further_gradings_are_added(put):
+    (run,) = put("run.csv", graded(FIRST)).runs
+    text = graded(FIRST, second=SECOND)
+    assert put("run.csv", text).gradings == [(run, "second")]
+    assert put("run.csv", text).gradings == []
+    assert put("run.csv", graded(FIRST, second=THIRD)).gradings == [(run, "second-2")]
+    assert put("other.csv", graded(None, fourth="1111")).gradings == [(run, "fourth")]  # which names the grading
+    assert [grades(put.store, name) for name in ("second", "second-2", "fourth")] == [SECOND, THIRD, "1111"]
+
+
+def test_the_order_of_rows_does_not_matter(put):
+    put("first.csv", graded(FIRST))
+    backwards = graded(SECOND[::-1], ANSWERS[::-1])
+    put("second.csv", backwards)
+    assert grades(put.store, "second") == SECOND
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (("q1,0,Oslo,0.25", *ANSWERS[1:]), "4 of the same questions and clues, 1 of these otherwise"),
+        (("q1,0,Rome,0.3", *ANSWERS[1:]), "4 of the same questions and clues, 1 of these otherwise"),
+        (ANSWERS[:3], "3 of the same questions and clues"),
+        ((*ANSWERS[:2], "q2,0,Po,1"), "3 of the same questions and clues, 1 of these otherwise"),
+    ],
+)
+def test_other_answers_are_a_run_of_their_own(put, answers, words):
+    (first,) = put("first.csv", graded(FIRST)).runs
+    before = grades(put.store)
+    report = put("second.csv", graded(SECOND[: len(answers)], answers))
+    (second,) = report.runs
+    assert report.stored == [] and report.gradings == [] and report.hints == ["one_run"]
+    assert report.warnings == [
+        f"run {second} is a run of its own: of the same dataset, model and elicitation, the store has run {first} which answers "
+        f"{words}"
+    ]
+    withdraw(put.store, second, None)
+    assert grades(put.store) == before
+
+
+def test_answers_to_other_questions_are_a_run_of_their_own(put):
+    (first,) = put("first.csv", graded(FIRST[:2], ANSWERS[:2])).runs
+    report = put("second.csv", graded(FIRST[2:], ANSWERS[2:]))
+    (warning,) = report.warnings
+    assert warning.endswith(f"the store has run {first} which answers other questions or clues alone")
+    whole = put("whole.csv", graded(FIRST))
+    assert "the store has 2 runs, the last of which, " in whole.warnings[0]
+    assert rows(put.store, "select items from runs order by position") == [(2,), (2,), (4,)]
+    assert put("first.csv", graded(FIRST[:2], ANSWERS[:2])).warnings == []
+
+
+def test_another_name_is_another_run(put):
+    put("first.csv", graded(FIRST))
+    reports = [put("second.csv", graded(SECOND), **other) for other in ({"model": "n"}, {"elicitation": "token"})]
+    assert [report.stored + report.warnings for report in reports] == [[], []]
+
+
+def test_a_withdrawn_run_gets_no_grades(put):
+    (run,) = put("first.csv", graded(FIRST)).runs
+    withdraw(put.store, run, None)
+    report = put("second.csv", graded(SECOND))
+    assert report.stored == [] and grades(put.store) == SECOND
+
+
+def test_what_an_analyst_decides_makes_a_run(put):
+    put("first.csv", graded())
+    report = put("first.csv", graded(), decisions=(Decision("q1", 0, "Rome", 1.0),))
+    assert report.stored == [] and len(report.warnings) == 1
+
+
+def test_samples_and_attributes_are_part_of_answers(put):
+    lines = [f"{place},{guess},0.5,{sample},{prompt}" for place, sample, prompt, guess in (
+        ("q1,1", "b", "terse", "Paris"), ("q1,0", "b", "long", "Rome"), ("q1,1", "a", "terse", "Oslo"),
+    )]  # fmt: skip
+
+    header = "question_id,clue,guess,confidence,sample,prompt,correct"
+
+    def text(digits, rows=lines):
+        return "\n".join([header, *map(",".join, zip(rows, digits, strict=True))])
+
+    (run,) = put("first.csv", text("000")).runs
+    assert put("second.csv", text("100")).gradings == [(run, "second")]
+    snapshot = put.store.snapshot().with_grading("second")
+    right = snapshot.rows(f"select clue, sample, guess from {snapshot.responses([run])} where correct = 1")
+    assert right == [(1, "b", "Paris")]
+    assert put("third.csv", text("010", [line.replace("long", "short") for line in lines])).stored == []
+
+
+def test_failed_calls_are_part_of_answers(put):
+    failed = ("q1,0,ERROR,0", *ANSWERS[1:])
+    (run,) = put("first.csv", graded(FIRST, failed)).runs
+    assert put("second.csv", graded(SECOND, failed)).gradings == []  # they differ in the call that failed alone
+    assert put("third.csv", graded(THIRD, failed)).gradings == [(run, "third")]
+    assert put("fourth.csv", graded(FIRST)).stored == []
+
+
+def test_corrections_and_added_grades_stand_beside_each_other(put):
+    (run,) = put("first.csv", graded(SECOND)).runs
+    correct_grades(put.store, run, [Correction("q1", "Paris", 0.0)], "ann")
+    put("second.csv", graded(THIRD))
+    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["0001", THIRD, SECOND]
+    correct_grades(put.store, run, [Correction("q2", "Nile", 0.0)], "ann")
+    assert [grades(put.store, name) for name in ("reviewed", "second", "")] == ["0000", THIRD, SECOND]
+
+
+def test_a_bundle_adds_grades_and_replaces_questions(put, tmp_path):
+    (run,) = put("first.csv", graded(FIRST)).runs
+    questions = bundles.QUESTIONS.replace("Nile", "Congo")
+    folder = write(tmp_path / "toy", questions=questions, responses=graded(SECOND))
+    report = bundles.put(put.store, folder, model="m", replace=True)
+    assert report.gradings == [(run, "run")]
+    assert [grades(put.store, name) for name in ("", "run", "graded")] == [FIRST, SECOND, "0100"]
+
+
+def test_a_dry_run_shows_the_grading_and_stores_nothing(put, tmp_path):
+    (run,) = put("first.csv", graded(FIRST)).runs
+    version = put.store.version()
+    (tmp_path / "second.csv").write_text(graded(SECOND))
+    with open_dry_run(put.store, [tmp_path / "second.csv"], ImportOptions(dataset="toy", model="m")) as dry_run:
+        assert dry_run.stored == {run} and dry_run.report.gradings == [(run, "second")]
+        snapshot = dry_run.snapshot.with_grading("second")
+        assert snapshot.rows(f"select correct from {snapshot.responses([run])} limit 1") == [(1.0,)]
+        assert snapshot.rows(f"select count(*) from {snapshot.statistics([run])}") == [(2,)]
+    assert put.store.version() == version
+
+
+def test_a_batch_adds_grades_to_stored_runs(put, tmp_path):
+    (run,) = put("first.csv", graded(FIRST)).runs
+    (tmp_path / "second.parquet").write_bytes(in_format(graded(SECOND, reader=THIRD), "parquet"))
+    group = distributed_import.Group(None, None, (str(tmp_path / "second.parquet"),))
+    prepare = partial(distributed_import.prepare, put.store.url, group, ImportOptions(dataset="toy", model="m"))
+    prepared = prepare()
+    assert prepared.lines[-2].startswith(f"warning: run {run} has these answers already")
+    assert distributed_import.publish(put.store, [prepared]) == []
+    assert [grades(put.store, name) for name in ("", "second", "reader")] == [FIRST, SECOND, THIRD]
+    assert distributed_import.publish(put.store, [prepare()]) == []
+
+
+def test_of_two_imports_at_once_one_begins_again(put, tmp_path):
+    put("first.csv", graded(FIRST))
+    (tmp_path / "second.csv").write_text(graded(SECOND))
+    with open_staging(put.store) as staging:
+        options = ImportOptions(dataset="toy", model="m")
+        read_and_check(staging, [tmp_path / "second.csv"], options, None, None, lambda label, done, total: None)
+        trial = make_trial(staging, put.store.new_objects())
+        trial.close()
+        put("second.csv", graded(SECOND))
+        with pytest.raises(StoreMoved):
+            put.store.write(trial.publish)
+    assert grades(put.store, "second") == SECOND
+
+
+def test_added_gradings_wait_for_the_migration(put):
+    def undo(connection):
+        with pytest.raises(NeedsMigration):
+            m0012_added_gradings.revert(connection)
+
+    put("first.csv", graded(FIRST))
+    put("second.csv", graded(SECOND))
+    put.store.write(undo)

@@ -29,13 +29,11 @@ class Overlap(NamedTuple):
 
 
 def runs_of_name(staging: Staging, key: RunKey) -> list[StoredObject]:
-    """The responses of the stored runs of a name, in the order of imports; not of withdrawn runs, nor damaged ones."""
+    """The responses of the stored runs of a name, in the order of imports; not of withdrawn runs."""
     sql = """select run from store.runs where dataset = $dataset and model = $model and elicitation = $elicitation
         and withdrawn_at is null order by position"""
     runs = [run for (run,) in execute(staging.connection, sql, key._asdict()).fetchall()]
-    parts = {part.run: part for part in _stored(staging, "responses", runs)}
-    damaged = {part.run for part, _ in staging.objects.damages(parts.values())} if staging.objects else {*parts}
-    return [parts[run] for run in runs if run in parts and run not in damaged]
+    return _stored(staging, "responses", runs)
 
 
 def run_with_same_answers(staging: Staging, number: int, rows: int, parts: Sequence[StoredObject]) -> str | None:
@@ -58,7 +56,10 @@ def warn_of_name(staging: Staging, number: int, run: str, parts: Sequence[Stored
     if not parts:
         return
     last, count = parts[-1], len(parts)
-    shared, differing = _overlap(staging, number, last)
+    overlap = _overlap(staging, number, last)
+    if overlap is None:
+        return
+    shared, differing = overlap
     stored = f"run {last.run}" if count == 1 else f"{count:,} runs, the last of which, {last.run},"
     how = "" if not differing else f", {differing:,} of these otherwise"
     what = f"{shared:,} of the same questions and clues{how}" if shared else "other questions or clues alone"
@@ -129,8 +130,10 @@ def _stored(staging: Staging, kind: str, runs: Sequence[str]) -> list[StoredObje
         return stored_objects(reading, kind, runs=runs)
 
 
-def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap:
-    assert staging.objects is not None
+def _overlap(staging: Staging, number: int, part: StoredObject) -> Overlap | None:
+    """How far the answers of an incoming run are those of a stored one; None where these are damaged, and cannot be compared."""
+    if staging.objects is None or [*staging.objects.damages([part])]:
+        return None
     differs = " or ".join(f"{column} is distinct from {column.replace('s.', 'r.')}" for column in ANSWER)
     sql = f"""select count(*), count(*) filter ({differs})
         from (select s.*, q.question_id from responses_graded s join numbered_questions q on q.n = s.question_number

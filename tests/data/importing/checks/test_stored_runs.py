@@ -14,6 +14,7 @@ from data.store.audit import Audit
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, correct_grades
 from data.store.migrations import m0012_added_gradings
+from data.store.objects import all_objects
 from data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import content, in_format, rows, write
@@ -168,6 +169,14 @@ def test_a_withdrawn_run_gets_no_grades(put):
     withdraw(put.store, run, None)
     report = put("second.csv", graded(SECOND))
     assert report.stored == [] and grades(put.store) == SECOND
+
+
+def test_a_damaged_run_is_not_compared(put):
+    put("first.csv", graded(FIRST))
+    (part,) = [part for part in all_objects(put.store.snapshot().connection) if part.kind == "responses"]
+    put.store.objects.path(part.name).write_bytes(b"")
+    report = put("second.csv", graded(SECOND))
+    assert report.stored == [] and report.warnings == []
 
 
 def test_what_an_analyst_decides_makes_a_run(put):

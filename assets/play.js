@@ -1,6 +1,6 @@
 // The page on which people answer questions. The server decides what is shown: this script sends answers and draws states.
-import {everyClue, estimate, vote} from "./play_answers.js";
-import {element, report, show} from "./play_page.js";
+import {everyClue, estimate, vote} from "./play_untimed_modes.js";
+import {element, report, show} from "./play_elements.js";
 import {race} from "./play_race.js";
 import {modelsOfQuestion, paragraph, percent, resultOfPlayer} from "./play_result.js";
 

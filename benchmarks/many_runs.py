@@ -24,8 +24,8 @@ from benchmarks.synthetic_data import CLUES, fill, write_small_run
 from data.importing.ingest import import_paths
 from data.importing.staging import ImportOptions
 from data.store import Store, open_store
-from data.store.dataset_state import renew
-from data.store.objects import KINDS, stored_objects
+from data.store.dataset_revisions import renew
+from data.store.run_files import KINDS, stored_objects
 from data.store.run_withdrawal import withdraw
 
 OUT = Path(__file__).with_suffix(".md")

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from data.guessers.retrieval_guessers import GUESSERS
 from data.sample.pyramid_questions import read_entries, read_questions
-from data.sample.retrieval_guessers import GUESSERS
 from queries.question_draft import MOST_SENTENCES, MOST_WORDS, DraftText, question_draft, searches
 
 OUT = Path(__file__).with_suffix(".md")

@@ -10,10 +10,11 @@ import msgspec
 import numpy as np
 
 from data.store import Snapshot
-from queries.engine.bootstrap import TIED, holm
+from queries.engine.bootstrap import TIED
 from queries.engine.common_questions import restrict, shared_selections
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_interval
+from queries.engine.multiple_comparisons import holm
 from queries.engine.run_pairs import RunName, RunPair, known_runs, measure_pair, measure_runs, pair_runs
 from queries.metrics import Metric
 from queries.query_time_limit import check_time_limit

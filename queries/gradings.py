@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from data.importing.answer_lines import parse_answer_line
 from data.polars_frames import first_rows
+from data.quizbowl.answer_lines import parse_answer_line
 from data.store import Snapshot
 from data.store.gradings import IMPORTED, REVIEWED
 from queries.metrics.kernels.arrays import Floats

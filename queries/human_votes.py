@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from data.store import Snapshot
 from queries.engine.common_questions import restrict
 from queries.engine.distribution_columns import MOST_RANKED, Classes, RunDistributions, dataset_classes
-from queries.engine.distributions import class_bin, comparable, selected_distributions
+from queries.engine.distribution_statistics import class_bin, comparable, selected_distributions
 from queries.engine.gather_evidence import gather
 from queries.engine.selected_statistics import chosen
 from queries.metrics import Conventions

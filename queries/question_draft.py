@@ -13,11 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from data.importing.answer_lines import parse_answer_line
-from data.importing.answer_rules import AnswerLine, Verdict
-from data.importing.quizbowl_words import count_words, plain_text, sentences
-from data.sample.pyramid_questions import read_entries
-from data.sample.retrieval_guessers import (
+from data.guessers.retrieval_guessers import (
     GUESSERS,
     Guesser,
     Search,
@@ -25,6 +21,10 @@ from data.sample.retrieval_guessers import (
     margin_confidence,
     softmax_confidence,
 )
+from data.quizbowl.answer_lines import parse_answer_line
+from data.quizbowl.answer_rules import AnswerLine, Verdict
+from data.quizbowl.question_words import count_words, plain_text, sentences
+from data.sample.pyramid_questions import read_entries
 from queries.metrics.kernels.arrays import Floats
 from queries.parameter_kinds import BadRequest
 

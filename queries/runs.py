@@ -216,7 +216,7 @@ class GradedResponse(msgspec.Struct):
     confidence: float
     correct: float
     failed: bool
-    graded: str  # see responses.graded in data/store/objects.py
+    graded: str  # see responses.graded in data/store/run_files.py
 
 
 def first_responses(snapshot: Snapshot, names: Sequence[str], most: int = 10) -> list[GradedResponse]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import polars as pl
 
-from data.importing.quizbowl_words import words_in_power
+from data.quizbowl.question_words import words_in_power
 from data.store import Snapshot
 from queries.parameter_kinds import BadRequest
 from queries.selection import Selection, selection_keys

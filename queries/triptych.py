@@ -15,7 +15,7 @@ from queries.metrics.kernels.arrays import Floats
 from queries.metrics.kernels.calibration_tests import calibration_line, calibration_tests
 from queries.metrics.kernels.decisions import THRESHOLDS, murphy_curve
 from queries.metrics.kernels.ece_variants import smooth_curve
-from queries.metrics.kernels.sorted_items import confidence_levels, corp_curve
+from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.query_time_limit import check_time_limit
 from queries.selection import Selection, number, selection_keys
 

@@ -16,7 +16,7 @@ from queries.engine.ranking import ranks
 from queries.engine.run_pairs import RunName
 from queries.metrics import CATALOGUE, VARIANTS, Metric
 from queries.metrics.kernels.ece_variants import BINNINGS
-from queries.metrics.kernels.sorted_items import confidence_levels, corp_curve
+from queries.metrics.kernels.isotonic_regression import confidence_levels, corp_curve
 from queries.parameter_kinds import BadRequest
 from queries.query_time_limit import check_time_limit
 from queries.rank_agreement import RankCorrelation, rank_correlations

@@ -17,11 +17,11 @@ from werkzeug.exceptions import HTTPException
 from dashboard.access import signed_links
 from dashboard.access.rights import Denied
 from dashboard.api.http_responses import error_response
-from dashboard.citation.version_differences import what_changed
 from dashboard.error_messages import error_message, public_message
 from dashboard.service import service
+from dashboard.version_differences import what_changed
 from data.store import StoreError
-from data.store.tokens import Right
+from data.store.access_record import Right
 from queries.parameter_kinds import BadRequest
 from queries.parameters import P, Parameters
 from queries.pinned_version import version_changes

@@ -1,4 +1,4 @@
-"""Runs against each other, and metrics against each other."""
+"""Runs against each other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from flask import Response
 from dashboard.api.blueprint import get_selected
 from dashboard.api.http_responses import csv_response, json_response
 from dashboard.service import service
-from dashboard.shared_parameters import Metrics, MetricsParameters, known_run
+from dashboard.shared_parameters import Metrics, known_run
 from queries.compare import Comparison, Comparisons, DetailedComparison, Difference, compare, comparisons
 from queries.metrics import METRICS
 from queries.parameters import Parameters
-from queries.rank_agreement import Agreement, RankCorrelation, agreement
 from queries.selection import Request
 
 FIELDS = [name for name in Difference.__struct_fields__ if name not in ("a", "b")]
@@ -75,20 +74,3 @@ def get_pairs(query: Request[PairsParameters]) -> Response:
 def get_pairs_csv(query: Request[PairsParameters]) -> Response:
     """The same as CSV, a row per pair of runs and metric."""
     return _table(_comparisons(query).comparisons, "pairs")
-
-
-def _agreement(query: Request[MetricsParameters]) -> Agreement:
-    return service().ask(agreement, query.selection, query.parameters.metrics)
-
-
-@get_selected("/api/v1/agreement", MetricsParameters)
-def get_agreement(query: Request[MetricsParameters]) -> Response:
-    """Kendall's tau-b between the rankings of each two metrics."""
-    return json_response(_agreement(query))
-
-
-@get_selected("/api/v1/agreement.csv", MetricsParameters)
-def get_agreement_csv(query: Request[MetricsParameters]) -> Response:
-    """The same as CSV, a row per pair of metrics."""
-    fields = RankCorrelation.__struct_fields__
-    return csv_response(fields, [[getattr(pair, name) for name in fields] for pair in _agreement(query).pairs], "agreement")

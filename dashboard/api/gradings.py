@@ -9,7 +9,7 @@ from flask import Response, request
 
 from dashboard.api.blueprint import api, document, get, get_selected, pairs
 from dashboard.api.http_responses import csv_response, json_response
-from dashboard.api.uploads import no_such_run
+from dashboard.api.run_withdrawal import no_such_run
 from dashboard.service import service
 from dashboard.shared_parameters import GUESSES
 from data.store.gradings import LONGEST_NOTE, Correction, NoSuchGuess, correct_grades

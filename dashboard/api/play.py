@@ -13,10 +13,10 @@ from dashboard.api.blueprint import api, document, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.composite_queries import question_with_buzzpoints
 from dashboard.service import service
-from data.people.mode import Entry, QuestionResult
-from data.people.session_documents import SessionError
-from data.people.session_modes import MODES
-from data.people.sessions import (
+from data.play_sessions.mode_interface import Entry, QuestionResult
+from data.play_sessions.session_definition import SessionError
+from data.play_sessions.session_modes import MODES
+from data.play_sessions.sessions import (
     add_answer,
     clock,
     digest,
@@ -25,7 +25,7 @@ from data.people.sessions import (
     read_session,
     read_state,
 )
-from data.people.word_reading import read_words
+from data.play_sessions.word_reading import read_words
 from data.store.audit import Audit
 from data.store.play_log import PlayLog
 from queries.buzzing import Rules

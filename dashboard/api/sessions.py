@@ -11,9 +11,9 @@ from dashboard.api.blueprint import api, document, get, pairs
 from dashboard.api.http_responses import json_response
 from dashboard.expiry_dates import read_end
 from dashboard.service import service
-from data.people.session_documents import ModeKey, SessionError
-from data.people.session_modes import DEFAULT
-from data.people.sessions import (
+from data.play_sessions.session_definition import ModeKey, SessionError
+from data.play_sessions.session_modes import DEFAULT
+from data.play_sessions.sessions import (
     CONSENT,
     MOST_CHECKS,
     MOST_PLAYERS,

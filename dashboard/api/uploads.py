@@ -1,4 +1,4 @@
-"""Runs that come in over HTTP, are withdrawn and restored."""
+"""Runs and datasets that come in over HTTP."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ from data.readers import readers
 from data.scratch_folders import keep, sweep
 from data.store import StoreError
 from data.store.run_tags import BadTag, checked_tag
-from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
 from queries.facets import Facets
 from queries.parameter_kinds import BadRequest, Choice, Flag, Kind, Text, Whole
-from queries.parameters import NoParameters, Parameters, collect, split_key
+from queries.parameters import Parameters, collect, split_key
 from queries.query_time_limit import Abandoned
-from queries.runs import run
 from queries.selection import read_parameters
 
 ROWS, MOST_ROWS = 100, 10_000  # bad rows that are listed, unless asked for more; and at most
@@ -209,49 +207,11 @@ def _import_upload(kind: type[UploadParameters], content: Content) -> Response:
     return json_response(outcome.report, 201 if outcome.new else 200)
 
 
-@api.delete("/api/v1/runs/<run_id>")
-def delete_run(run_id: str) -> Response:
-    """Withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`."""
-    by = service().access.writer()
-    _no_keys()
-    with no_such_run(run_id):
-        withdraw(service().store, run_id, by)
-    service().read_current()
-    return json_response(service().ask(run, run_id))
-
-
-@api.post("/api/v1/runs/<run_id>/restore")
-def restore_run(run_id: str) -> Response:
-    """Restores it; 409 where the questions that it answered were replaced."""
-    by = service().access.writer()
-    _no_keys()
-    with no_such_run(run_id):
-        restore(service().store, run_id, by)
-    service().read_current()
-    return json_response(service().ask(run, run_id))
-
-
-@contextmanager
-def no_such_run(run_id: str) -> Iterator[None]:
-    """Answer 404 where a change names a run that is not there, and 409 where it cannot be restored."""
-    try:
-        service().ask(run, run_id)  # raises as below for a run of a dataset that the reader may not read
-        yield
-    except NoSuchRun:
-        raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
-    except CannotRestore as error:
-        raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
-
-
 def _read(fields: Sequence[tuple[str, str]], parameters: type[UploadParameters]) -> UploadParameters:
     """The keys of an upload, from its address and its form. Raises ``BadRequest``."""
     # A form sends the fields that were left empty, too.
     collect(fields, parameters.kinds())
     return read_parameters([(key, value) for key, value in fields if value], parameters)
-
-
-def _no_keys() -> None:
-    read_parameters(pairs(), NoParameters)
 
 
 @contextmanager
@@ -285,5 +245,3 @@ def _folder() -> Iterator[Path]:
 
 document("POST /api/v1/runs", post_runs, UploadParameters)
 document("POST /api/v1/datasets", post_datasets, DatasetUploadParameters)
-document("DELETE /api/v1/runs/<run_id>", delete_run, NoParameters)
-document("POST /api/v1/runs/<run_id>/restore", restore_run, NoParameters)

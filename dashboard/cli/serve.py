@@ -56,7 +56,7 @@ def serve(settings: Settings, **overrides: Any) -> None:
     # gunicorn forks its workers, and a process that has imported DuckDB can be forked but does not end cleanly.
     os.environ.update({variable(name): str(value) for name, value in chosen.items()})
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "dashboard.server"])
+    os.execv(sys.executable, [sys.executable, "-m", "dashboard.process.gunicorn_server"])
 
 
 def _check_port(settings: Settings) -> None:

@@ -10,11 +10,11 @@ import click
 from dashboard.cli.output import Refusal, Until, print_remarks, refusal, seed_empty_store
 from dashboard.settings import Settings
 from data.importing.report import Refused
-from data.people.answer_quality import flag_players
-from data.people.session_documents import ModeKey, SessionError
-from data.people.session_modes import DEFAULT, MODES
-from data.people.session_run import collect, finished_questions
-from data.people.sessions import CONSENT, MOST_CHECKS, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
+from data.play_sessions.answer_quality import flag_players
+from data.play_sessions.session_definition import ModeKey, SessionError
+from data.play_sessions.session_modes import DEFAULT, MODES
+from data.play_sessions.session_run import collect, finished_questions
+from data.play_sessions.sessions import CONSENT, MOST_CHECKS, MOST_PLAYERS, MOST_QUESTIONS, create_session, read_session
 from data.store import open_store
 from data.store.audit import Audit
 from data.store.run_tags import BadTag

@@ -10,7 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
-from dashboard.figures.difficulty import revealed_figure
+from dashboard.figures.accuracy_by_fraction import revealed_figure
 from queries.buzzing import FractionAccuracy
 
 BESIDE_TEAMS = "beside the human teams that have answered correctly by then"

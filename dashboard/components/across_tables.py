@@ -9,7 +9,7 @@ from dashboard.components.links import address, page_link, run_path
 from dashboard.components.numbers import DASH, count, short
 from dashboard.components.table import Cell, row, table
 from dashboard.figures.across import across_figure
-from dashboard.figures.name_labels import fitting
+from dashboard.name_shortening import fitting
 from queries.across import Across, AcrossCell, AcrossDataset, AcrossGroup, AcrossRow, Sign
 from queries.metrics import Metric
 from queries.run_groups import RunGroup

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria
 from dashboard.components.links import address, page_link
-from dashboard.figures.name_labels import shortened
+from dashboard.name_shortening import shortened
 from queries.facets import Facets
 from queries.filters import SelectionKey
 from queries.parameters import kind_of, split_key

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dash import html
 
 from dashboard.components.table import table
+from queries.axiom_examples import SakaiExample
 from queries.metric_definitions import MetricDefinitions
 from queries.metrics import METRICS
-from queries.sakai_examples import SakaiExample
 
 
 def axioms_section(known: MetricDefinitions) -> html.Section:

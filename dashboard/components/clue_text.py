@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.quizbowl_markup import Character, characters, draw
-from data.importing.quizbowl_words import words
+from data.quizbowl.question_words import words
 from queries.question import HumanBuzz, Question
 
 FEW_CLUES = 8  # that have a row each, however short they are

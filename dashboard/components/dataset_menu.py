@@ -10,7 +10,7 @@ from dash import html
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.links import page_link
 from dashboard.components.numbers import count
-from dashboard.figures.name_labels import shortened
+from dashboard.name_shortening import shortened
 from data.importing.seed import BUNDLED
 from queries.datasets import Dataset
 

@@ -16,7 +16,7 @@ from dashboard.components.links import page_link
 from dashboard.components.numbers import CURVE_NAMES, count, short
 from dashboard.components.published_values import published_body
 from dashboard.components.run_names_and_colours import RunColours, swatch
-from dashboard.figures.name_labels import fitting
+from dashboard.name_shortening import fitting
 from queries.engine.bootstrap import REPLICATES
 from queries.engine.ranking import MetricCell
 from queries.leaderboard import Leaderboard, LeaderboardRow

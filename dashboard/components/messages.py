@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.citation.version_differences import what_changed
 from dashboard.components.links import address, page_link
 from dashboard.components.numbers import count
 from dashboard.error_messages import error_message
+from dashboard.version_differences import what_changed
 from queries.facets import Facets
 from queries.gradings import GradingCoverage
 from queries.parameter_kinds import BadRequest

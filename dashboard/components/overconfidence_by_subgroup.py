@@ -10,7 +10,7 @@ from dashboard.components.figure import figure
 from dashboard.components.numbers import short
 from dashboard.components.run_names_and_colours import RunColours, legend, named
 from dashboard.components.table import row, table
-from dashboard.figures.difficulty import parts_figure
+from dashboard.figures.overconfidence_by_subgroup import parts_figure
 from queries.breakdown import Breakdown
 from queries.metrics import CATALOGUE
 

@@ -17,10 +17,10 @@ from dashboard.components.html_attributes import data
 from dashboard.components.numbers import CURVE_NAMES, percent, short
 from dashboard.components.quizbowl_markup import main_answer, without_markup
 from dashboard.components.run_names_and_colours import RunColours, RunName, legend, run_colours
-from dashboard.figures.name_labels import fitting
 from dashboard.figures.sparklines import WIDTH, spark_figure
 from dashboard.figures.style import OTHERS
 from dashboard.highlighted_runs import MOST_HIGHLIGHTED
+from dashboard.name_shortening import fitting
 from queries.facets import Facets
 from queries.metrics import Metric
 from queries.question_order import Sort, read_sort

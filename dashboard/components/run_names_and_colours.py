@@ -15,8 +15,8 @@ from dash import html
 
 from dashboard.components.html_attributes import aria, data
 from dashboard.components.numbers import count
-from dashboard.figures.name_labels import LONGEST, fitting, shortened
 from dashboard.figures.style import INK, OTHERS
+from dashboard.name_shortening import LONGEST, fitting, shortened
 from queries.facets import Facets
 
 COLOURS = 48  # variables --run-1 to --run-48 of assets/clueline.css

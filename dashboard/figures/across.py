@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dashboard.components.numbers import short
-from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import INK, PlotlyJson, axis, downwards, layout, plain
+from dashboard.name_shortening import fitting
 from queries.across import Across, AcrossCell
 from queries.metrics import Metric
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 
 from dashboard.figures.name_labels import LONGEST_ROW, end_labels, run_labels, run_line
-from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import INK, OTHERS, PlotlyJson, axis, downwards, layout, plain
 from queries.buzzing.results import BuzzCurve, BuzzCurves, BuzzRates, RunBuzzRates, TeamBuzzRates
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dashboard.figures.name_labels import LONGEST, fitting
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson, axis, downwards, layout, padded, plain
+from dashboard.name_shortening import LONGEST, fitting
 from queries.compare import Comparison
 from queries.metrics import Metric
 from queries.question_differences import QuestionDifferences, QuestionDot

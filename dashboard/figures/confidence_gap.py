@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import FAINT, INK, OTHERS, PlotlyJson, axis, layout, plain
+from dashboard.name_shortening import fitting
 from queries.leaderboard import Leaderboard
 
 ROW, MORE = 26, 14  # pixels per run; for each further line of the longest name

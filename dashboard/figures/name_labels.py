@@ -1,53 +1,15 @@
-"""Names in figures: long ones shortened in the middle, and those of lines beside their ends."""
+"""Names of runs in figures: their labels beside lines and rows, and colours."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
-from string import ascii_letters, digits
 
 from dashboard.figures.style import OTHERS, PlotlyJson, plain
+from dashboard.name_shortening import LONGEST_LABEL, fitting
 
-WORD = f"{ascii_letters}{digits}."  # characters of one word of a name
-LONGEST = 40  # characters of a name in a table or above a panel
-LONGEST_LABEL = 24  # characters of a name beside a line
 LONGEST_ROW = 30  # characters of a name beside a row of a figure
 CHARACTER = 6.2  # pixels of one in a label
 LINE = 14  # pixels between two labels
-
-
-def shortened(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name of at most so many characters: of a longer one, its beginning and its end.
-
-    >>> shortened("organisation/family-instruct-70b-preview", 20)
-    'organisat…0b-preview'
-    """
-    if len(name) <= longest:
-        return name
-    end = longest // 2
-    return f"{name[: longest - end - 1].rstrip()}…{name[-end:].lstrip()}"
-
-
-def fitting(names: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Names no longer than there is room. Of those that ``shortened`` does not tell apart, what comes after the characters that
-    they begin with together, from a word's beginning; or their ends, where only these tell them apart.
-
-    >>> fitting(["maker/model-12-instruct", "maker/model-37-instruct"], 12)
-    ['…12-instruct', '…37-instruct']
-    """
-    cuts = [shortened(name, longest) for name in names]
-    for cut in set(cuts):
-        alike = {name for name, other in zip(names, cuts, strict=True) if other == cut}
-        if len(alike) < 2:
-            continue
-        shared = sum(1 for _ in takewhile(lambda characters: len(set(characters)) == 1, zip(*alike, strict=False)))
-        start = len(names[cuts.index(cut)][:shared].rstrip(WORD))
-        room = longest - 1
-        kept = {name: name[start:][:room] for name in alike}
-        if len(set(kept.values())) < len(alike):
-            kept = {name: name[-room:] for name in alike}
-        cuts = [f"…{kept[name]}" if name in alike else short for name, short in zip(names, cuts, strict=True)]
-    return cuts
 
 
 def run_labels(names: Mapping[str, str], runs: Sequence[str], longest: int = LONGEST_LABEL) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, OTHERS, PlotlyJson, padded
 from queries.recalibration import Recalibration
 

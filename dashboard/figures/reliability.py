@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, INK, MUTED, OTHERS, PlotlyJson
 from queries.engine.reliability_diagrams import ReliabilityDiagram
 

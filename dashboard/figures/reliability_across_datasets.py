@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from dashboard.figures.name_labels import fitting
 from dashboard.figures.style import FAINT, GRID, INK, PlotlyJson, axis, layout, plain
+from dashboard.name_shortening import fitting
 from queries.across import Across, AcrossDiagram
 from queries.engine.reliability_diagrams import ReliabilityBin
 

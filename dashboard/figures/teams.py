@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.name_labels import LONGEST_ROW, fitting
+from dashboard.figures.name_labels import LONGEST_ROW
 from dashboard.figures.style import INK, MUTED, PlotlyJson, axis, downwards, layout, plain
+from dashboard.name_shortening import fitting
 from queries.teams import TeamBuzz, TeamRow
 
 ROW = 20  # pixels per team

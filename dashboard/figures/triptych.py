@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dashboard.figures.name_labels import grey_first, run_line
-from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, MUTED, OTHERS, PlotlyJson, axis, layout, padded, plain
 from queries.triptych import BINS, RunTriptych
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.figures.panels import panel_axes, panels
+from dashboard.figures.small_multiples import panel_axes, panels
 from dashboard.figures.style import FAINT, OTHERS, PlotlyJson
 from queries.which_ece import ErrorBin, ErrorVariant
 

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from dashboard.citation.page_table_sources import TableSource, leaderboard_source
 from dashboard.components.confidence_gap import GAP_METRICS, confidence_gap
+from dashboard.components.confident_early_mistake import early_mistake_story
 from dashboard.components.controls import several
 from dashboard.components.dataset_menu import only_samples
 from dashboard.components.filters import filter_keys
@@ -24,7 +25,6 @@ from dashboard.components.published_values import published_menu, published_note
 from dashboard.components.rankings import rankings
 from dashboard.components.release_dates import release_dates_section
 from dashboard.components.run_names_and_colours import RunColours, run_colours, run_names
-from dashboard.components.welcome import early_mistake_story
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register
 from dashboard.service import service

@@ -15,10 +15,10 @@ from dashboard.components.items_table import items_section
 from dashboard.components.links import question_path
 from dashboard.components.messages import nothing_selected
 from dashboard.components.numbers import count
+from dashboard.components.panel_selection import Panels, panels_note, with_panels
 from dashboard.components.recalibration import MEASURED, METHOD_NAMES, recalibration_section
 from dashboard.components.reliability import SPLIT, reliability_diagrams, split_table
 from dashboard.components.run_names_and_colours import run_colours, run_names
-from dashboard.components.small_multiples import Panels, panels_note, with_panels
 from dashboard.components.triptych import triptych_section
 from dashboard.highlighted_runs import highlighted_runs
 from dashboard.page_registry import Page, PageParameters, PageRequest, register

@@ -1,7 +1,7 @@
 """Figures for Prometheus, at ``/metrics-prometheus`` if ``CLUELINE_PROMETHEUS=on``.
 
 Workers write them to files in one folder (prometheus_client's multiprocess mode), so that whichever worker is asked answers
-for all. An environment variable names the folder; ``dashboard/server.py`` sets it before this module is imported.
+for all. An environment variable names the folder; ``gunicorn_server`` sets it before this module is imported.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from data.polars_frames import ArrowStream, frame, literal
 from data.scratch_folders import scratch_folder
 from data.store import Store, StoreError, StoreMoved, open_store
 from data.store.audit import Audit
-from data.store.dataset_state import State, states
-from data.store.objects import StoredObject
+from data.store.dataset_revisions import State, states
+from data.store.run_files import StoredObject
 
 MOST_REASONS = 3  # that are named for each group
 RUN_COLUMNS = ("model", "elicitation")

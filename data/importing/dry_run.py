@@ -19,7 +19,7 @@ from data.importing.table_files import LARGEST
 from data.importing.trial_catalogue import make_trial
 from data.store import Snapshot, Store, StoreError
 from data.store.files import FolderFiles
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from data.importing.answer_lines import parse_answer_line
 from data.life_table import probability_within
+from data.quizbowl.answer_lines import parse_answer_line
 
 SCHEMA = {"dataset": pl.String, "question_id": pl.String, "guess": pl.String, "correct": pl.Float64, "graded": pl.String}
 

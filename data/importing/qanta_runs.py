@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import clean
+from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
 from data.importing.report import Problem
 from data.importing.sqlite_file import whole

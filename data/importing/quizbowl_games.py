@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from data.importing.harness_datasets import clean
+from data.importing.evaluation_log import clean
 from data.importing.staging import Staging
 from data.importing.table_contract import BUZZES, EXPOSURES, QUESTIONS, Column
 

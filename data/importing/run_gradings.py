@@ -11,9 +11,9 @@ from data.importing.staging import Staging
 from data.polars_frames import ArrowStream, execute, literal
 from data.store import Store, gradings, run_statistics
 from data.store.audit import Audit
-from data.store.dataset_state import renew
+from data.store.dataset_revisions import renew
 from data.store.gradings import GRADED, IMPORTED
-from data.store.objects import Objects, StoredObject, stored_objects
+from data.store.run_files import Objects, StoredObject, stored_objects
 
 # That a row of a stored run, called r, is at the place of a row of an incoming one.
 SAME_PLACE = "{0}.question_id = r.question_id and {0}.clue = r.clue and {0}.sample is not distinct from r.sample"

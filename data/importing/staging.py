@@ -43,8 +43,8 @@ from data.importing.table_files import LARGEST, TableFile, UnpackingLimit
 from data.polars_frames import execute, first_rows, frame, literal, quoted
 from data.scratch_folders import scratch_folder
 from data.store import Store, check_schema, create_schema
-from data.store.catalogue import tables_of_datasets
-from data.store.objects import TYPES, Objects, stored_objects
+from data.store.catalogue_schema import tables_of_datasets
+from data.store.run_files import TYPES, Objects, stored_objects
 from data.store.snapshot import rows_without
 
 MOST_MOMENTS = 100  # of a series of forecasts

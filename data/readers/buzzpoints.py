@@ -24,10 +24,10 @@ from data.importing.quizbowl_games import (
     exposure_rows,
     settle,
 )
-from data.importing.quizbowl_words import count_words, plain_text
 from data.importing.report import refuse
 from data.importing.sqlite_file import SIGNATURE, Database, open_database, whole
 from data.importing.staging import ImportOptions, Staging
+from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
 
 FORMAT = Format(

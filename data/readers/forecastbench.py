@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import NO, YES, EvaluationLog, dataset_id, known_questions, number
+from data.importing.evaluation_log import NO, YES, EvaluationLog, dataset_id, known_questions, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import (
+from data.importing.evaluation_log import (
     NO_CONFIDENCE,
     EvaluationLog,
     NothingToCalibrate,

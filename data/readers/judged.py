@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import EvaluationLog, NothingToCalibrate
+from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging

@@ -8,7 +8,7 @@ questions have no text. A model has two runs: the confidence that it stated, and
 
 from __future__ import annotations
 
-from data.importing.harness_datasets import dataset_id, known_questions
+from data.importing.evaluation_log import dataset_id, known_questions
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, RunKey, Staging

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import (
+from data.importing.evaluation_log import (
     EvaluationLog,
     NothingToCalibrate,
     category_of,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from data.importing.harness_datasets import NO, YES, EvaluationLog, number
+from data.importing.evaluation_log import NO, YES, EvaluationLog, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging

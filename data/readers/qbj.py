@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.importing.harness_datasets import clean
+from data.importing.evaluation_log import clean
 from data.importing.import_source import Incoming
 from data.importing.quizbowl_games import (
     NO_POSITION,
@@ -27,11 +27,11 @@ from data.importing.quizbowl_games import (
     lasting_pseudonym,
     settle,
 )
-from data.importing.quizbowl_words import count_words, plain_text
 from data.importing.report import Problem, refuse
 from data.importing.sqlite_file import whole
 from data.importing.staging import ImportOptions, Staging
 from data.importing.table_contract import SHOWN
+from data.quizbowl.question_words import count_words, plain_text
 from data.readers import Format
 
 FORMAT = Format(

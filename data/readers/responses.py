@@ -21,7 +21,7 @@ from data.importing.table_files import PARQUET, TableFile
 from data.polars_frames import literal, quoted
 from data.readers import Format
 from data.store.gradings import NAME, RESERVED
-from data.store.objects import TYPES
+from data.store.run_files import TYPES
 
 FORMAT = Format(
     key="responses",

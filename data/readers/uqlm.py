@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from data.importing.harness_datasets import EvaluationLog, NothingToCalibrate, known_questions, number
+from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, known_questions, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging

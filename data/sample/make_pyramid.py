@@ -10,10 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data.importing.answer_lines import parse_answer_line
-from data.sample.bundle_files import write_csv, write_json
-from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
-from data.sample.retrieval_guessers import (
+from data.guessers.retrieval_guessers import (
     GUESSERS,
     Guesser,
     best_match,
@@ -21,6 +18,9 @@ from data.sample.retrieval_guessers import (
     neighbours,
     softmax_confidence,
 )
+from data.quizbowl.answer_lines import parse_answer_line
+from data.sample.bundle_files import write_csv, write_json
+from data.sample.pyramid_questions import Entry, Question, read_entries, read_questions
 from data.sample.teams import TEAMS, tournament
 
 FOLDER = Path(__file__).parent / "pyramid"

@@ -1,6 +1,6 @@
 """The store: what it holds, how it is read and written. Other packages import its names from here."""
 
-from data.store.catalogue import check_schema, create_schema
+from data.store.catalogue_schema import check_schema, create_schema
 from data.store.errors import DamagedStore, OlderStore, StoreError, StoreMoved
 from data.store.snapshot import Snapshot
 from data.store.store import Store, open_store

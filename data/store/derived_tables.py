@@ -6,7 +6,7 @@ import duckdb
 
 from data import human_curves
 from data.store import difficulty, run_statistics
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 
 def derive_all(connection: duckdb.DuckDBPyConnection, objects: Objects) -> None:

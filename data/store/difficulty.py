@@ -9,7 +9,7 @@ import duckdb
 
 from data.human_curves import ROOMS
 from data.polars_frames import execute
-from data.store.objects import Objects, stored_objects
+from data.store.run_files import Objects, stored_objects
 
 UNITS = 2**52  # of a share: threads add in any order, which changes the digits of a sum of floats but not of integers
 

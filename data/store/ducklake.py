@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 
 from data.polars_frames import literal
-from data.store.catalogue import tables_of_datasets
+from data.store.catalogue_schema import tables_of_datasets
 from data.store.errors import StoreError
-from data.store.objects import KINDS, TYPES, stored_objects
+from data.store.run_files import KINDS, TYPES, stored_objects
 from data.store.store import Store
 
 PACKAGE = "duckdb_extension_ducklake"

@@ -26,8 +26,8 @@ from anyascii import anyascii
 from data.polars_frames import ArrowStream, execute
 from data.store import run_statistics
 from data.store.audit import Audit, system_user
-from data.store.dataset_state import renew
-from data.store.objects import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.dataset_revisions import renew
+from data.store.run_files import Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.store.run_withdrawal import NoSuchRun
 from data.store.store import Store
 

@@ -8,7 +8,7 @@ import threading
 from functools import partial
 
 from data.store.errors import StoreError
-from data.store.objects import Objects, StoredObject, all_objects, damaged_object
+from data.store.run_files import Objects, StoredObject, all_objects, damaged_object
 from data.store.snapshot import Snapshot
 
 PATIENCE = 0.5  # seconds for which who asks waits for the first comparison of a version

@@ -16,7 +16,7 @@ import duckdb
 
 from data.polars_frames import literal
 from data.store import migrations
-from data.store.catalogue import STORAGE
+from data.store.catalogue_schema import STORAGE
 from data.store.checksums import FileState, file_state
 from data.store.files import DRAFT, remove_database
 from data.store.migrations import current_schema, is_served, migrate, schema_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from data.polars_frames import execute
-from data.store.objects import Objects, stored_objects
+from data.store.run_files import Objects, stored_objects
 
 MOST_VALUES = 100  # of an attribute that a run can be divided by
 SURELY_MORE = 4  # times as many, by an estimate in little memory, are not counted

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from data.human_curves import CURVES
 from data.polars_frames import ArrowStream, execute, frame
 from data.ragged_arrays import Floats, Ints
-from data.store.objects import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
+from data.store.run_files import TYPES, Objects, StoredObject, copy_rows, graded_kind, name_objects, stored_objects
 from data.sufficient_statistics import COLUMNS, ITEM_SUMS, Items, bin_sums, sums
 
 BATCH = 400_000  # items in memory at a time, about

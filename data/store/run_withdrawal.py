@@ -10,8 +10,8 @@ import duckdb
 
 from data.store import difficulty
 from data.store.audit import Audit
-from data.store.dataset_state import renew
-from data.store.objects import stored_objects
+from data.store.dataset_revisions import renew
+from data.store.run_files import stored_objects
 from data.store.store import Store
 
 

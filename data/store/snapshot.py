@@ -13,11 +13,11 @@ import polars as pl
 
 from data.human_curves import derive
 from data.polars_frames import frame, literal, with_values
-from data.store.catalogue import tables_of_datasets
-from data.store.dataset_state import State
+from data.store.catalogue_schema import tables_of_datasets
+from data.store.dataset_revisions import State
 from data.store.files import FolderFiles
-from data.store.objects import Kind, Objects, StoredObject, graded_kind, stored_objects
 from data.store.run_cache import RunCache, Sized
+from data.store.run_files import Kind, Objects, StoredObject, graded_kind, stored_objects
 
 T = TypeVar("T", bound=Sized)
 PEOPLE_TABLES = ("datasets", "exposures", "buzzes", "curves")  # what differs between the people who heard the questions
@@ -117,7 +117,7 @@ class Snapshot:
     def responses(self, runs: Sequence[str]) -> str:
         """SQL for the responses of some runs, in the order of the runs, and in each, of question ids and clues.
 
-        Beside the columns of ``data.store.objects.TYPES``, there are ``dataset`` and ``run``.
+        Beside the columns of ``data.store.run_files.TYPES``, there are ``dataset`` and ``run``.
 
         Raises:
             DamagedStore: the file of a run is lost or not what was written.

@@ -8,7 +8,7 @@ import duckdb
 
 from data.polars_frames import literal
 from data.store.files import StoreFiles
-from data.store.objects import Objects, StoredObject, all_objects
+from data.store.run_files import Objects, StoredObject, all_objects
 
 KEEP = 3  # catalogues left after a write: a reader may still be opening an earlier one
 

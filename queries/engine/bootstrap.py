@@ -99,18 +99,6 @@ def percentile_interval(replicates: Floats) -> tuple[Floats, Floats, NDArray[np.
     return low, high, counts
 
 
-def holm(p_values: Floats) -> Floats:
-    """Holm's step-down adjustment of the p-values of one family, shape (k,) in and out; NaN stays and counts for nothing.
-
-    Source: Holm 1979.
-    """
-    adjusted = np.full_like(p_values, np.nan)
-    defined = np.flatnonzero(np.isfinite(p_values))
-    order = defined[np.argsort(p_values[defined], kind="stable")]
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1)), 1.0)
-    return adjusted
-
-
 def resample(
     cluster: NDArray[np.int64], run: NDArray[np.int64], runs: int, drawn_from: int, values: Floats | SparseColumn
 ) -> Floats:

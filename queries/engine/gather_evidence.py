@@ -10,7 +10,7 @@ import polars as pl
 
 from data.store import Snapshot
 from data.sufficient_statistics import BIN_COLUMNS, Bins, Items, bin_sums
-from queries.engine import distributions, selected_statistics
+from queries.engine import distribution_statistics, selected_statistics
 from queries.engine.evidence import Evidence, Run
 from queries.engine.repeated_samples import Samples
 from queries.engine.run_columns import Floats, SparseColumn, bin_columns, float_array
@@ -52,7 +52,7 @@ def gather(
     by_mass = selection.conventions.mass_bins and any(metric.binned for metric in metrics)
     rebinned = selection.conventions.closed == "right" and bool(reads & {*BIN_COLUMNS})
     pairs = bool(by_mass or rebinned or NET_REWARD in reads or any(metric.pairs is not None for metric in metrics))
-    whole = reads & {*distributions.COLUMNS}
+    whole = reads & {*distribution_statistics.COLUMNS}
     needed = reads - whole - {"difficulty", NET_REWARD} - ({*BIN_COLUMNS} if rebinned else set())
     if selection.filters_items or failed or responses is not None:
         rows = selected_statistics.computed_rows(snapshot, selection, runs, selected_questions, needed, pairs, responses)
@@ -62,7 +62,9 @@ def gather(
     sums, binned = columns_of_rows(rows, selection.conventions, reads, selected_questions, rebinned)
     if whole:
         names, positions = runs["run"].to_list(), selected_questions["position"].cast(pl.Int64).to_numpy()
-        columns, of_bins = distributions.distribution_sums(snapshot, selection, names, positions, (rows.run, rows.places), whole)
+        columns, of_bins = distribution_statistics.distribution_sums(
+            snapshot, selection, names, positions, (rows.run, rows.places), whole
+        )
         sums, binned = sums | columns, binned | of_bins
     question_ids = selected_questions["question_id"].to_numpy()
 

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from queries.engine.bootstrap import SIGNIFICANCE, TIED, holm, percentile_interval
+from queries.engine.bootstrap import SIGNIFICANCE, TIED, percentile_interval
 from queries.engine.metric_intervals import difference_tests, metric_intervals
-from queries.engine.multiple_comparisons import compact_letters
-from queries.engine.runs_as_cluster_totals import RunEvidence
+from queries.engine.multiple_comparisons import compact_letters, holm
+from queries.engine.summed_runs import RunEvidence
 from queries.metrics import Metric
 from queries.metrics.kernels.arrays import Floats
 from queries.selection import number
@@ -21,7 +21,7 @@ from queries.selection import number
 class MetricCell(msgspec.Struct):
     """One metric of one run; ``value`` is None exactly where ``missing`` says why. Ties share the mean rank.
 
-    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``engine.intervals``), from so many bootstrap
+    With intervals, ``low`` and ``high`` are the 95 % interval of the value (see ``metric_intervals``), from so many bootstrap
     ``replicates``, 0 for the jackknife. ``rank_low`` and ``rank_high`` are that of its rank, of this run by itself. ``letters``
     are 1 for a, 2 for b: two runs share one exactly if they are not shown to differ (p >= 0.05, adjusted by Holm's method for
     all pairs). They are None without intervals and for a value from a single question; letters also where the runs answered

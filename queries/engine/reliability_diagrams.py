@@ -16,7 +16,7 @@ from queries.engine.inference import effective_items, wilson_interval
 from queries.metrics import CATALOGUE
 from queries.metrics.catalogue.bins import binned
 from queries.metrics.kernels.arrays import Floats, ratio
-from queries.metrics.kernels.sorted_items import confidence_levels, consistency_band, corp_curve
+from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, corp_curve
 from queries.query_time_limit import check_time_limit
 from queries.selection import number
 

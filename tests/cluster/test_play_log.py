@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.people.race import Answer, Buzz, Start
-from data.people.sessions import add_answer, create_session, join, read_state
-from data.people.word_reading import read_words
+from data.play_sessions.race import Answer, Buzz, Start
+from data.play_sessions.sessions import add_answer, create_session, join, read_state
+from data.play_sessions.word_reading import read_words
 from data.store import StoreError
 from data.store.play_log import copy_sessions, folder_log
 from tests.helpers.bundle_factory import put, write

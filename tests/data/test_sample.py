@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from data.importing import ingest
-from data.importing.answer_lines import parse_answer_line
 from data.importing.staging import ImportOptions
 from data.life_table import best_guess, survivors
+from data.quizbowl.answer_lines import parse_answer_line
 from data.sample import annotators, make_lifeeval, make_pyramid, tone_messages
 from data.sample.pyramid_questions import CATEGORIES, read_entries, read_questions
 from tests.helpers.run_tables import with_runs

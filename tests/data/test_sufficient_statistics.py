@@ -14,7 +14,7 @@ from data.human_curves import TEAM_CURVES
 from data.polars_frames import ArrowStream
 from data.store import Snapshot, create_schema, difficulty, run_statistics
 from data.store.files import FolderFiles
-from data.store.objects import Objects
+from data.store.run_files import Objects
 from data.sufficient_statistics import (
     BIN_COLUMNS,
     BINS_USED,

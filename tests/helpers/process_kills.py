@@ -18,7 +18,7 @@ from pathlib import Path
 
 from data import scratch_folders
 from data.store import open_store
-from data.store.objects import all_objects
+from data.store.run_files import all_objects
 from tests.helpers.paths import ROOT
 from tests.helpers.run_tables import with_runs
 from tests.helpers.serving import environment, run_cli, start_server

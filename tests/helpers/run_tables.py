@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from data.polars_frames import literal
 from data.store import Store
-from data.store.objects import KINDS, PARQUET, TYPES, name_objects, stored_objects
+from data.store.run_files import KINDS, PARQUET, TYPES, name_objects, stored_objects
 
 
 def with_runs(source):

@@ -10,15 +10,15 @@ from itertools import combinations
 import numpy as np
 
 from queries.engine import bootstrap, inference
-from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, holm, resampling_weights
+from queries.engine.bootstrap import LEVEL, SIGNIFICANCE, resampling_weights
 from queries.engine.metric_intervals import metric_intervals
-from queries.engine.multiple_comparisons import compact_letters, permuted_labels_test, sign_flips_test
+from queries.engine.multiple_comparisons import compact_letters, holm, permuted_labels_test, sign_flips_test
 from queries.metrics import VARIANTS
 from queries.metrics.kernels.bins import FOLDS, ece, ece_cross_fitted
 from queries.metrics.kernels.decisions import THRESHOLDS, cell_totals
 from queries.metrics.kernels.ece_variants import SCRIPT_BIN
+from queries.metrics.kernels.isotonic_regression import confidence_levels, consistency_band, isotonic
 from queries.metrics.kernels.replicate_weights import ItemWeights
-from queries.metrics.kernels.sorted_items import confidence_levels, consistency_band, isotonic
 from tests.helpers.simulated_evidence import evidence_of
 
 BINS = 10
@@ -105,7 +105,7 @@ METRICS = {
 
 
 def jackknife_t_test(estimate, pseudo_values):
-    """The p-value of a difference, as ``engine.intervals.difference_tests`` has it for many pairs at once."""
+    """The p-value of a difference, as ``metric_intervals.difference_tests`` has it for many pairs at once."""
     questions = np.isfinite(pseudo_values).sum(axis=0)
     return inference.t_test(estimate, inference.standard_error(pseudo_values), questions)
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.compare import compare, comparisons
-from queries.engine.bootstrap import holm
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import difference_interval, difference_tests
+from queries.engine.multiple_comparisons import holm
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.parameter_kinds import BadRequest
 from queries.question_differences import question_differences

@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from data.people.every_clue import EveryClue
+from data.play_sessions.every_clue import EveryClue
 from data.store import open_store
 from queries.buzzing import Rules, buzz
 from queries.leaderboard import leaderboard

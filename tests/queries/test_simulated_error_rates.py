@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from queries.axiom_examples import SYSTEMS, sakai_examples
 from queries.metrics import CATALOGUE
-from queries.sakai_examples import SYSTEMS, sakai_examples
 from queries.simulated_error_rates import KINDS, measured_claims
 from tests.helpers.paths import ROOT
 

@@ -8,11 +8,11 @@ from functools import partial
 
 import polars as pl
 
-from data.importing.quizbowl_words import IRREGULAR, count_words, cut, sentences
 from data.importing.report import Problem
 from data.importing.staging import OF_QUESTION, ImportOptions, Staging
 from data.life_table import best_guess
 from data.polars_frames import ArrowStream, execute, frame, literal
+from data.quizbowl.question_words import IRREGULAR, count_words, cut, sentences
 
 
 def check_questions(staging: Staging) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from data.importing.checks.common_mistakes import advise
 from data.importing.failed_calls import answers_anyway, is_failed
 from data.importing.staging import OF_QUESTION, Staging
-from data.store.objects import TYPES
+from data.store.run_files import TYPES
 
 BATCH = 500_000  # keys in memory at a time, for each of two threads
 STATED_LISTS = ("token_logprobs", "options")  # what a response may state beside a number

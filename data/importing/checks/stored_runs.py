@@ -14,7 +14,7 @@ from data.importing.run_gradings import SAME_PLACE, grades_sql
 from data.importing.staging import RunKey, Staging
 from data.polars_frames import execute
 from data.store.gradings import GRADED, REVIEWED, grading_name
-from data.store.objects import StoredObject, graded_kind, stored_objects
+from data.store.run_files import StoredObject, graded_kind, stored_objects
 
 # What an answer is, beside its place. Maps are compared as text.
 ANSWER = ("s.guess", "s.confidence", "s.token_logprobs", "s.options", "s.option_names", "s.failed", "s.buzz",

@@ -29,7 +29,7 @@ import duckdb
 
 from data.store.derived_tables import derive_all
 from data.store.errors import NeedsMigration
-from data.store.objects import FORM, Objects
+from data.store.run_files import FORM, Objects
 
 
 class Step(NamedTuple):

@@ -6,7 +6,7 @@ or by the file where it stated their correctness.
 
 import duckdb
 
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 FAILED = """lower(trim(guess)) = 'error' and options is null and not (graded in ('file', 'person') and correct > 0)"""
 

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

@@ -6,7 +6,7 @@ Responses say which of several answers they are, and whether the system buzzes.
 import duckdb
 
 from data.store.migrations import drop_column
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 FORM_BEFORE = 1  # of responses, without sample and buzz
 

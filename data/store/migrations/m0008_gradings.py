@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from data.store.errors import NeedsMigration
-from data.store.objects import Objects, stored_objects
+from data.store.run_files import Objects, stored_objects
 
 # Gradings that follow from other tables, so that a store without them has lost nothing.
 DERIVED = ("imported", "graded")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from data.store.errors import NeedsMigration
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

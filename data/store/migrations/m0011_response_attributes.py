@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from data.store.errors import NeedsMigration
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 FORM_BEFORE = 2  # of responses, without attributes
 

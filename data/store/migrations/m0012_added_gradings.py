@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from data.store.migrations import drop_column
-from data.store.objects import Objects
+from data.store.run_files import Objects
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, objects: Objects | None) -> None:

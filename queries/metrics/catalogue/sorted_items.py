@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queries.metrics.catalogue.shared import NOT_EVEN_U_OR_O, RIGHT_DOWN, SAME_ORDER, SWAPPED, Part, columns, no_sums
-from queries.metrics.kernels import bins, selective, sorted_items
+from queries.metrics.kernels import bins, isotonic_regression, selective, sorted_items
 from queries.metrics.metric import Counterexample, Metric
 
 CORP: tuple[Part, ...] = (
@@ -161,7 +161,7 @@ PAIRS = (
             needs=("correctness", "confidence"),
             reads=columns("items"),
             value=no_sums,
-            pairs=sorted_items.corp,
+            pairs=isotonic_regression.corp,
             part=part,
             caveat="Needs no bins. The isotonic fit follows noise: with few items, miscalibration and discrimination are "
             "overstated.",

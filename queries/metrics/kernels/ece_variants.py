@@ -1,7 +1,7 @@
 """Calibration errors as other projects compute them, with their edges of bins and what these leave out.
 
 Each is a ``Binning``: where items sorted by confidence are cut, which bins count, and how gaps are added up. Its error is a
-kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.pairs``; its bins can be drawn.
+kernel of confidence, correctness and ``ItemWeights``, as in ``kernels.sorted_items``; its bins can be drawn.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from queries.metrics.kernels.arrays import Floats
-from queries.metrics.kernels.sorted_items import isotonic
+from queries.metrics.kernels.isotonic_regression import isotonic
 
 Map = Callable[[Floats], Floats]
 SURE = 1e-6  # confidences are taken as this far from 0 and 1 at least: their log-odds would be infinite

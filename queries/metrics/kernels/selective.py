@@ -1,6 +1,6 @@
 """Kernels of selective prediction: what the answers are worth if only the most confident ones are given.
 
-Items are sorted by confidence, ascending, with ``ItemWeights`` as in ``kernels.pairs``; weights are whole numbers. Items of equal
+Items are sorted by confidence, ascending, with ``ItemWeights`` as in ``sorted_items``; weights are whole numbers. Items of equal
 confidence come in no order: an error among them counts as if it were spread evenly over the tie, which is the mean over all
 orders.
 """

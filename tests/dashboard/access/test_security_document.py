@@ -2,11 +2,11 @@
 
 import re
 
-from dashboard import server, service
+from dashboard import service
 from dashboard.access import limits_and_headers, rights
 from dashboard.app import create_app
 from dashboard.cache import computing_queue
-from dashboard.process import gunicorn_worker
+from dashboard.process import gunicorn_server, gunicorn_worker
 from dashboard.settings import Settings
 from tests.helpers.paths import ROOT
 
@@ -62,7 +62,7 @@ def test_the_limits_are_those_of_the_code():
         "time for such a body, seconds": limits_and_headers.BODY_TIMEOUT,
         "time in which a client must read some of its answer, seconds": gunicorn_worker.READ_TIMEOUT,
         "uploads at once, of a worker": service.MAX_UPLOADS,
-        "threads of a worker": server.THREADS,
+        "threads of a worker": gunicorn_server.THREADS,
         "threads that compute or wait for a result": computing_queue.PLACES,
         "results computed at once, of a worker": computing_queue.AT_ONCE,
         "results computed at once for one client": computing_queue.AT_ONCE_FOR_CLIENT,

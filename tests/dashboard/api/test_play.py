@@ -13,7 +13,7 @@ from dashboard.access.rights import PLAYED, PLAYED_AT_ONCE, PLAYED_FROM, PLAYED_
 from dashboard.app import create_app
 from dashboard.service import service
 from dashboard.settings import Settings
-from data.people.sessions import digest
+from data.play_sessions.sessions import digest
 from data.store.audit import Audit
 from queries.buzzing import Rules, threshold_explorer
 from queries.parameter_kinds import BadRequest

@@ -7,11 +7,11 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.settings import Settings
-from data.people import sessions
-from data.people.every_clue import Answer
-from data.people.sessions import add_answer, join, read_session
+from data.play_sessions import sessions
+from data.play_sessions.every_clue import Answer
+from data.play_sessions.sessions import add_answer, join, read_session
+from data.store.access_record import Tokens
 from data.store.audit import Audit
-from data.store.tokens import Tokens
 
 ADDRESS = "/api/v1/sessions"
 SOON = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()

@@ -22,7 +22,7 @@ from dashboard.cache.computing_queue import (
     QueueFull,
 )
 from dashboard.cache.query_cache import QueryCache
-from dashboard.server import THREADS
+from dashboard.process.gunicorn_server import THREADS
 from queries.query_time_limit import Abandoned, TimeLimitExceeded
 from tests.helpers.serving import start_server
 from tests.helpers.waiting import wait_until

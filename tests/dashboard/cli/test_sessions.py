@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.people.every_clue import Answer
-from data.people.sessions import add_answer, join
+from data.play_sessions.every_clue import Answer
+from data.play_sessions.sessions import add_answer, join
 from data.store import open_store
 
 PLAYER = "a" * 32

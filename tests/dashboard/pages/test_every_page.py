@@ -11,7 +11,7 @@ from dashboard.components.messages import in_short, nothing_selected
 from dashboard.components.run_names_and_colours import RunColours, legend
 from dashboard.composite_queries import question_list
 from dashboard.figures.confidence_gap import gap_figure
-from dashboard.figures.name_labels import fitting
+from dashboard.name_shortening import fitting
 from dashboard.page_registry import PAGES, read_page
 from dashboard.service import service
 from queries.compare import compare

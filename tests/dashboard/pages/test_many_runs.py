@@ -10,8 +10,9 @@ import pytest
 
 from dashboard.app import create_app
 from dashboard.components.run_names_and_colours import COLOURS, run_colours
-from dashboard.figures.name_labels import end_labels, fitting
+from dashboard.figures.name_labels import end_labels
 from dashboard.highlighted_runs import MOST_HIGHLIGHTED
+from dashboard.name_shortening import fitting
 from dashboard.page_parts import divide
 from dashboard.settings import Settings
 from data.importing.ingest import import_paths

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from dashboard.server import THREADS
+from dashboard.process.gunicorn_server import THREADS
 from dashboard.uploads.import_process import TIME_LIMIT, ImportJob
 from data.importing.staging import ImportOptions
+from data.store.access_record import Tokens
 from data.store.register import FolderRegister
-from data.store.tokens import Tokens
 from tests.helpers.paths import ROOT
 from tests.helpers.serving import environment, start_server
 from tests.helpers.waiting import wait_until

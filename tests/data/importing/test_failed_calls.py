@@ -5,9 +5,9 @@ import pytest
 
 from data.importing.report import Refused
 from data.store import migrations, open_store
-from data.store.catalogue import SCHEMA
+from data.store.catalogue_schema import SCHEMA
 from data.store.export import export
-from data.store.objects import stored_objects
+from data.store.run_files import stored_objects
 from queries.runs import responses
 from tests.helpers import bundle_factory
 from tests.helpers.bundle_factory import put, rows, write

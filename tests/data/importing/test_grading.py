@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.importing.answer_lines import parse_answer_line
-from data.importing.answer_words import forms, normalise
 from data.importing.grading import grade_guesses
+from data.quizbowl.answer_lines import parse_answer_line
+from data.quizbowl.answer_words import forms, normalise
 
 GUESSES = {
     "Paris": {

@@ -7,8 +7,8 @@ from data.importing.report import Refused
 from data.importing.staging import ImportOptions
 from data.store.audit import Audit
 from data.store.gradings import Correction, correct_grades
-from data.store.objects import all_objects
 from data.store.repair import inspect_version, mend
+from data.store.run_files import all_objects
 from tests.helpers.bundle_factory import in_format, put, rows, table, write
 
 STATED = """question_id,clue,guess,confidence,correct,correct.second

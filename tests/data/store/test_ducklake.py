@@ -9,7 +9,7 @@ import pytest
 
 from data.store import DamagedStore, StoreError, ducklake, open_store
 from data.store.ducklake import make_lake
-from data.store.objects import all_objects
+from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import RESPONSES, put, write
 from tests.helpers.paths import ROOT

@@ -11,8 +11,8 @@ from data.store.backup import back_up
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, NoSuchGuess, correct_grades
 from data.store.migrations import m0008_gradings
-from data.store.objects import all_objects
 from data.store.repair import inspect_version, mend
+from data.store.run_files import all_objects
 from data.store.run_withdrawal import NoSuchRun
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import put, rows, write

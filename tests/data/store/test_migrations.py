@@ -11,9 +11,9 @@ import pytest
 
 from data.store import StoreError, migrations, open_store
 from data.store.backup import back_up
-from data.store.dataset_state import renew
-from data.store.objects import ADDED, TYPES, copy_rows
+from data.store.dataset_revisions import renew
 from data.store.repair import damage_of
+from data.store.run_files import ADDED, TYPES, copy_rows
 from data.store.run_withdrawal import withdraw
 from tests.helpers.bundle_factory import content, put, write
 from tests.helpers.metric_digests import metric_values

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from data.people.every_clue import Answer
-from data.people.sessions import add_answer, create_session, digest, join
+from data.play_sessions.every_clue import Answer
+from data.play_sessions.sessions import add_answer, create_session, digest, join
 from data.store import StoreError, open_store
 from data.store.backup import back_up, restore_backup
 from data.store.play_log import PlayTables

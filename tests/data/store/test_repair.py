@@ -4,8 +4,8 @@ import pytest
 
 from data.store import DamagedStore, open_store
 from data.store.integrity_check import VersionCheck
-from data.store.objects import stored_objects
 from data.store.repair import damage_of, inspect_version, mend, versions_on_disk
+from data.store.run_files import stored_objects
 from data.store.run_withdrawal import restore, withdraw
 from tests.helpers.bundle_factory import content, put, put_two_runs
 from tests.helpers.metric_digests import metric_values

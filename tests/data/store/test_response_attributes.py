@@ -9,8 +9,8 @@ from data.importing.staging import ImportOptions
 from data.store import open_store
 from data.store.backup import back_up, restore_backup
 from data.store.errors import NeedsMigration
-from data.store.objects import Objects, copy_rows, stored_objects
 from data.store.repair import damage_of, inspect_version, mend
+from data.store.run_files import Objects, copy_rows, stored_objects
 from tests.helpers.bundle_factory import in_format, put, rows, write
 
 RESPONSES = """model,question_id,clue,guess,confidence,prompt,shots

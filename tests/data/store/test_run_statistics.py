@@ -8,7 +8,7 @@ import pytest
 from data.human_curves import CURVES
 from data.store import Snapshot, create_schema, run_statistics
 from data.store.files import FolderFiles
-from data.store.objects import Objects, stored_objects
+from data.store.run_files import Objects, stored_objects
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, Items, bin_sums, sums
 from tests.helpers.run_tables import add_questions, add_responses, with_runs
 

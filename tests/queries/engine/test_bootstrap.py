@@ -18,9 +18,10 @@ from data.importing import ingest
 from data.importing.staging import ImportOptions
 from data.store import open_store
 from queries.engine import bootstrap
-from queries.engine.bootstrap import holm, percentile_interval, question_clusters, resampling_weights
+from queries.engine.bootstrap import percentile_interval, question_clusters, resampling_weights
 from queries.engine.gather_evidence import gather
 from queries.engine.metric_intervals import metric_intervals
+from queries.engine.multiple_comparisons import holm
 from queries.engine.ranking import metric_cells, ranks
 from queries.leaderboard import leaderboard
 from queries.metrics import CATALOGUE, METRICS, Conventions

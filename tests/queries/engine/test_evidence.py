@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.sufficient_statistics import BIN_COLUMNS, BINS_USED, COLUMNS, ITEM_SUMS, pooled
-from queries.engine import distributions
+from queries.engine import distribution_statistics
 from queries.engine.gather_evidence import gather
 from queries.engine.run_columns import dense
 from queries.leaderboard import leaderboard
@@ -210,9 +210,9 @@ def test_the_net_score_at_its_usual_threshold_needs_no_items(snapshot, dataset):
 def test_statistics_of_all_clues_are_the_kept_ones(snapshot):
     every_clue = RELAY.replace(revealed=(1e-9, 1.0))
     stored, computed = (gather(snapshot, selection, METRICS) for selection in (RELAY, every_clue))
-    assert {*stored.sums} <= {*COLUMNS, *distributions.COLUMNS, "difficulty", NET_REWARD}
+    assert {*stored.sums} <= {*COLUMNS, *distribution_statistics.COLUMNS, "difficulty", NET_REWARD}
     for name, values in stored.sums.items():
         assert values == pytest.approx(computed.sums[name], abs=1e-12, nan_ok=True), name
-    assert {*BIN_COLUMNS} <= {*stored.binned} <= {*BIN_COLUMNS, *distributions.COLUMNS}
+    assert {*BIN_COLUMNS} <= {*stored.binned} <= {*BIN_COLUMNS, *distribution_statistics.COLUMNS}
     for name, column in stored.binned.items():
         assert dense(column) == pytest.approx(dense(computed.binned[name]), abs=1e-12), name

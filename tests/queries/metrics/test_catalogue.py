@@ -8,7 +8,7 @@ import scipy.stats
 
 from data import human_curves, sufficient_statistics
 from data.sufficient_statistics import pooled
-from queries.engine import distributions
+from queries.engine import distribution_statistics
 from queries.metrics import CATALOGUE, HUMAN_CURVES, METRICS, Conventions
 from queries.metrics.kernels.item_totals import net_reward
 from queries.metrics.metric import HALF_REWARD, NET_REWARD
@@ -51,14 +51,14 @@ def test_what_it_reads_is_kept(metric):
         kept = {
             *sufficient_statistics.COLUMNS,
             *sufficient_statistics.BIN_COLUMNS,
-            *distributions.COLUMNS,
+            *distribution_statistics.COLUMNS,
             "difficulty",
             NET_REWARD,
         }
         assert metric.reads(conventions) and set(metric.reads(conventions)) <= kept
     reads = metric.reads(Conventions())
     assert metric.binned == bool({*sufficient_statistics.BIN_COLUMNS, "class_gaps"} & {*reads})
-    assert ("whole distribution" in metric.needs) == bool({*distributions.COLUMNS} & {*reads})
+    assert ("whole distribution" in metric.needs) == bool({*distribution_statistics.COLUMNS} & {*reads})
     assert ("difficulty" in metric.needs) == ("difficulty" in reads)
     assert (metric.human is not None) == any(name in sufficient_statistics.CURVE_SUMS for name in reads)
 

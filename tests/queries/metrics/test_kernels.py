@@ -20,6 +20,7 @@ from data.sufficient_statistics import BIN_COLUMNS, bin_of, pooled
 from queries.engine.ranking import ranks
 from queries.metrics import CATALOGUE, METRICS, Conventions
 from queries.metrics.kernels import bins, item_totals, per_question, sorted_items
+from queries.metrics.kernels import isotonic_regression as isotonic
 from queries.metrics.kernels.replicate_weights import ItemWeights
 from queries.metrics.metric import NET_REWARD
 from tests.helpers import reference_metrics as reference
@@ -412,7 +413,7 @@ WEIGHTED = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, m
 def test_isotonic_is_that_of_scikit_learn(weighted):
     means, weights = np.array(weighted).T
     expected = IsotonicRegression().fit_transform(np.arange(len(means)), means, sample_weight=weights)
-    assert sorted_items.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
+    assert isotonic.isotonic(means * weights, weights) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +429,7 @@ def test_isotonic_is_that_of_scikit_learn(weighted):
     ],
 )
 def test_isotonic(totals, weights, expected):
-    assert sorted_items.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
+    assert isotonic.isotonic(np.array(totals, float), np.array(weights, float)).tolist() == expected
 
 
 def test_items_that_hang_together_widen_the_band():
@@ -436,9 +437,9 @@ def test_items_that_hang_together_widen_the_band():
     confidence, sizes = np.repeat(random.random(60), 5).round(2), np.full(60, 5)
     alone = (random.random(300) < confidence).astype(float)
     together = (np.repeat(random.random(60), 5) < confidence).astype(float)  # all clues of a question right, or none
-    assert sorted_items.question_correlation(confidence, alone, sizes) < 0.1
-    assert sorted_items.question_correlation(confidence, together, sizes) > 0.7
-    narrow, wide = (sorted_items.consistency_band(confidence, correct, sizes, 7) for correct in (alone, together))
+    assert isotonic.question_correlation(confidence, alone, sizes) < 0.1
+    assert isotonic.question_correlation(confidence, together, sizes) > 0.7
+    narrow, wide = (isotonic.consistency_band(confidence, correct, sizes, 7) for correct in (alone, together))
     assert (wide[2] - wide[1]).mean() > 1.4 * (narrow[2] - narrow[1]).mean()
 
 
@@ -446,7 +447,7 @@ def test_a_simultaneous_band_holds_the_pointwise_one():
     random = np.random.default_rng(4)
     confidence = random.random(200).round(1)
     correct = (random.random(200) < confidence).astype(float)
-    bands = [sorted_items.consistency_band(confidence, correct, np.full(100, 2), 7, simultaneous=both) for both in (False, True)]
+    bands = [isotonic.consistency_band(confidence, correct, np.full(100, 2), 7, simultaneous=both) for both in (False, True)]
     (where, low, high), (same, lower, higher) = bands
     assert where.tolist() == same.tolist() and (lower <= low + 0.01).all() and (higher >= high - 0.01).all()
     assert (higher - lower).mean() > 1.2 * (high - low).mean()
@@ -459,7 +460,7 @@ def test_consistency_band_covers_calibrated_runs(items, digits, apart):
     random = np.random.default_rng(items)
     confidence = np.round(random.beta(2, 1, items), digits)
     assert len(np.unique(confidence)) >= apart or digits == 1
-    where, low, high = sorted_items.consistency_band(
+    where, low, high = isotonic.consistency_band(
         confidence, (random.random(items) < confidence).astype(float), np.ones(items, int), 7
     )
     assert len(where) <= 201 and (np.diff(where) > 0).all() and (low <= high).all()
@@ -484,8 +485,8 @@ def test_a_band_of_many_items_is_that_of_single_items(monkeypatch, digits, simul
     correct = (normal < ndtri(confidence)).astype(float)
     bands = []
     for many in (len(confidence) - 1, len(confidence)):
-        monkeypatch.setattr(sorted_items, "MANY_ITEMS", many)
-        bands.append(sorted_items.consistency_band(confidence, correct, sizes, 7, simultaneous))
+        monkeypatch.setattr(isotonic, "MANY_ITEMS", many)
+        bands.append(isotonic.consistency_band(confidence, correct, sizes, 7, simultaneous))
     (where, low, high), (same, lower, higher) = bands
     width = (higher - lower).mean()
     assert where.tolist() == same.tolist()
@@ -509,12 +510,12 @@ def test_isotonic_fits_of_many_rows_are_those_of_each(rows):
             )
             before = np.flatnonzero(kept)[np.maximum(np.cumsum(kept) - 1, 0)]
             expected[row] = np.where(np.cumsum(kept) > 0, fitted.predict(before), 0)
-    assert sorted_items.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
-    deep = sorted_items.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
+    assert isotonic.isotonic(totals, weights) == pytest.approx(expected, abs=1e-12)
+    deep = isotonic.isotonic(np.stack([totals, totals]), np.stack([weights, weights]))
     assert deep.shape == (2, rows, 30)
     assert deep[1] == pytest.approx(expected, abs=1e-12)
-    assert sorted_items.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
-    assert sorted_items.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+    assert isotonic.isotonic(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert isotonic.isotonic(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -524,14 +525,14 @@ def test_corp_recalibrates_like_scikit_learn(seed, digits):
     confidence = chance.random(400).round(digits)  # ties, many or none
     correct = (chance.random(400) < confidence**2).astype(float)
     fit = IsotonicRegression().fit(confidence, correct).predict(confidence)
-    mcb, dsc = plain(sorted_items.corp, confidence, correct)
+    mcb, dsc = plain(isotonic.corp, confidence, correct)
     assert mcb == pytest.approx(brier_score_loss(correct, confidence) - brier_score_loss(correct, fit), abs=1e-12)
     assert dsc == pytest.approx(correct.var() - brier_score_loss(correct, fit), abs=1e-12)
 
 
 def test_corp_sees_a_small_miscalibration():
     # 1e-7 off at 0.5: its square would be lost in the difference of two scores.
-    assert plain(sorted_items.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
+    assert plain(isotonic.corp, np.full(4, 0.5 + 1e-7), np.array([0.0, 1, 0, 1]))[0] == pytest.approx(1e-14, rel=1e-6, abs=0)
 
 
 # -- ECE, debiased -----------------------------------------------------------------------------------------------------

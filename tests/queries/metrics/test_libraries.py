@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from data.sufficient_statistics import pooled
 from queries.metrics import CATALOGUE, Conventions
-from queries.metrics.kernels import sorted_items
+from queries.metrics.kernels.isotonic_regression import corp
 from queries.metrics.kernels.replicate_weights import ItemWeights
 
 EXACT = {"abs": 1e-12, "rel": 0}
@@ -88,7 +88,7 @@ def test_scipys_isotonic_regression_is_the_one_of_corp(answers):
     fit = isotonic_regression(np.bincount(place, correct) / weights, weights=weights).x[place]
     assert len(distinct) == len(weights)
     order = np.argsort(confidence, kind="stable")
-    (mcb,), (dsc,) = sorted_items.corp(confidence[order], correct[order], ItemWeights.equal(len(order)))
+    (mcb,), (dsc,) = corp(confidence[order], correct[order], ItemWeights.equal(len(order)))
     assert mcb == pytest.approx(((confidence - correct) ** 2).mean() - ((fit - correct) ** 2).mean(), **EXACT)
     assert dsc == pytest.approx(((fit - correct.mean()) ** 2).mean(), **EXACT)
 

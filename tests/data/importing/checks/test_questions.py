@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.importing.quizbowl_words import sentences
+from data.quizbowl.question_words import sentences
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import rows
 

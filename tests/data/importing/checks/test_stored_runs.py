@@ -14,7 +14,7 @@ from data.store.audit import Audit
 from data.store.errors import NeedsMigration
 from data.store.gradings import Correction, correct_grades
 from data.store.migrations import m0012_added_gradings
-from data.store.objects import all_objects
+from data.store.run_files import all_objects
 from data.store.run_withdrawal import withdraw
 from tests.helpers import bundle_factory as bundles
 from tests.helpers.bundle_factory import content, in_format, rows, write

@@ -1,0 +1,59 @@
+"""Runs that are withdrawn and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flask import Response
+
+from dashboard.api.blueprint import api, document, pairs
+from dashboard.api.http_responses import json_response
+from dashboard.service import service
+from data.store.run_withdrawal import CannotRestore, NoSuchRun, restore, withdraw
+from queries.parameter_kinds import BadRequest
+from queries.parameters import NoParameters
+from queries.runs import run
+from queries.selection import read_parameters
+
+
+@api.delete("/api/v1/runs/<run_id>")
+def delete_run(run_id: str) -> Response:
+    """Withdraws a run: it leaves every list and page that does not name it; nothing is erased. The answer is that of `GET`."""
+    by = service().access.writer()
+    _no_keys()
+    with no_such_run(run_id):
+        withdraw(service().store, run_id, by)
+    service().read_current()
+    return json_response(service().ask(run, run_id))
+
+
+@api.post("/api/v1/runs/<run_id>/restore")
+def restore_run(run_id: str) -> Response:
+    """Restores it; 409 where the questions that it answered were replaced."""
+    by = service().access.writer()
+    _no_keys()
+    with no_such_run(run_id):
+        restore(service().store, run_id, by)
+    service().read_current()
+    return json_response(service().ask(run, run_id))
+
+
+@contextmanager
+def no_such_run(run_id: str) -> Iterator[None]:
+    """Answer 404 where a change names a run that is not there, and 409 where it cannot be restored."""
+    try:
+        service().ask(run, run_id)  # raises as below for a run of a dataset that the reader may not read
+        yield
+    except NoSuchRun:
+        raise BadRequest("unknown_run", f"There is no run {run_id!r}; /api/v1/runs lists them.", "run", status=404) from None
+    except CannotRestore as error:
+        raise BadRequest("cannot_restore", f"Run {run_id!r} cannot be restored: {error}.", "run", status=409) from None
+
+
+def _no_keys() -> None:
+    read_parameters(pairs(), NoParameters)
+
+
+document("DELETE /api/v1/runs/<run_id>", delete_run, NoParameters)
+document("POST /api/v1/runs/<run_id>/restore", restore_run, NoParameters)

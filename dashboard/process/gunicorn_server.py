@@ -1,0 +1,165 @@
+"""The app under gunicorn: ``python -m dashboard.process.gunicorn_server``, in which ``python -m dashboard serve`` ends.
+
+Nothing here may import DuckDB or polars before the workers are forked: neither survives a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
+
+from dashboard.process import logs
+from dashboard.process.end_with_parent import end_with
+from dashboard.settings import Settings, read_settings
+
+THREADS = 32  # of a worker; dashboard/cache/computing_queue.py keeps some of them free of computing
+MAX_FILES = 4096  # that a process may have open
+SHARED_MEMORY = "/dev/shm" if sys.platform == "linux" else None  # a folder that is no disk, and can be written in a container
+
+
+class ServerLog(Logger):
+    """gunicorn's log, written as our own lines are."""
+
+    def setup(self, cfg: Any) -> None:
+        """Leave the lines to the root logger's handler."""
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
+class Server(BaseApplication):
+    """gunicorn with our settings. Each worker creates its own app, so that DuckDB is opened after the fork."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.app: Flask | None = None  # of this worker; None in the first process
+        self.terminating = False  # the first process was told to
+        self.figures = ""  # the folder in which workers keep figures for Prometheus
+        if settings.prometheus == "on":
+            self.figures = tempfile.mkdtemp(prefix="clueline-figures-", dir=SHARED_MEMORY)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = self.figures
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Set gunicorn's options."""
+        options: dict[str, Any] = {
+            "bind": f"{self.settings.host}:{self.settings.port}",
+            "workers": self.settings.workers,
+            "worker_class": "dashboard.process.gunicorn_worker.Worker",
+            "threads": THREADS,
+            "timeout": 120,
+            "limit_request_line": 8190,  # bytes, the most that gunicorn allows: an address may name many runs
+            "limit_request_fields": 64,
+            "limit_request_field_size": 8190,
+            "forwarded_allow_ips": "",  # dashboard/access/trusted_proxies.py decides
+            "keepalive": 30,
+            "graceful_timeout": self.settings.drain_notice_seconds + self.settings.drain_seconds,
+            "loglevel": self.settings.log_level,
+            "logger_class": ServerLog,
+            "worker_tmp_dir": SHARED_MEMORY,  # heartbeats do not wait for a disk
+            "when_ready": self._ready,
+            "post_fork": self._end_with_server,
+            "post_worker_init": self._ignore_ctrl_c,
+            "worker_exit": self._close,
+            "child_exit": self._forget_worker,
+            "on_exit": self._remove_folder,
+        }
+        for name, value in options.items():
+            self.cfg.set(name, value)
+        if "control_socket_disable" in self.cfg.settings:
+            self.cfg.set("control_socket_disable", True)  # the socket would be left in the working folder
+
+    def load(self) -> Any:
+        """Create the app of one worker."""
+        from dashboard.app import create_app
+
+        self.app = create_app(self.settings)
+        return self.app
+
+    def begin_draining(self) -> float:
+        """Let ``/readyz`` of this worker fail from now on.
+
+        Returns:
+            Seconds for which the worker still takes requests, so that a load balancer can find out.
+        """
+        if self.app is not None:
+            from dashboard.service import EXTENSION
+
+            self.app.extensions[EXTENSION].draining = True
+        return self.settings.drain_notice_seconds
+
+    def _end_with_server(self, server: object, worker: Any) -> None:
+        end_with(worker.ppid)
+
+    def _ignore_ctrl_c(self, worker: object) -> None:
+        # Ctrl-C reaches every process of the terminal's group, and the first process then ends its workers. A worker that is
+        # told twice enters gunicorn's handler while it is in it, and waits for a lock that it holds itself.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _close(self, server: object, worker: object) -> None:
+        if self.app is not None:
+            from dashboard.service import EXTENSION
+
+            self.app.extensions[EXTENSION].store.close()
+
+    def _forget_worker(self, server: object, worker: Any) -> None:
+        if self.figures:
+            from prometheus_client.multiprocess import mark_process_dead
+
+            mark_process_dead(worker.pid)
+
+    def _remove_folder(self, server: object) -> None:
+        if self.figures:
+            shutil.rmtree(self.figures, ignore_errors=True)
+
+    def _ready(self, arbiter: Any) -> None:
+        def terminate(sig: int, frame: object) -> None:
+            # The second time, gunicorn ends its workers without waiting for their requests.
+            arbiter.signal(signal.SIGQUIT if self.terminating else signal.SIGTERM, frame)
+            self.terminating = True
+
+        signal.signal(signal.SIGTERM, terminate)
+        if self.settings.log_format == "json":
+            arbiter.log.info("Clueline is at %s", address(self.settings))
+        else:
+            print(f"Clueline is at {address(self.settings)}  (Ctrl-C ends it)", flush=True)
+
+
+def address(settings: Settings) -> str:
+    """The address to type into a browser.
+
+    >>> address(Settings(host="0.0.0.0", port=8051))
+    'http://127.0.0.1:8051'
+    """
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
+    return f"http://{f'[{host}]' if ':' in host and '[' not in host else host}:{settings.port}"
+
+
+def raise_file_limit() -> None:
+    """Raise the limit on open files: a worker that cannot open one for an accepted connection ends."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = MAX_FILES if hard == resource.RLIM_INFINITY else min(MAX_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
+def limit_numpy_threads(workers: int) -> None:
+    """Limit numpy's matrix products to a worker's share of the processors; more threads would wait for each other."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
+if __name__ == "__main__":
+    raise_file_limit()
+    settings = read_settings()
+    logs.configure(settings)
+    limit_numpy_threads(settings.workers)
+    Server(settings).run()

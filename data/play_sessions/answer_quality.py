@@ -1,0 +1,115 @@
+"""Signs that a player of a session did not answer in earnest. A person judges them: nothing is left out by them alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from data.play_sessions.mode_interface import GradedAnswer, Mode, Played, QuestionResult
+
+FEWEST_TIMES = 10  # by which speed is judged
+FEWEST_ANSWERS = 20  # by which the variety of confidence and the number of guesses are judged
+NEARLY_ALL = 0.95
+FEWEST_QUESTIONS, MOST_LEFT = 8, 0.25  # by which, and from which share on, questions that were left are a sign
+LEVEL = 0.01  # chance that any two players of a session who do not know each other are flagged as copying
+
+Sign = Literal["too fast", "one confidence", "no guesses", "left questions", "missed checks", "same mistakes"]
+
+
+class Flag(NamedTuple):
+    """A sign, and what it rests on.
+
+    Attributes:
+        player: pseudonym.
+        sign: which one.
+        reason: in words.
+    """
+
+    player: str
+    sign: Sign
+    reason: str
+
+
+def flag_players(mode: Mode[Any], played: Mapping[str, Sequence[Played[Any]]]) -> list[Flag]:
+    """The signs that the answers of each player give, by player.
+
+    Args:
+        mode: of the session.
+        played: by pseudonym, the questions that are over, in the order of the player.
+    """
+    checks = {player: [mode.grade(part) for part in questions if part.question.is_check] for player, questions in played.items()}
+    played = {player: [part for part in questions if not part.question.is_check] for player, questions in played.items()}
+    flags = [
+        Flag(player, "too fast", f"answered {haste.fast} of {haste.times} {haste.what}")
+        for player, questions in played.items()
+        for haste in [mode.haste(questions)]
+        if haste.times >= FEWEST_TIMES and 2 * haste.fast > haste.times
+    ]
+    for player, graded in checks.items():
+        heard = [result for result in graded if result.counts]
+        missed = sum(not any(answer.correct for answer in result.answers) for result in heard)
+        if missed:
+            flags.append(Flag(player, "missed checks", f"missed {missed} of {len(heard)} attention checks"))
+    results = {player: [mode.grade(part) for part in questions] for player, questions in played.items()}
+    for player, graded in results.items():
+        left = sum(not result.counts for result in graded)
+        if len(graded) >= FEWEST_QUESTIONS and left > MOST_LEFT * len(graded):
+            flags.append(Flag(player, "left questions", f"left {left} of {len(graded)} questions before their end"))
+        flags += _own_signs(player, [answer for result in graded for answer in result.answers], mode.guesses)
+    return sorted([*flags, *(_same_mistakes(results) if mode.guesses else ())])
+
+
+def _own_signs(player: str, answers: list[GradedAnswer], guesses: bool) -> Iterator[Flag]:
+    """The signs in the answers of one player."""
+    if len(answers) < FEWEST_ANSWERS:
+        return
+    ((confidence, times),) = Counter(answer.confidence for answer in answers).most_common(1)
+    if times >= NEARLY_ALL * len(answers):
+        yield Flag(player, "one confidence", f"was {confidence:.0%} sure at {times} of {len(answers)} answers")
+    blank = sum(not answer.guess.strip() for answer in answers)
+    if guesses and blank >= NEARLY_ALL * len(answers):
+        yield Flag(player, "no guesses", f"gave no guess at {blank} of {len(answers)} answers")
+
+
+def _same_mistakes(played: Mapping[str, Sequence[QuestionResult]]) -> Iterator[Flag]:
+    """Pairs of players whose wrong guesses agree more often than those of the other players on the same questions.
+
+    For each question that both got wrong at some clue, the chance that their wrong guesses are the same is the share of other
+    pairs of players whose are, with one agreement and one disagreement added. The number of agreements is then compared with a
+    sum of independent trials with these chances, one-sided, at ``LEVEL`` divided by the number of pairs.
+    """
+    mistakes: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)  # by question and player
+    for player, results in played.items():
+        for result in results:
+            wrong = (answer.guess for answer in result.answers if answer.guess.strip() and answer.verdict != "accept")
+            if guesses := tuple(dict.fromkeys(" ".join(guess.casefold().split()) for guess in wrong)):
+                mistakes[result.question_id][player] = guesses
+    pairs = [*combinations(sorted(played), 2)]
+    for first, second in pairs:
+        both = [by_player for by_player in mistakes.values() if first in by_player and second in by_player]
+        agreements = sum(by_player[first] == by_player[second] for by_player in both)
+        chances = [_chance(by_player, {first, second}) for by_player in both]
+        if agreements and _tail(chances, agreements) * len(pairs) < LEVEL:
+            for player, other in ((first, second), (second, first)):
+                reason = f"made the same mistakes as {other} on {agreements} of the {len(both)} questions that both got wrong"
+                yield Flag(player, "same mistakes", reason)
+
+
+def _chance(guesses: Mapping[str, tuple[str, ...]], left_out: set[str]) -> float:
+    """Share of pairs of other players who made the same mistakes on a question, with one agreement and one disagreement added."""
+    counts = Counter(guess for player, guess in guesses.items() if player not in left_out)
+    players = counts.total()
+    agreeing = sum(count * (count - 1) // 2 for count in counts.values())
+    return (agreeing + 1) / (players * (players - 1) // 2 + 2)
+
+
+def _tail(chances: list[float], least: int) -> float:
+    """Chance of at least so many successes in independent trials."""
+    distribution = np.ones(1)
+    for chance in chances:
+        distribution = np.convolve(distribution, [1 - chance, chance])
+    return float(distribution[least:].sum())

@@ -1,0 +1,64 @@
+"""Mode ``every-clue``: after each clue, the player says what the answer is, how sure that is, and whether to buzz."""
+
+from __future__ import annotations
+
+from data.play_sessions.mode_interface import ClueByClue, Entry, GradedAnswer, Guess, Played, QuestionResult, Row, Share
+from data.play_sessions.session_definition import SessionQuestion
+from data.quizbowl.answer_lines import parse_answer_line
+from data.store import Snapshot
+
+
+class Answer(Entry, frozen=True, omit_defaults=True):
+    """What a player says at a clue.
+
+    Attributes:
+        guess: the answer; blank for none.
+        confidence: in [0, 1], that the guess is right.
+        buzz: whether the player would buzz here.
+    """
+
+    guess: Guess
+    confidence: Share
+    buzz: bool
+
+
+class EveryClue(ClueByClue[Answer]):
+    """See the module."""
+
+    key = "every-clue"
+    elicitation = "every clue"
+    entry = Answer
+
+    def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
+        """See ``Mode``."""
+        return questions_with_clues(snapshot, dataset)
+
+    def grade(self, played: Played[Answer]) -> QuestionResult:
+        """See ``Mode``."""
+        question = played.question
+        answers = [
+            graded(question, clue, answer.guess, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)
+        ]
+        return QuestionResult(question.question_id, list(question.clues), question.answer, answers, is_check=question.is_check)
+
+    def rows(self, played: Played[Answer]) -> list[Row]:
+        """See ``Mode``."""
+        return [Row(clue, answer.guess or None, answer.confidence, answer.buzz) for clue, answer in enumerate(played.entries)]
+
+
+def questions_with_clues(snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
+    """The questions of a dataset that have an answer line, and clues all of which have a text."""
+    rows = snapshot.rows(
+        """select q.question_id, any_value(q.answer), list(c.text order by c.clue)
+        from questions q join clues c using (dataset, question_id)
+        where q.dataset = $d and coalesce(q.answer, '') <> ''
+        group by q.question_id having count(*) = count(nullif(c.text, '')) order by min(q.position)""",
+        {"d": dataset},
+    )
+    return [SessionQuestion(question_id, tuple(clues), answer) for question_id, answer, clues in rows]
+
+
+def graded(question: SessionQuestion, clue: int, guess: str, confidence: float, buzz: bool) -> GradedAnswer:
+    """A guess, graded by the answer line. What a moderator would prompt on is not right."""
+    verdict = parse_answer_line(question.answer).grade(guess or None)
+    return GradedAnswer(clue, guess, confidence, buzz, verdict, float(verdict == "accept"))

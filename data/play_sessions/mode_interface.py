@@ -1,0 +1,342 @@
+"""What a mode of sessions decides: what is asked, what an answer is, how it is graded, and what is collected of it.
+
+What a player says is logged under numbers, the *steps* of the player's own order of questions. A step is answered once: what
+comes again, from a second tab or after a lost connection, changes nothing. ``data.play_sessions.session_modes`` lists the modes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Annotated, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from data.play_sessions.session_definition import ModeKey, Session, SessionError, SessionQuestion
+from data.store import Snapshot
+
+Verdict = Literal["accept", "prompt", "reject"]
+LONGEST_GUESS = 300  # characters
+Guess = Annotated[str, msgspec.Meta(max_length=LONGEST_GUESS)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+FASTEST = 1000  # words a minute: four times the mean speed of silent reading (Brysbaert 2019: 238)
+SHORTEST = 5  # words of a text by which speed is judged
+CHECK = "This question only checks that you are reading."
+CHECK_WORDS = ("maple", "lantern", "violet", "harbor", "copper")  # the answers to attention checks
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """What a player says at a step.
+
+    Attributes:
+        shown_ms: how long the step was shown, by the player's clock.
+        round_trip_ms: how long the request before took, by the player's clock.
+        clock_ms: the player's clock when it was sent, milliseconds since 1970.
+        received_ms: the server's clock. That of the player is ahead of it by ``clock_ms + round_trip_ms / 2 - received_ms``.
+    """
+
+    shown_ms: Milliseconds | None = None
+    round_trip_ms: Milliseconds | None = None
+    clock_ms: Milliseconds | None = None
+    received_ms: float | None = None
+
+
+E = TypeVar("E", bound=Entry)
+Entries = Mapping[int, str]  # by step, what a player said, as JSON
+
+
+class GradedAnswer(msgspec.Struct):
+    """An answer to a question that is over.
+
+    Attributes:
+        clue: at which it was given, from 0.
+        guess: blank for none.
+        confidence: in [0, 1].
+        buzz: whether the player buzzed, or would.
+        verdict: None where answers are not simply right or wrong.
+        correct: in [0, 1].
+    """
+
+    clue: int
+    guess: str
+    confidence: float
+    buzz: bool
+    verdict: Verdict | None
+    correct: float
+
+
+class QuestionResult(msgspec.Struct):
+    """A question that is over for a player.
+
+    Attributes:
+        question_id: in its dataset.
+        clues: all of them.
+        answer: the answer line.
+        answers: of the player, in order of clues.
+        counts: whether it is collected: not where the player was away.
+        votes: how people voted.
+        is_check: whether it is an attention check.
+    """
+
+    question_id: str
+    clues: list[str]
+    answer: str
+    answers: list[GradedAnswer]
+    counts: bool = True
+    votes: list[tuple[str, int]] = []
+    is_check: bool = False
+
+
+class Calibration(msgspec.Struct):
+    """How sure a player was, and how often right, over the answers to finished questions. None before the first one."""
+
+    answers: int
+    confidence: float | None
+    accuracy: float | None
+
+
+class Reading(msgspec.Struct):
+    """Where a player is in a question that is read word by word.
+
+    Attributes:
+        phase: ``ready`` before it begins, then ``reading``, and after a buzz ``answering``, or ``prompted`` where the answer
+            was not whole.
+        words: those that are due, each with its clue.
+        pace: words a minute.
+        left_ms: how long a buzz or an answer is taken; None while words are still to come.
+        guess: that was not whole.
+    """
+
+    phase: Literal["ready", "reading", "answering", "prompted"]
+    words: list[tuple[str, int]] = []
+    pace: int = 0
+    left_ms: float | None = None
+    guess: str = ""
+
+
+class PlayerState(msgspec.Struct):
+    """What a player sees.
+
+    Attributes:
+        joined: whether the player has joined.
+        consent: what players agree to.
+        until: when the session ends.
+        mode: how questions are asked.
+        step: what to answer, from 0.
+        question: number of its question in the player's order, from 0.
+        questions: how many there are.
+        clue: number of the clue in its question, from 0.
+        clues: the clues so far. Later ones are not sent.
+        last: the question before, once it is over.
+        calibration: over the questions that are over.
+        done: whether every question is answered.
+        reading: of a question that is read word by word.
+        classes: to choose from.
+        radius: within how many years a guess counts as right.
+    """
+
+    joined: bool
+    consent: str
+    until: str
+    mode: ModeKey
+    step: int = 0
+    question: int = 0
+    questions: int = 0
+    clue: int = 0
+    clues: list[str] = []
+    last: QuestionResult | None = None
+    calibration: Calibration | None = None
+    done: bool = False
+    reading: Reading | None = None
+    classes: list[str] = []
+    radius: int | None = None
+
+
+class Played(NamedTuple, Generic[E]):
+    """A question that is over for a player, and what the player said, in order of steps."""
+
+    question: SessionQuestion
+    entries: Sequence[E]
+
+
+class Haste(NamedTuple):
+    """How often a player was faster than anybody can be, of how many times, and at what."""
+
+    fast: int
+    times: int
+    what: str
+
+
+class Row(NamedTuple):
+    """A row of the run that is collected.
+
+    Attributes:
+        clue: from 0.
+        guess: None for none.
+        confidence: in [0, 1]; None where nothing was answered.
+        buzz: whether the player buzzed, or would; None where nobody buzzes.
+    """
+
+    clue: int
+    guess: str | None
+    confidence: float | None
+    buzz: bool | None
+
+
+class Mode(ABC, Generic[E]):
+    """How the questions of a session are asked.
+
+    Attributes:
+        key: in a session and on the command line.
+        elicitation: of the run that is collected.
+        guesses: whether answers are guesses in the player's own words, of which nearly none can be blank, and mistakes be copied.
+    """
+
+    key: ClassVar[ModeKey]
+    elicitation: ClassVar[str]
+    guesses: ClassVar[bool] = True
+
+    @abstractmethod
+    def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
+        """The questions of a dataset that can be asked so."""
+
+    def attention_check(self, number: int, candidates: Sequence[SessionQuestion]) -> SessionQuestion:
+        """A question that says itself what to answer, so that a wrong answer shows that it was not read.
+
+        Args:
+            number: of the check, below the number of ``CHECK_WORDS``.
+            candidates: questions of the dataset.
+        """
+        del candidates
+        word = CHECK_WORDS[number]
+        return SessionQuestion(check_id(number), (f"{CHECK} Answer with the word {word}.",), word, is_check=True)
+
+    @abstractmethod
+    def entry_type(self, step: int) -> type[E]:
+        """What is said at a step."""
+
+    @abstractmethod
+    def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
+        """What a player sees.
+
+        Args:
+            session: that is played.
+            place: of the player.
+            entries: of the player, so far.
+            now: the server's clock, milliseconds since 1970.
+        """
+
+    @abstractmethod
+    def accept(self, session: Session, place: int, entries: Entries, step: int, entry: E, now: float) -> E:
+        """What to log at the step that is to be answered. Raises ``SessionError`` where the entry cannot be right."""
+
+    @abstractmethod
+    def played(self, session: Session, place: int, entries: Entries) -> list[Played[E]]:
+        """The questions that are over for a player, in order."""
+
+    @abstractmethod
+    def grade(self, played: Played[E]) -> QuestionResult:
+        """A question that is over, with its answer and grades."""
+
+    @abstractmethod
+    def rows(self, played: Played[E]) -> list[Row]:
+        """What is collected of a question that is over."""
+
+    @abstractmethod
+    def haste(self, questions: Sequence[Played[E]]) -> Haste:
+        """How often a player was too fast, over the questions that are over, in order."""
+
+    def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, E]:
+        """What is to be logged because the player has let a time pass, by step. See ``state``."""
+        del session, place, entries, now
+        return {}
+
+
+class ClueByClue(Mode[E]):
+    """A mode in which each clue of a question is answered, after the one before, without a limit of time.
+
+    Clues are numbered through the player's questions; these numbers are the steps.
+    """
+
+    entry: type[E]
+
+    def entry_type(self, step: int) -> type[E]:
+        """See ``Mode``."""
+        del step
+        return self.entry
+
+    def played(self, session: Session, place: int, entries: Entries) -> list[Played[E]]:
+        """See ``Mode``."""
+        questions = session.order(place)
+        ends = list(accumulate(len(question.clues) for question in questions))
+        answered = [msgspec.json.decode(entries[step], type=self.entry) for step in range(len(entries))]
+        return [
+            Played(question, answered[end - len(question.clues) : end])
+            for question, end in zip(questions, ends, strict=True)
+            if end <= len(answered)
+        ]
+
+    def accept(self, session: Session, place: int, entries: Entries, step: int, entry: E, now: float) -> E:
+        """See ``Mode``."""
+        del session, place, entries, step, now
+        return entry
+
+    def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
+        """See ``Mode``."""
+        del now
+        results = [self.grade(part) for part in self.played(session, place, entries)]
+        clue = len(entries) - sum(len(result.clues) for result in results)
+        current = session.order(place)[len(results) :]
+        return PlayerState(
+            True,
+            session.consent,
+            session.until,
+            session.mode,
+            step=len(entries),
+            question=len(results),
+            questions=len(session.questions),
+            clue=clue,
+            clues=list(current[0].clues[: clue + 1]) if current else [],
+            last=results[-1] if results and clue == 0 else None,
+            calibration=calibration(results),
+            done=not current,
+            classes=[name for name, _ in current[0].votes] if current else [],
+            radius=current[0].radius or None if current else None,
+        )
+
+    def haste(self, questions: Sequence[Played[E]]) -> Haste:
+        """See ``Mode``. Between two answers, the player read a clue."""
+        clues = [
+            (text, entry.received_ms) for part in questions for text, entry in zip(part.question.clues, part.entries, strict=True)
+        ]
+        speeds = [
+            60_000 * words / max(after - before, 1.0)
+            for (_, before), (text, after) in pairwise(clues)
+            if before is not None and after is not None and (words := len(text.split())) >= SHORTEST
+        ]
+        fast = sum(speed > FASTEST for speed in speeds)
+        return Haste(fast, len(speeds), f"clues faster than {FASTEST:,} words a minute can be read")
+
+
+def check_id(number: int) -> str:
+    """What an attention check is called in its session."""
+    return f"attention check {number + 1}"
+
+
+def calibration(results: Sequence[QuestionResult]) -> Calibration:
+    """How sure a player was, and how often right. Attention checks do not count."""
+    answers = [answer for result in results if not result.is_check for answer in result.answers]
+    if not answers:
+        return Calibration(0, None, None)
+    return Calibration(
+        len(answers),
+        sum(answer.confidence for answer in answers) / len(answers),
+        sum(answer.correct for answer in answers) / len(answers),
+    )
+
+
+def refuse(message: str) -> SessionError:
+    """An entry that cannot be right."""
+    return SessionError("bad_answer", message)

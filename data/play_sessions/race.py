@@ -1,0 +1,314 @@
+"""Mode ``race``: a question is read word by word, and the player buzzes once, as in quizbowl.
+
+The log says when the reading began, and at what pace; so the words that are due follow from the server's clock, whichever process
+is asked. A reading that began goes on: a player who comes back in time hears the rest, and one who comes back too late has left
+the question, which then does not count. After a buzz there is a time for the answer, and as much again where the answer line
+prompts.
+
+Each question has four steps: its start, the buzz (or that it was heard to the end without one), the answer, and the answer to a
+prompt. Steps that a question does not need have no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from data.play_sessions.every_clue import graded, questions_with_clues
+from data.play_sessions.mode_interface import (
+    Entries,
+    Entry,
+    Guess,
+    Haste,
+    Mode,
+    Played,
+    PlayerState,
+    QuestionResult,
+    Reading,
+    Row,
+    Share,
+    calibration,
+    refuse,
+)
+from data.play_sessions.session_definition import Session, SessionQuestion
+from data.quizbowl.question_words import cut, plain_text, words
+from data.store import Snapshot
+
+STEPS = 4  # of a question
+START, BUZZ, ANSWER, SECOND = range(STEPS)
+SLOWEST, FASTEST_PACE = 60, 400  # words a minute
+GRACE = 5_000  # milliseconds after the last word in which a buzz is taken
+TIME_TO_ANSWER = 30_000  # milliseconds
+LATENCY = 2_000  # milliseconds that a buzz or an answer may be on its way
+OLDEST = 3_000  # milliseconds: a buzz counts no earlier than at what was due so long before it came
+FASTEST_TYPING = 20  # characters a second: twice the fastest of 168,000 typists, 120 words of 5 a minute (Dhakal et al. 2018)
+
+
+class Start(Entry, frozen=True, omit_defaults=True):
+    """The reading begins.
+
+    Attributes:
+        pace: words a minute.
+    """
+
+    pace: Annotated[int, msgspec.Meta(ge=SLOWEST, le=FASTEST_PACE)]
+
+
+class Buzz(Entry, frozen=True, omit_defaults=True):
+    """The player buzzes, or has heard the question to its end.
+
+    Attributes:
+        word: how many words the player had seen; None without a buzz.
+        counted: the same, as it counts.
+        due: how many words were due when the buzz came.
+        left: whether the player was not there at the end.
+    """
+
+    word: Annotated[int, msgspec.Meta(ge=1, le=100_000)] | None
+    counted: int | None = None
+    due: int | None = None
+    left: bool = False
+
+
+class Answer(Entry, frozen=True, omit_defaults=True):
+    """What the player answers after a buzz.
+
+    Attributes:
+        guess: blank for none.
+        confidence: in [0, 1], that the guess is right.
+        timed_out: whether none came in time.
+    """
+
+    guess: Guess
+    confidence: Share
+    timed_out: bool = False
+
+
+TYPES: tuple[type[Entry], ...] = (Start, Buzz, Answer, Answer)
+
+
+class SpokenWord(NamedTuple):
+    """A word as it is read, with what is not read after it, and its clue, from 0."""
+
+    text: str
+    clue: int
+
+
+class Progress(NamedTuple):
+    """What a player has said to a question, as far as it goes."""
+
+    start: Start | None
+    buzz: Buzz | None
+    answers: tuple[Answer, ...]
+
+
+@lru_cache(maxsize=4096)
+def spoken_words(question: SessionQuestion) -> tuple[SpokenWord, ...]:
+    """The words of a question, as imports count them."""
+    spoken: list[SpokenWord] = []
+    ends = (0, *question.word_ends)
+    for clue, text in enumerate(question.clues):
+        stated = ends[clue + 1] - ends[clue] if question.word_ends else None
+        count = sum(word.counts for word in words(text, stated))
+        parts = cut(text, range(1, count + 1), stated) if count else [text]
+        spoken += [SpokenWord(plain_text(part), clue) for part in parts]
+    return tuple(spoken)
+
+
+def words_due(start: Start, total: int, now: float) -> int:
+    """How many of the words of a question are due: the first one at once, the others evenly."""
+    passed = now - (start.received_ms or 0.0)
+    return min(total, 1 + int(passed * start.pace / 60_000)) if passed >= 0 else 0
+
+
+def reading_ends(start: Start, total: int) -> float:
+    """When the last word is due, milliseconds since 1970."""
+    return (start.received_ms or 0.0) + (total - 1) * 60_000 / start.pace
+
+
+def time_left(start: Start, total: int, now: float) -> float | None:
+    """For how many milliseconds a buzz is taken; None while words are still to come, so that nobody learns how many."""
+    if words_due(start, total, now) < total:
+        return None
+    return max(reading_ends(start, total) + GRACE - now, 0.0)
+
+
+class Race(Mode[Entry]):
+    """See the module."""
+
+    key = "race"
+    elicitation = "race"
+
+    def candidates(self, snapshot: Snapshot, dataset: str) -> list[SessionQuestion]:
+        """See ``Mode``."""
+        sql = "select question_id, list(word_end order by clue) from clues where dataset = $d group by 1"
+        ends = dict(snapshot.rows(sql, {"d": dataset}))
+        return [
+            msgspec.structs.replace(question, word_ends=() if None in counted else tuple(counted))
+            for question in questions_with_clues(snapshot, dataset)
+            for counted in [ends[question.question_id]]
+        ]
+
+    def entry_type(self, step: int) -> type[Entry]:
+        """See ``Mode``."""
+        return TYPES[step % STEPS]
+
+    def accept(self, session: Session, place: int, entries: Entries, step: int, entry: Entry, now: float) -> Entry:
+        """See ``Mode``. Times are the server's. The word of a buzz counts as far as it can be true."""
+        question = session.order(place)[step // STEPS]
+        entry = msgspec.structs.replace(entry, received_ms=now)
+        if not isinstance(entry, Buzz):
+            return entry
+        start = _progress(entries, step // STEPS).start
+        assert start is not None, "a buzz whose question has not begun has no step"
+        total = len(spoken_words(question))
+        due = words_due(start, total, now)
+        if entry.word is None:
+            if due < total:
+                raise refuse("the question is still being read")
+            return msgspec.structs.replace(entry, due=due)
+        counted = max(min(entry.word, due), words_due(start, total, now - OLDEST), 1)
+        return msgspec.structs.replace(entry, counted=counted, due=due)
+
+    def overdue(self, session: Session, place: int, entries: Entries, now: float) -> dict[int, Entry]:
+        """See ``Mode``. Requests that are on their way are waited for."""
+        late: dict[int, Entry] = {}
+        for number, question, progress in self._progresses(session, place, entries):
+            start, buzz, answers = progress
+            if start is None or _is_over(question, progress):
+                continue
+            step = number * STEPS
+            if buzz is None:
+                if now > reading_ends(start, len(spoken_words(question))) + GRACE + LATENCY:
+                    late[step + BUZZ] = Buzz(None, left=True, received_ms=now)
+                continue
+            asked = answers[-1] if answers else buzz
+            if now > (asked.received_ms or 0.0) + TIME_TO_ANSWER + LATENCY:
+                late[step + ANSWER + len(answers)] = Answer("", 0.0, timed_out=True, received_ms=now)
+        return late
+
+    def state(self, session: Session, place: int, entries: Entries, now: float) -> PlayerState:
+        """See ``Mode``."""
+        over = self.played(session, place, entries)
+        results = [self.grade(part) for part in over]
+        number = len(over)
+        current = session.order(place)[number:]
+        state = PlayerState(
+            True,
+            session.consent,
+            session.until,
+            session.mode,
+            step=number * STEPS,
+            question=number,
+            questions=len(session.questions),
+            calibration=calibration([result for result in results if result.counts]),
+            done=not current,
+        )
+        if not current:
+            state.last = results[-1]
+            return state
+        start, buzz, answers = _progress(entries, number)
+        spoken = spoken_words(current[0])
+        if start is None:
+            state.reading = Reading("ready")
+            state.last = results[-1] if results else None
+        elif buzz is None:
+            state.step += BUZZ
+            shown = spoken[: words_due(start, len(spoken), now)]
+            state.reading = Reading("reading", _sent(shown), start.pace, time_left(start, len(spoken), now))
+        else:
+            state.step += ANSWER + len(answers)
+            asked = answers[-1] if answers else buzz
+            left = max((asked.received_ms or 0.0) + TIME_TO_ANSWER - now, 0.0)
+            state.reading = Reading(
+                "prompted" if answers else "answering",
+                _sent(spoken[: buzz.counted]),
+                start.pace,
+                left,
+                answers[-1].guess if answers else "",
+            )
+        return state
+
+    def played(self, session: Session, place: int, entries: Entries) -> list[Played[Entry]]:
+        """See ``Mode``."""
+        over = []
+        for _, question, progress in self._progresses(session, place, entries):
+            if not _is_over(question, progress):
+                break
+            given: list[Entry | None] = [progress.start, progress.buzz, *progress.answers]
+            over.append(Played(question, [entry for entry in given if entry is not None]))
+        return over
+
+    def grade(self, played: Played[Entry]) -> QuestionResult:
+        """See ``Mode``. What counts is the answer to a prompt, if there was one."""
+        question = played.question
+        buzz, answer = _buzz_and_answer(played)
+        answers = []
+        if buzz.counted is not None and answer is not None:
+            clue = spoken_words(question)[buzz.counted - 1].clue
+            answers = [graded(question, clue, answer.guess, answer.confidence, True)]
+        return QuestionResult(
+            question.question_id, list(question.clues), question.answer, answers, not buzz.left, is_check=question.is_check
+        )
+
+    def rows(self, played: Played[Entry]) -> list[Row]:
+        """See ``Mode``. Who did not buzz heard the question to its end, and answered nothing."""
+        result = self.grade(played)
+        if not result.counts:
+            return []
+        if not result.answers:
+            return [Row(len(result.clues) - 1, None, None, False)]
+        return [Row(answer.clue, answer.guess or None, answer.confidence, True) for answer in result.answers]
+
+    def haste(self, questions: Sequence[Played[Entry]]) -> Haste:
+        """See ``Mode``. Between buzz and answer, the player typed the guess and how sure it is."""
+        speeds = []
+        for played in questions:
+            buzz, answer = played.entries[BUZZ], played.entries[ANSWER] if len(played.entries) > ANSWER else None
+            if isinstance(answer, Answer) and not answer.timed_out and buzz.received_ms and answer.received_ms:
+                typed = len(answer.guess) + 1
+                speeds.append(1000 * typed / max(answer.received_ms - buzz.received_ms, 1.0))
+        fast = sum(speed > FASTEST_TYPING for speed in speeds)
+        return Haste(fast, len(speeds), f"buzzes faster than {FASTEST_TYPING} characters a second can be typed")
+
+    def _progresses(self, session: Session, place: int, entries: Entries) -> Iterator[tuple[int, SessionQuestion, Progress]]:
+        """Number of each question in the player's order, the question, and what was said to it."""
+        for number, question in enumerate(session.order(place)):
+            yield number, question, _progress(entries, number)
+
+
+def _progress(entries: Entries, number: int) -> Progress:
+    step = number * STEPS
+    start, buzz = (
+        msgspec.json.decode(entries[step + part], type=kind) if step + part in entries else None
+        for part, kind in ((START, Start), (BUZZ, Buzz))
+    )
+    answers = tuple(msgspec.json.decode(entries[step + part], type=Answer) for part in (ANSWER, SECOND) if step + part in entries)
+    return Progress(start, buzz, answers)  # type: ignore[arg-type]
+
+
+def _is_over(question: SessionQuestion, progress: Progress) -> bool:
+    _, buzz, answers = progress
+    if buzz is None:
+        return False
+    return buzz.word is None or len(answers) == STEPS - ANSWER or (bool(answers) and not _prompts(question, answers[0]))
+
+
+def _prompts(question: SessionQuestion, answer: Answer) -> bool:
+    return graded(question, 0, answer.guess, answer.confidence, True).verdict == "prompt"
+
+
+def _buzz_and_answer(played: Played[Entry]) -> tuple[Buzz, Answer | None]:
+    """The buzz, and the answer that counts: the last one, unless none came to a prompt."""
+    buzz = played.entries[BUZZ]
+    assert isinstance(buzz, Buzz)
+    answers = [entry for entry in played.entries[ANSWER:] if isinstance(entry, Answer)]
+    in_time = [answer for answer in answers if not answer.timed_out]
+    return buzz, next(reversed(in_time or answers), None)
+
+
+def _sent(spoken: Sequence[SpokenWord]) -> list[tuple[str, int]]:
+    return [(word.text, word.clue) for word in spoken]

@@ -1,0 +1,123 @@
+"""The answers of a session as a run of its dataset, in which each player is a respondent."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from data.importing.ingest import import_paths
+from data.importing.report import Report
+from data.importing.staging import ImportOptions
+from data.play_sessions.mode_interface import Mode, Played
+from data.play_sessions.session_definition import SessionError
+from data.play_sessions.session_modes import MODES
+from data.play_sessions.sessions import clock, digest, read_session
+from data.store import Store
+from data.store.play_log import PlayLog
+from data.store.run_tags import checked_tag
+
+SET_ASIDE = "set aside"  # begins the names of the tags that say why a player is left out
+SCHEMA = {
+    "question_id": pl.String, "clue": pl.Int64, "sample": pl.String, "guess": pl.String, "confidence": pl.Float64,
+    "buzz": pl.Boolean, "failed": pl.Boolean,
+}  # fmt: skip
+
+
+def finished_questions(log: PlayLog, secret: str) -> dict[str, list[Played[Any]]]:
+    """The questions that are over for each player, in the order of the player, with the entries; by pseudonym.
+
+    What a player has let pass counts, whether the player came back or not.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the log cannot be reached.
+    """
+    session, now = read_session(log, secret), clock()
+    mode: Mode[Any] = MODES[session.mode]
+    spoken: dict[int, dict[int, str]] = {}
+    for row in log.answers(digest(secret)):
+        spoken.setdefault(row.place, {})[row.step] = row.answer
+    for place, entries in spoken.items():
+        overdue = mode.overdue(session, place, entries, now)
+        entries.update({step: msgspec.json.encode(entry).decode() for step, entry in overdue.items()})
+    return {f"P{place + 1:03d}": mode.played(session, place, entries) for place, entries in spoken.items()}
+
+
+def session_responses(log: PlayLog, secret: str, set_aside: Collection[str] = ()) -> pl.DataFrame:
+    """What is collected of the questions that are over, rows for each player and question.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        set_aside: pseudonyms of players who are left out.
+
+    Returns:
+        ``question_id, clue, sample, guess, confidence, buzz, failed``: ``sample`` is the pseudonym of the player, ``confidence``
+        is in [0, 1]; ``failed`` are questions that a player heard without answering. Columns without any value are left out.
+        Questions that a player left before their end are not in it, and no attention checks.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the log cannot be reached.
+    """
+    mode: Mode[Any] = MODES[read_session(log, secret).mode]
+    rows = [
+        (played.question.question_id, row.clue, player, row.guess, row.confidence, row.buzz, row.confidence is None or None)
+        for player, questions in finished_questions(log, secret).items()
+        if player not in set_aside
+        for played in questions
+        if not played.question.is_check
+        for row in mode.rows(played)
+    ]
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return table.select(column for column in table if column.name not in ("buzz", "failed") or column.count())
+
+
+def collect(store: Store, secret: str, by: str | None = None, set_aside: Mapping[str, str] | None = None) -> Report:
+    """Import the answers of a session, so far, as a run called ``People, N players``.
+
+    The same answers again change nothing. Further ones make a further run, as do fewer, after a player was erased or set aside.
+    The answers of players who are set aside stay in the log, and the run keeps the reasons as tags.
+
+    Args:
+        store: of the session.
+        secret: of the session.
+        by: who does, for the provenance of the run.
+        set_aside: reasons by pseudonym of players who are left out.
+
+    Raises:
+        SessionError: there is no such session, nobody has finished a question, or nobody of a given pseudonym has.
+        BadTag: a reason is blank or too long.
+        Refused: the dataset has changed so that its questions are not those that were asked.
+        StoreError: the store cannot be read or written.
+    """
+    log = store.register.play_log()
+    left_out = dict(set_aside or {})
+    unknown = sorted(left_out.keys() - {player for player, questions in finished_questions(log, secret).items() if questions})
+    if unknown:
+        raise SessionError("unknown_player", f"no player who finished a question is called {unknown[0]}")
+    tags = tuple(checked_tag(f"{SET_ASIDE} {player}", reason) for player, reason in left_out.items())
+    responses = session_responses(log, secret, left_out)
+    players = responses["sample"].n_unique()
+    if not players:
+        raise SessionError("no_questions", "nobody has finished a question yet")
+    session = read_session(log, secret)
+    options = ImportOptions(
+        dataset=session.dataset,
+        model=f"People, {players} {'player' if players == 1 else 'players'}",
+        elicitation=MODES[session.mode].elicitation,
+        respondents=True,
+        tags=tags,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.csv"
+        responses.write_csv(path)
+        report = import_paths(store, [path], options, form="responses", names=["people.csv"], by=by, content="runs")
+    if silent := responses["confidence"].null_count():
+        report.lines.append(f"{silent:,} times a player heard a question and did not buzz: these are counted as failed calls")
+    return report

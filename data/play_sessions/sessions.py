@@ -1,0 +1,265 @@
+"""Sessions in which people answer a dataset's questions: making and listing them, joining, answering.
+
+How questions are asked, answered and graded is decided by the mode of the session (``data.play_sessions.mode_interface``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import MutableMapping
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from data.play_sessions.mode_interface import CHECK_WORDS, Entries, Entry, Mode, PlayerState, QuestionResult
+from data.play_sessions.session_definition import ModeKey, Session, SessionError
+from data.play_sessions.session_modes import DEFAULT, MODES
+from data.store import Snapshot
+from data.store.play_log import PlayLog
+
+CONSENT = (
+    "Your answers, how sure you are and how long you take are kept under a pseudonym and can be published. "
+    "No name and no address is kept. You can erase your answers at any time from this browser."
+)
+MOST_QUESTIONS, MOST_PLAYERS, MOST_CHECKS = 200, 1000, len(CHECK_WORDS)
+MOST_SESSIONS = 1000  # that have not ended: who may make them could fill the disk
+MOST_REMEMBERED = 100  # sessions of a log that a process keeps in memory; none ever changes
+NOT_JOINED = "this player has not joined the session, or was erased"
+
+_sessions: MutableMapping[PlayLog, dict[str, Session]] = WeakKeyDictionary()
+
+
+def create_session(
+    log: PlayLog,
+    snapshot: Snapshot,
+    dataset: str,
+    questions: int,
+    players: int,
+    until: datetime,
+    consent: str,
+    mode: ModeKey = DEFAULT,
+    checks: int = 0,
+) -> str:
+    """Make a session of random questions of a dataset.
+
+    Args:
+        log: of the store.
+        snapshot: of the store.
+        dataset: its id.
+        questions: how many, at most.
+        players: how many may join.
+        until: when it ends.
+        consent: what players agree to.
+        mode: how questions are asked.
+        checks: attention checks beside the questions, at most ``MOST_CHECKS``.
+
+    Returns:
+        The secret of the session. It cannot be shown again: only its hash is kept.
+
+    Raises:
+        SessionError: the dataset has no question that can be asked so, or there are too many sessions.
+        StoreError: it cannot be written.
+    """
+    candidates = MODES[mode].candidates(snapshot, dataset)
+    if sum(not session.ended for session in list_sessions(log)) >= MOST_SESSIONS:
+        raise SessionError("too_many", f"there are {MOST_SESSIONS:,} sessions that have not ended; wait for the end of one")
+    if not candidates:
+        fitting = [key for key, other in MODES.items() if other.candidates(snapshot, dataset)]
+        offers = f"; its questions fit {' and '.join(fitting)}" if fitting else ""
+        raise SessionError("no_questions", f"there is no dataset {dataset!r} with questions for the mode {mode}{offers}")
+    session = Session(
+        dataset,
+        (
+            *secrets.SystemRandom().sample(candidates, min(questions, len(candidates))),
+            *(MODES[mode].attention_check(number, candidates) for number in range(checks)),
+        ),
+        players,
+        until.astimezone(UTC).isoformat(),
+        consent,
+        secrets.token_hex(8),
+        mode,
+    )
+    secret = secrets.token_urlsafe(24)
+    log.add_session(digest(secret), msgspec.json.encode(session).decode())
+    return secret
+
+
+class SessionSummary(msgspec.Struct):
+    """A session as its operator sees it.
+
+    Attributes:
+        session: begins the hash of its secret, so that sessions can be told apart.
+        dataset: whose questions are asked.
+        mode: how.
+        questions: how many of the dataset.
+        attention_checks: how many beside them.
+        players: how many may join.
+        joined: how many have.
+        answers: of all players, to clues; in a race, the start, the buzz and the answer of a question count each.
+        until: when it ends, ISO 8601, UTC.
+        ended: whether it has.
+    """
+
+    session: str
+    dataset: str
+    mode: ModeKey
+    questions: int
+    attention_checks: int
+    players: int
+    joined: int
+    answers: int
+    until: str
+    ended: bool
+
+
+def list_sessions(log: PlayLog) -> list[SessionSummary]:
+    """The sessions of a store, the last to end first. Raises ``StoreError``."""
+    summaries = []
+    for row in log.overview():
+        session = msgspec.json.decode(row.document, type=Session)
+        checks = sum(question.is_check for question in session.questions)
+        summaries.append(
+            SessionSummary(
+                row.session[:12],
+                session.dataset,
+                session.mode,
+                len(session.questions) - checks,
+                checks,
+                session.players,
+                row.players,
+                row.answers,
+                session.until,
+                session.has_ended(),
+            )
+        )
+    return sorted(summaries, key=lambda summary: (summary.until, summary.session), reverse=True)
+
+
+def read_session(log: PlayLog, secret: str) -> Session:
+    """The session of a secret. Raises ``SessionError`` if there is none, and ``StoreError``."""
+    known, name = _sessions.setdefault(log, {}), digest(secret)
+    if name not in known:
+        document = log.session(name)
+        if document is None:
+            raise SessionError("unknown_session", "there is no session with this link")
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[name] = msgspec.json.decode(document, type=Session)
+    return known[name]
+
+
+def join(log: PlayLog, secret: str, player: str) -> PlayerState:
+    """Let a player join, or come back.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        player: secret of the player, which only the player's browser keeps.
+
+    Raises:
+        SessionError: there is no such session, it is full, or it has ended.
+        StoreError: the log cannot be reached.
+    """
+    session = read_session(log, secret)
+    if session.has_ended():
+        raise SessionError("ended", "this session has ended")
+    if log.join(digest(secret), digest(player), session.players) is None:
+        raise SessionError("full", f"this session has its {session.players} players")
+    return read_state(log, secret, player)
+
+
+def read_state(log: PlayLog, secret: str, player: str, now: float | None = None) -> PlayerState:
+    """What a player sees.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        player: secret of the player.
+        now: milliseconds since 1970; None for those of the clock.
+
+    Raises:
+        SessionError: there is no such session.
+        StoreError: the log cannot be reached.
+    """
+    session, now = read_session(log, secret), clock() if now is None else now
+    place = log.place(digest(secret), digest(player))
+    if place is None:
+        return PlayerState(False, session.consent, session.until, session.mode)
+    return MODES[session.mode].state(session, place, _entries(log, session, secret, player, place, now), now)
+
+
+def read_results(log: PlayLog, secret: str, player: str) -> list[QuestionResult]:
+    """The questions that are over for a player, in the player's order.
+
+    Raises:
+        SessionError: there is no such session, or the player has not joined it.
+        StoreError: the log cannot be reached.
+    """
+    session = read_session(log, secret)
+    place = log.place(digest(secret), digest(player))
+    if place is None:
+        raise SessionError("not_joined", NOT_JOINED)
+    mode: Mode[Any] = MODES[session.mode]
+    entries = _entries(log, session, secret, player, place, clock())
+    return [mode.grade(played) for played in mode.played(session, place, entries)]
+
+
+def add_answer(log: PlayLog, secret: str, player: str, step: int, entry: Entry, now: float | None = None) -> PlayerState:
+    """Log what a player says at a step, unless that is logged already.
+
+    Args:
+        log: of the store.
+        secret: of the session.
+        player: secret of the player.
+        step: which the player saw. One that has an answer keeps it.
+        entry: what the player says: of the type that the mode has for the step.
+        now: see ``read_state``.
+
+    Raises:
+        SessionError: the player has not joined, the step was not shown yet, the entry cannot be right, or the session has ended.
+        StoreError: the log cannot be reached. The answer may or may not be logged: send it again.
+    """
+    session, now = read_session(log, secret), clock() if now is None else now
+    mode: Mode[Any] = MODES[session.mode]
+    place = log.place(digest(secret), digest(player))
+    if place is None:
+        raise SessionError("not_joined", NOT_JOINED)
+    entries = _entries(log, session, secret, player, place, now)
+    state = mode.state(session, place, entries, now)
+    if step < state.step:
+        return state
+    if step > state.step or state.done:
+        raise SessionError("no_step", f"step {step} was not shown yet")
+    if session.has_ended():
+        raise SessionError("ended", "this session has ended")
+    _log_entry(log, secret, player, step, mode.accept(session, place, entries, step, entry, now))
+    return read_state(log, secret, player, now)
+
+
+def _entries(log: PlayLog, session: Session, secret: str, player: str, place: int, now: float) -> Entries:
+    """What a player said so far. What the player has let pass is logged first, so that it is the same for whoever asks."""
+    entries = {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
+    overdue = MODES[session.mode].overdue(session, place, entries, now)
+    if not overdue:
+        return entries
+    for step, entry in sorted(overdue.items()):
+        _log_entry(log, secret, player, step, entry)
+    return {row.step: row.answer for row in log.answers(digest(secret), digest(player))}
+
+
+def _log_entry(log: PlayLog, secret: str, player: str, step: int, entry: Entry) -> None:
+    log.add_answer(digest(secret), digest(player), step, msgspec.json.encode(entry).decode())
+
+
+def clock() -> float:
+    """Milliseconds since 1970."""
+    return time.time() * 1000
+
+
+def digest(secret: str) -> str:
+    """The id of a secret in the log."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

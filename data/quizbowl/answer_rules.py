@@ -1,0 +1,231 @@
+"""The rules by which a guess is graded against an answer line that was parsed.
+
+Everything here takes time that is linear in the length of a line and a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from rapidfuzz import fuzz
+
+from data.quizbowl.answer_words import KINDS, NUMERALS, TITLES, guess_forms, meaning, with_article
+
+Verdict = Literal["accept", "prompt", "reject"]
+Outcome = Literal["accept", "review", "reject"]
+LONGEST_GUESS = 2000  # characters; more is no answer
+NEAR = 80  # similarity of spelling, 0 to 100, from which a grade is uncertain
+SAME = 92  # similarity from which a long word counts as spelled in another way
+LONG_WORD = 9  # characters
+SAME_CONSONANTS = 87  # similarity from which a word counts as the same if it has the same consonants, four or more
+BEGINNING = 0.4  # of what an answer line has, from which a guess is an abbreviation that should be looked at
+
+AS_WRITTEN = "the answer line has it"
+OTHER_FORM = "the answer line has it, but for articles, plurals, accents, numbers or titles"
+REQUIRED = "it has the underlined words, and others only of the answer line, or titles, initials and names of kinds"
+INITIALS = "it is the initials of what the answer line has"
+OTHER_SPELLING = "it is another spelling of what the answer line has"
+TO_PROMPT = "the answer line says to prompt on this"
+TO_REJECT = "the answer line says not to accept this"
+LACKING = "it lacks underlined words"
+NO_ANSWER = "there is no answer"
+TOO_LONG = f"it has more than {LONGEST_GUESS:,} characters, too many for an answer"
+NO_MATCH = "the answer line has nothing like it"
+
+
+class Judgement(NamedTuple):
+    """What is made of a guess, and the rule that decided, as the end of a sentence."""
+
+    outcome: Outcome
+    rule: str
+
+
+class Phrase(NamedTuple):
+    """One way to give an answer.
+
+    Attributes:
+        form: the whole, normalised.
+        words: its words that carry meaning, in order.
+        required: those of them that a player must say.
+        marked: whether the line marks the required words.
+    """
+
+    form: str
+    words: tuple[str, ...]
+    required: tuple[str, ...]
+    marked: bool
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """The normalised forms that count, by what to do with them, and their phrases.
+
+    ``uncertain`` are parts of accepted phrases that may be alternatives or not, as in ``accept Paris, France``. ``verbatim`` are
+    accepted phrases with their articles, which decide where the line rejects the phrase with another article.
+    """
+
+    accept: frozenset[str]
+    prompt: frozenset[str]
+    reject: frozenset[str]
+    phrases: tuple[Phrase, ...] = ()
+    prompted: frozenset[tuple[str, ...]] = frozenset()
+    rejected: frozenset[tuple[str, ...]] = frozenset()
+    uncertain: frozenset[tuple[str, ...]] = frozenset()
+    verbatim: frozenset[str] = frozenset()
+    prompts_on_parts: bool = False
+
+    def grade(self, guess: str | None) -> Verdict:
+        """The verdict on a guess. ``prompt`` means that a moderator would ask for more, and does not count as right.
+
+        >>> from data.quizbowl.answer_lines import parse_answer_line
+        >>> parse_answer_line("Paris [prompt on France]").grade("the City of paris"), parse_answer_line("Paris").grade("Paris!")
+        ('reject', 'accept')
+        """
+        judgement = self._decide(guess)
+        if judgement is None or judgement.outcome == "reject":
+            return "reject"
+        return "accept" if judgement.outcome == "accept" else "prompt"
+
+    def judge(self, guess: str | None) -> Judgement:
+        """What to make of a guess, and why.
+
+        >>> from data.quizbowl.answer_lines import parse_answer_line
+        >>> parse_answer_line("the <u>Apollo</u> program").judge("Apollo programs")
+        Judgement(outcome='accept', rule='the answer line has it, but for articles, plurals, accents, numbers or titles')
+        """
+        return self._decide(guess) or self._doubt(guess_forms(guess or ""), meaning(guess or ""))
+
+    def _decide(self, guess: str | None) -> Judgement | None:
+        """What a rule of the answer line says; None where none speaks of the guess."""
+        if len(guess or "") > LONGEST_GUESS:
+            return Judgement("reject", TOO_LONG)
+        guessed = guess_forms(guess or "")
+        if not guessed:
+            return Judgement("reject", NO_ANSWER)
+        words = meaning(guess or "")
+        if self.verbatim and with_article(guess or "") in self.verbatim:
+            return Judgement("accept", AS_WRITTEN)
+        if guessed & self.reject:
+            return Judgement("reject", TO_REJECT)
+        if guessed & self.accept:
+            return Judgement("accept", AS_WRITTEN)
+        if words in self.rejected:
+            return Judgement("reject", TO_REJECT)
+        if guessed & self.prompt:
+            return Judgement("review", TO_PROMPT)
+        if words:
+            for rule, accepts in RULES:
+                if any(accepts(words, phrase) for phrase in self.phrases):
+                    return Judgement("accept", rule)
+        if words in self.prompted:
+            return Judgement("review", TO_PROMPT)
+        if self.prompts_on_parts and any(set(words) < set(phrase.required) for phrase in self.phrases):
+            return Judgement("review", TO_PROMPT)
+        return None
+
+    def _doubt(self, guessed: frozenset[str], words: tuple[str, ...]) -> Judgement:
+        """Whether a guess that no rule accepts should be looked at by a person."""
+        if words in self.uncertain:
+            return Judgement("review", "it is a part of an answer that may be an alternative of its own")
+        given = set(words)
+        lacking = False
+        for phrase in self.phrases:
+            required = set(phrase.required)
+            if required and required <= given:
+                return Judgement("review", f"it says more than {phrase.form!r}")
+            if given and given < set(phrase.words):
+                if not phrase.marked:
+                    return Judgement("review", f"it has some words in common with {phrase.form!r}")
+                lacking = True
+        if lacking:
+            return Judgement("reject", LACKING)
+        spellings = {*guessed, " ".join(words)}
+        for phrase in self.phrases:
+            for form in {phrase.form, " ".join(phrase.words), " ".join(phrase.required)}:
+                # World War I is not World War II.
+                same_numbers = _digits(words) in (_digits(phrase.words), _digits(phrase.required))
+                if same_numbers and any(_is_near(guess, form) for guess in spellings):
+                    return Judgement("review", f"it is spelled nearly like {phrase.form!r}")
+                if same_numbers and any(
+                    len(guess) > 3 and form.startswith(guess) and len(guess) >= BEGINNING * len(form) for guess in spellings
+                ):
+                    return Judgement("review", f"it is how {phrase.form!r} begins")
+        return Judgement("reject", NO_MATCH)
+
+
+def _digits(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.isdecimal()]
+
+
+def _is_other_form(words: tuple[str, ...], phrase: Phrase) -> bool:
+    untitled = tuple(word for word in words if word not in TITLES) or words
+    joined = "".join(words)
+    if len(words) > 2 and sorted(words) == sorted(phrase.words):
+        return True  # the Second World War
+    return joined == phrase.form.replace(" ", "") or any(
+        wanted and (words == wanted or untitled == wanted or joined == "".join(wanted))
+        for wanted in (phrase.words, phrase.required)
+    )
+
+
+def _has_required(words: tuple[str, ...], phrase: Phrase) -> bool:
+    """Whether the words are the required ones, in order, and others only of the phrase, titles or initials."""
+    if not phrase.marked or not phrase.required:
+        return False
+    remaining = iter(words)
+    if not all(any(word == wanted for word in remaining) for wanted in phrase.required):
+        return False
+    others = [word for word in phrase.words if word not in phrase.required]
+    initials = {word[0] for word in others} | {"".join(word[0] for word in others)}
+    return set(words) - set(phrase.required) <= {*others, *initials} | TITLES | KINDS
+
+
+def _is_initials(words: tuple[str, ...], phrase: Phrase) -> bool:
+    """Whether a guess consists of the initials of three words and more, and their numbers: UIUC, WW2, WWII."""
+    given = "".join(words)
+    if len(phrase.words) < 3 or len(given) < 3 or len(words) - len(_digits(words)) > 1:
+        return False
+    # World War II has no initials but WW2 and WWII.
+    every_word = "" if _digits(phrase.words) else "".join(word[0] for word in phrase.form.split())
+    digits = "".join(word if word.isdecimal() else word[0] for word in phrase.words)
+    numerals = "".join(NUMERALS.get(word, word) if word.isdecimal() else word[0] for word in phrase.words)
+    return given in (digits, numerals, every_word, f"t{every_word}")
+
+
+def _is_other_spelling(words: tuple[str, ...], phrase: Phrase) -> bool:
+    """Whether words differ as transliterations do, and all others are the same."""
+    return any(len(words) == len(wanted) and all(map(_is_same_word, words, wanted)) for wanted in {phrase.words, phrase.required})
+
+
+def _is_same_word(given: str, word: str) -> bool:
+    """Whether two words are the same, or differ in a letter or two of many, or in vowels and doubled letters alone."""
+    if given == word:
+        return True
+    if not (given.isalpha() and word.isalpha()):
+        return False
+    if min(len(given), len(word)) >= LONG_WORD and given[0] == word[0] and fuzz.ratio(given, word) >= SAME:
+        return True
+    consonants = _consonants(given)
+    return len(consonants) > 3 and consonants == _consonants(word) and fuzz.ratio(given, word) >= SAME_CONSONANTS
+
+
+def _is_near(guess: str, form: str) -> bool:
+    """Whether a person should look at two spellings: they are alike, or have the same consonants, four or more."""
+    if fuzz.ratio(guess, form, score_cutoff=NEAR):
+        return True
+    consonants = _consonants(guess)
+    return len(consonants) > 3 and consonants == _consonants(form)
+
+
+def _consonants(text: str) -> str:
+    """The consonants of a text, doubled ones once. Those of names are the same in most transliterations."""
+    return re.sub(r"(.)\1+", r"\1", re.sub(r"[aeiouy\s]+", "", text))
+
+
+# In this order: what accepts a guess that the line does not have as it is.
+RULES = (
+    (OTHER_FORM, _is_other_form), (REQUIRED, _has_required), (OTHER_SPELLING, _is_other_spelling), (INITIALS, _is_initials),
+)  # fmt: skip

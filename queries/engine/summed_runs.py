@@ -1,0 +1,311 @@
+"""Runs over very many questions, as totals by cluster of questions: their rows are read, added up and let go.
+
+Metrics of sums, their replicates, intervals and letters need no more than these totals. They take the same memory for any number
+of questions, and are kept by run and by the questions that are selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from data.store import Snapshot
+from data.sufficient_statistics import BIN_COLUMNS
+from queries.engine import distribution_statistics, selected_statistics
+from queries.engine.bootstrap import MOST_CLUSTERS, cluster_count
+from queries.engine.cluster_totals import ClusterTotals, shares_sums
+from queries.engine.evidence import Evidence, Respondents, Run
+from queries.engine.gather_evidence import columns_of_rows, gather
+from queries.engine.run_columns import Floats, float_array
+from queries.metrics import Conventions, Metric
+from queries.metrics.kernels.arrays import Ints
+from queries.metrics.metric import NET_REWARD
+from queries.query_time_limit import check_time_limit
+from queries.selection import Selection, dataset_conventions
+
+ROWS_AT_ONCE = 1_000_000  # of statistics, read and added up together
+BIN_NUMBERS = 12  # that the bins of a row take in memory, about
+
+
+@dataclass(frozen=True)
+class RunTotals:
+    """Some totals of one run by cluster of questions.
+
+    Attributes:
+        columns: each of shape (clusters, ...).
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return sum(column.nbytes for column in self.columns.values())
+
+
+@dataclass(frozen=True)
+class SummedRuns:
+    """Metrics of sums of the runs of a selection, as ``Evidence`` gives them, from totals by cluster of questions.
+
+    Attributes:
+        runs: the runs of the selection that answered any of its questions, in order of import.
+        selected: number of questions of the selection, answered or not.
+        conventions: of the metrics.
+        parts: by name, the totals of each run.
+        metrics: that can be asked for.
+        snapshot, selection: where rows are read again if they are needed.
+    """
+
+    runs: tuple[Run, ...]
+    selected: int
+    conventions: Conventions
+    parts: Mapping[str, Sequence[RunTotals]]
+    metrics: Sequence[Metric]
+    snapshot: Snapshot
+    selection: Selection
+    respondents: Mapping[str, Respondents] = field(default_factory=dict)
+    _replicates: dict[tuple[Metric, float], Floats] = field(default_factory=dict, repr=False, compare=False)
+    _stacked: dict[tuple[str, str], Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    def run_facts(self, run: int) -> dict[str, Any]:
+        """As ``Evidence.run_facts``."""
+        outline = self.parts[OUTLINE][run].columns
+        return asdict(self.runs[run]) | {"questions": int(outline["questions"][0]), "items": int(outline["items"][0])}
+
+    @property
+    def same_questions(self) -> bool:
+        """Whether all runs answered the same questions."""
+        return len({part.columns["answered"].tobytes() for part in self.parts[OUTLINE]}) <= 1
+
+    @cached_property
+    def cluster_totals(self) -> ClusterTotals:
+        """The totals of all runs."""
+        clusters = cluster_count(self.selected)
+        return ClusterTotals(len(self.runs), clusters, self.conventions, self._columns, self._usable)
+
+    def values(self, metric: Metric) -> Floats:
+        """The metric of each run, shape (runs,), NaN where undefined."""
+        check_time_limit()
+        return self.cluster_totals.values(metric)
+
+    def questions_with(self, metric: Metric) -> Ints:
+        """Questions of each run that the metric could use, shape (runs,)."""
+        return self.cluster_totals.questions_with(metric)
+
+    def replicates(self, metric: Metric, step: float = 1.0) -> Floats:
+        """As ``Evidence.replicates``, shape (REPLICATES, runs)."""
+        if (metric, step) not in self._replicates:
+            check_time_limit()
+            self._replicates[metric, step] = self.cluster_totals.replicates(metric, step)
+        return self._replicates[metric, step]
+
+    def residuals(self, metric: Metric) -> tuple[Floats, Floats]:
+        """As ``Evidence.residuals``."""
+        return self.cluster_totals.residuals(metric)
+
+    def of_runs(self, chosen: NDArray[np.bool_]) -> Evidence:
+        """The rows of some runs, shape (runs,), which are read again: those with few questions for a metric need them."""
+        names = [run.run for run, is_chosen in zip(self.runs, chosen, strict=True) if is_chosen]
+        return gather(self.snapshot, self.selection.on_runs(names), self.metrics)
+
+    def _columns(self, metric: Metric, runs: slice) -> dict[str, Floats]:
+        if shares_sums(metric):
+            return {name: self._column(_sum_part(name))[:, runs] for name in metric.reads(self.conventions)}
+        parts = [part.columns for part in self.parts[_own_part(metric, self.conventions)][runs]]
+        return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0] if name != USABLE}
+
+    def _usable(self, metric: Metric) -> Floats:
+        return self._column(_count_part(metric) if shares_sums(metric) else _own_part(metric, self.conventions), USABLE)
+
+    def _column(self, part: str, name: str = "") -> Floats:
+        """A column of all runs, shape (clusters, runs, ...)."""
+        if (part, name) not in self._stacked:
+            self._stacked[part, name] = np.stack([run.columns[name] for run in self.parts[part]], axis=1)
+        return self._stacked[part, name]
+
+
+RunEvidence = Evidence | SummedRuns
+
+
+def measured_runs(snapshot: Snapshot, selection: Selection, metrics: Sequence[Metric]) -> RunEvidence:
+    """What metrics of the runs of a selection are computed from: their totals, where these are enough, else their rows.
+
+    Args:
+        snapshot: the store.
+        selection: filters and conventions.
+        metrics: what will be asked for.
+    """
+    graded = snapshot.with_grading(selection.grading)
+    conventions = dataset_conventions(graded, selection)
+    clauses, parameters = selected_statistics.selection_clauses(selection)
+    questions = graded.frame(
+        f"{clauses} select question_id, position, difficulty from chosen_questions order by place", parameters
+    )
+    runs = graded.frame(f"{clauses} select run, model, elicitation, failed, samples from chosen_runs order by place", parameters)
+    if len(questions) <= MOST_CLUSTERS or not len(runs) or not _can_be_summed(selection, conventions, metrics, runs):
+        return gather(snapshot, selection, metrics)
+    parts = _Reader(graded, selection.dataset, conventions, questions, runs, metrics).parts()
+    answered = [index for index, outline in enumerate(parts[OUTLINE]) if outline.columns["questions"][0]]
+    if not answered:
+        return gather(snapshot, selection, metrics)
+    return SummedRuns(
+        runs=tuple(Run(*row) for row in runs[answered].select("run", "model", "elicitation").iter_rows()),
+        selected=len(questions),
+        conventions=conventions,
+        parts={name: [of_runs[index] for index in answered] for name, of_runs in parts.items()},
+        metrics=metrics,
+        snapshot=snapshot,
+        selection=selection,
+    )
+
+
+def _can_be_summed(selection: Selection, conventions: Conventions, metrics: Sequence[Metric], runs: pl.DataFrame) -> bool:
+    """Whether the stored statistics of whole questions are all that the metrics read, and totals all that they need."""
+    reads = {name for metric in metrics for name in metric.reads(conventions)}
+    items = (
+        any(metric.pairs is not None or (metric.binned and conventions.mass_bins) for metric in metrics)
+        or (conventions.closed == "right" and bool(reads & {*BIN_COLUMNS}))
+        or NET_REWARD in reads
+        or selection.filters_items
+        or (selection.failed and bool((runs["failed"] > 0).any()))
+    )
+    return not items and not reads & {*distribution_statistics.COLUMNS} and not (runs["samples"] > 1).any()
+
+
+# Parts of the totals of a run, each kept by itself: a further metric needs no more than what it adds.
+OUTLINE = "outline"  # numbers of questions and items, and which questions were answered, as a checksum
+USABLE = "usable"  # the column that counts questions that a metric could use
+
+
+def _sum_part(statistic: str) -> str:
+    return f"sum of {statistic}"
+
+
+def _count_part(metric: Metric) -> str:
+    return f"questions with {metric.counts}"
+
+
+def _own_part(metric: Metric, conventions: Conventions) -> str:
+    return f"{metric.key} under {conventions}"
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the totals of runs, from memory where they are there."""
+
+    snapshot: Snapshot
+    dataset: str
+    conventions: Conventions
+    questions: pl.DataFrame
+    runs: pl.DataFrame
+    metrics: Sequence[Metric]
+
+    def parts(self) -> dict[str, list[RunTotals]]:
+        """Every part that the metrics need, by name, in the order of the runs."""
+        names = self.runs["run"].to_list()
+        keys = {part: self._key(part) for part in self._metrics_of_parts}
+        missing = {part: set(self.snapshot.not_cached(self.dataset, key, names)) for part, key in keys.items()}
+        fresh: dict[str, dict[str, RunTotals]] = {}  # read with another part of the same run
+
+        def read(part: str, wanted: list[str]) -> dict[str, RunTotals]:
+            unread = [run for run in wanted if part not in fresh.get(run, {})]
+            needed = [name for name in keys if name == part or missing[name].intersection(unread)]
+            for run, totals in self._read(unread, needed):
+                fresh.setdefault(run, {}).update(totals)
+            return {run: fresh[run].pop(part) for run in wanted}
+
+        return {part: self.snapshot.cached(self.dataset, key, names, partial(read, part)) for part, key in keys.items()}
+
+    @cached_property
+    def _metrics_of_parts(self) -> dict[str, list[Metric]]:
+        """The parts, and the metrics that each is for."""
+        parts: dict[str, list[Metric]] = {OUTLINE: []}
+        for metric in self.metrics:
+            names = [_own_part(metric, self.conventions)]
+            if shares_sums(metric):
+                names = [_count_part(metric), *map(_sum_part, metric.reads(self.conventions))]
+            for name in names:
+                parts.setdefault(name, []).append(metric)
+        return parts
+
+    def _reads(self, parts: Iterable[str]) -> set[str]:
+        """Names of the statistics that some parts are made from."""
+        metrics = {metric.key: metric for part in parts for metric in self._metrics_of_parts[part]}.values()
+        return {"items"}.union(*({*metric.reads(self.conventions), metric.counts} for metric in metrics))
+
+    def _key(self, part: str) -> str:
+        """Under what a part is kept: its name and the questions that are selected."""
+        digest = sha256(self.questions["position"].to_numpy().tobytes())
+        if "difficulty" in self._reads([part]):
+            digest.update(float_array(self.questions["difficulty"]).tobytes())
+        return f"{part}, {digest.hexdigest()}"
+
+    def _read(self, runs: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[str, dict[str, RunTotals]]]:
+        """Some parts of some runs, from their rows, some runs at a time."""
+        reads = self._reads(parts)
+        numbers = len(reads) + (BIN_NUMBERS if reads & {*BIN_COLUMNS} else 0)
+        source = self.snapshot.for_reading(8 * numbers * len(self.questions) * len(self.runs))
+        at_once = max(1, ROWS_AT_ONCE // len(self.questions))
+        for first in range(0, len(runs), at_once):
+            check_time_limit()
+            names = runs[first : first + at_once]
+            evidence = self._evidence(source, names, reads)
+            columns = {part: self._columns_of(part, evidence) for part in parts if part != OUTLINE}
+            index_of = {run.run: index for index, run in enumerate(evidence.runs)}
+            for run in names:
+                totals = {part: _of_run(index_of.get(run), part_columns) for part, part_columns in columns.items()}
+                yield run, totals | {OUTLINE: _outline(index_of.get(run), evidence)}
+
+    def _evidence(self, source: Snapshot, names: Sequence[str], reads: set[str]) -> Evidence:
+        """The stored rows of some runs."""
+        runs = self.runs.filter(pl.col("run").is_in(names))
+        rows = selected_statistics.stored_rows(source, self.dataset, runs, self.questions, reads - {"difficulty"}, False)
+        sums, binned = columns_of_rows(rows, self.conventions, reads, self.questions, rebinned=False)
+        starts = np.flatnonzero(np.diff(rows.run, prepend=-1))
+        return Evidence(
+            runs=tuple(Run(*row) for row in runs[rows.run[starts]].select("run", "model", "elicitation").iter_rows()),
+            starts=starts.astype(np.int64),
+            selected_questions=self.questions["question_id"].to_numpy(),
+            places=rows.places,
+            sums=sums,
+            binned=binned,
+            item_arrays=None,
+            conventions=self.conventions,
+        )
+
+    def _columns_of(self, part: str, evidence: Evidence) -> dict[str, Floats]:
+        """The columns of a part, each of shape (clusters, runs, ...)."""
+        metric = self._metrics_of_parts[part][0]
+        if part == _own_part(metric, self.conventions):
+            columns = evidence.contributions(metric)
+            return {USABLE: evidence.usable_by_cluster(metric)} | {
+                name: evidence.sum_by_cluster(column) for name, column in columns.items()
+            }
+        if part == _count_part(metric):
+            return {USABLE: evidence.usable_by_cluster(metric)}
+        (name,) = (name for name in metric.reads(self.conventions) if part == _sum_part(name))
+        return {"": evidence.sum_by_cluster(evidence.statistics[name])}
+
+
+def _of_run(index: int | None, columns: Mapping[str, Floats]) -> RunTotals:
+    """The totals of one run; 0 for a run that answered none of the questions."""
+    if index is None:
+        return RunTotals({name: np.zeros((len(column), *column.shape[2:])) for name, column in columns.items()})
+    return RunTotals({name: np.ascontiguousarray(column[:, index]) for name, column in columns.items()})
+
+
+def _outline(index: int | None, evidence: Evidence) -> RunTotals:
+    if index is None:
+        return RunTotals({"questions": np.zeros(1, np.int64), "items": np.zeros(1, np.int64), "answered": np.zeros(0, np.uint8)})
+    facts = evidence.run_facts(index)
+    answered = sha256(evidence.places_of_runs()[index].tobytes()).digest()
+    return RunTotals(
+        {name: np.array([facts[name]]) for name in ("questions", "items")} | {"answered": np.frombuffer(answered, np.uint8)}
+    )

@@ -1,0 +1,275 @@
+"""Isotonic regression of correctness on confidence: CORP, its curve, and its band if a run were calibrated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.sparse import csr_array
+from scipy.special import ndtr, ndtri
+
+from queries.metrics.kernels.arrays import FLAT, Floats, Ints, distinct, ratio
+from queries.metrics.kernels.replicate_weights import ItemWeights
+from queries.metrics.kernels.sorted_items import first_of_ties
+
+MANY = 1000  # confidences told apart in a band; where there are more, they are rounded to so many parts:
+FINE = 100
+CURVES = 300  # simulated for a consistency band
+MANY_ITEMS = 5_000  # beyond so many, right answers are drawn by confidence, not item by item
+NODES = 64  # of Gauss-Hermite quadrature
+TOGETHER = 64  # rows fitted at once: as one they are faster, and the more of them, the more digits they lose
+
+
+def corp(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """Miscalibration and discrimination of the Brier score: brier = mcb - dsc + uncertainty. Dimitriadis et al. 2021.
+
+    The reference is the isotonic (PAV) recalibration p of the confidences. Within a block, p is the mean of y, so that
+    brier(mean y) - brier(p) is the mean of (p - mean y)^2. Of the data, brier(c) - brier(p) is written with distances as well,
+    since these do not cancel as the scores do. Of many weightings, it comes from the sums over blocks, to some 1e-15.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), sorted by confidence.
+        weights: how often each item counts, in k weightings.
+
+    Returns:
+        Shape (2, k), NaN without items: miscalibration in [0, 1], 0 is best; and discrimination in [0, 1/4], higher is better.
+
+    Source:
+        Dimitriadis, Gneiting & Jordan, PNAS 2021 (CORP).
+
+    >>> corp(np.array([0.2, 0.6]), np.array([0.0, 1.0]), ItemWeights.equal(2)).round(4).tolist()
+    [[0.1], [0.25]]
+    """
+    if weights.count > 1:
+        return _corp_of_blocks(confidence, correct, weights)
+    firsts = first_of_ties(confidence)
+    stated = confidence[firsts]
+    right, items = (weights.totals(values, firsts)[:, 0] for values in (correct, np.ones_like(correct)))
+    p = isotonic(right, items)
+    off = stated - p
+    count = items.sum()
+    miscalibration = ratio((items * off**2 + 2 * off * (items * p - right)).sum(), count)
+    discrimination = ratio((items * (p - ratio(right.sum(), count)) ** 2).sum(), count)
+    return np.array([[np.maximum(miscalibration, 0.0)], [discrimination]])
+
+
+def _corp_of_blocks(confidence: Floats, correct: Floats, weights: ItemWeights) -> Floats:
+    """``corp`` from the sums over blocks of equal p alone.
+
+    The mean of (c - y)^2 - (p - y)^2 over a block is that of c^2 - 2 c y, plus p^2. Items that follow each other
+    without a rise of correctness are always in one block, whatever their weights, so that they are added up first. Of equal
+    confidences, the most correct item comes first.
+    """
+    order = np.lexsort((-correct, confidence))
+    confidence, correct, weights = confidence[order], correct[order], weights.sorted(order)
+    firsts = np.append(0, 1 + np.flatnonzero(correct[1:] > correct[:-1]))[: len(correct)]
+    ones = np.ones_like(correct)
+    count, total, base_difference = weights.sums(ones, correct, confidence * (confidence - 2 * correct))
+    base = ratio(total, count)
+    squares, spread = np.zeros((2, weights.count))
+    for number, batch in enumerate(weights.batches(TOGETHER)):
+        right, items = (np.ascontiguousarray(batch.totals(values, firsts).T) for values in (correct, ones))
+        row, in_block, right_in_block = _blocks(right, items)
+        p = right_in_block / in_block
+        row += number * TOGETHER
+        squares += np.bincount(row, right_in_block * p, weights.count)
+        spread += np.bincount(row, in_block * (p - base[row]) ** 2, weights.count)
+    return np.stack([np.maximum(ratio(base_difference + squares, count), 0.0), ratio(spread, count)])
+
+
+def confidence_levels(confidence: Floats, correct: Floats) -> tuple[Floats, Floats, Floats]:
+    """Every confidence that is stated, with its items.
+
+    Args:
+        confidence, correct: in [0, 1], shape (n,), in any order.
+
+    Returns:
+        The different confidences, ascending, the number of items that state each, and their sum of correctness, shape (k,) each.
+    """
+    stated, number = distinct(confidence)
+    items, right = (np.bincount(number, weights, len(stated)).astype(float) for weights in (None, correct))
+    return stated, items, right
+
+
+def corp_curve(stated: Floats, items: Floats, right: Floats) -> list[tuple[float, float, float, int, float]]:
+    """The isotonic recalibration as blocks of confidences that are put to the same accuracy.
+
+    Args:
+        stated, items, right: as ``confidence_levels`` returns them, shape (k,) each.
+
+    Returns:
+        For each block, ascending: lowest and highest confidence, accuracy, number of items and mean confidence.
+    """
+    p = isotonic(right, items)
+    firsts = first_of_ties(p)
+    lasts = np.append(firsts, len(p))[1:] - 1
+    count, total = (np.add.reduceat(column, firsts) if len(p) else column for column in (items, items * stated))
+    columns = (stated[firsts], stated[lasts], p[firsts])
+    return list(zip(*(column.tolist() for column in columns), count.astype(int).tolist(), (total / count).tolist(), strict=True))
+
+
+def consistency_band(
+    confidence: Floats, correct: Floats, sizes: Ints, seed: int, simultaneous: bool = False, level: float = 0.9
+) -> tuple[Floats, Floats, Floats]:
+    """Where the isotonic curve of a calibrated run with the same confidences would be.
+
+    Correctness is drawn question by question, with the stated confidences as chances, and fitted. The items of a question hang
+    together as those of the run do (``question_correlation``): a normal draw of the question and one of the item are added up,
+    and the item is right where the sum is below the quantile of its confidence. Of more than 5,000 items, the numbers of right
+    ones at each confidence are drawn, from the normal distribution with the same means and covariances. If more than 1,000
+    different confidences are stated, each is rounded to a percent.
+
+    Args:
+        confidence, correct: in [0, 1], question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
+        seed: of the draws.
+        simultaneous: whether the share ``level`` of the curves is within the band throughout; else at each confidence alone.
+        level: that share.
+
+    Returns:
+        At most 201 of the stated confidences, and the lower and upper end of the band there, in [0, 1], shape (k,) each.
+
+    Source:
+        Dimitriadis, Gneiting & Jordan 2021 (consistency bands); Emrich & Piedmonte 1991 (draws that hang together). The
+        simultaneous band is the mean of the curves and so many of their standard deviations that the largest is within it.
+    """
+    if len(np.unique(confidence)) > MANY:
+        confidence = np.rint(confidence * FINE) / FINE
+    stated, number = distinct(confidence)
+    count = np.bincount(number, minlength=len(stated))
+    shown = np.unique(np.linspace(0, len(stated) - 1, min(len(stated), 201)).round().astype(np.int64))
+    random = np.random.default_rng(seed)
+    shared = math.sin(math.pi / 2 * question_correlation(confidence, correct, sizes))
+    if shared > 0 and len(confidence) > MANY_ITEMS:
+        drawn = _right_by_confidence(stated, number, sizes, shared, random)
+    elif shared > 0:
+        order = np.argsort(number, kind="stable")
+        question, quantile = np.repeat(np.arange(len(sizes)), sizes)[order], ndtri(confidence)[order]
+        drawn = np.empty((CURVES, len(stated)))
+        for row in drawn:
+            normal = math.sqrt(shared) * random.normal(size=len(sizes))[question]
+            normal += math.sqrt(1 - shared) * random.normal(size=len(order))
+            row[:] = np.add.reduceat(normal < quantile, np.cumsum(count) - count, dtype=float)
+    else:
+        drawn = random.binomial(count, stated, size=(CURVES, len(stated))).astype(float)
+    curves = isotonic(drawn, np.broadcast_to(count.astype(float), drawn.shape))[:, shown]
+    if not simultaneous:
+        low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return stated[shown], low, high
+    mean, spread = curves.mean(axis=0), curves.std(axis=0)
+    largest = np.where(spread > FLAT, np.abs(curves - mean) / np.where(spread > FLAT, spread, 1.0), 0.0).max(axis=-1)
+    reach = np.quantile(largest, level) * spread
+    # No curve falls, so that what it passes at one confidence holds it at the next.
+    low, high = np.maximum.accumulate(mean - reach), np.minimum.accumulate((mean + reach)[::-1])[::-1]
+    return stated[shown], np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def _right_by_confidence(stated: Floats, number: Ints, sizes: Ints, shared: float, random: np.random.Generator) -> Floats:
+    """Numbers of right items at each confidence of calibrated runs whose items hang together, shape (CURVES, k).
+
+    They are normal, with the means and covariances of items that are right where the sum of the question's draw and their own
+    is below a quantile. Given the question's draw its items are independent, so that a covariance is one of the chances.
+
+    Args:
+        stated: the different confidences, shape (k,).
+        number: which of them each item has, question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
+        shared: correlation of the normal draws of two items of a question, in (0, 1).
+        random: where draws come from.
+    """
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    items = csr_array((np.ones(len(number)), (question, number)), shape=(len(sizes), len(stated)))
+    count = np.bincount(number, minlength=len(stated)).astype(float)
+    pairs = (items.T @ items).toarray() - np.diag(count)  # ordered ones, of two items of a question
+    nodes, weights = hermegauss(NODES)
+    weights /= weights.sum()
+    chance = ndtr((ndtri(stated)[:, None] - math.sqrt(shared) * nodes) / math.sqrt(1 - shared))
+    mean = chance @ weights
+    covariance = pairs * ((chance * weights) @ chance.T - np.outer(mean, mean)) + np.diag(count * mean * (1 - mean))
+    covariance += np.eye(len(stated)) * FLAT ** (2 / 3) * covariance.max(initial=0.0)  # 0 and 1 do not vary
+    drawn: Floats = count * mean + random.normal(size=(CURVES, len(stated))) @ np.linalg.cholesky(covariance).T
+    return np.clip(drawn, 0.0, count)
+
+
+def question_correlation(confidence: Floats, correct: Floats, sizes: Ints) -> float:
+    """How much the items of a question hang together: the correlation of two of their standardised residuals.
+
+    Residuals are less their mean, so that a run that is too confident throughout does not seem to have items that hang together.
+
+    Args:
+        confidence, correct: in [0, 1], question by question, shape (n,).
+        sizes: number of items of each question, shape (questions,).
+
+    Returns:
+        In [0, 0.95]; 0 where no question has two items whose confidence is neither 0 nor 1.
+    """
+    open_ended = (confidence > 0) & (confidence < 1)
+    scale = np.sqrt(np.where(open_ended, confidence * (1 - confidence), 1.0))
+    residual = np.where(open_ended, (correct - confidence) / scale, 0.0)
+    residual = np.where(open_ended, residual - residual.sum() / max(open_ended.sum(), 1), 0.0)
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    total, squares, items = (np.bincount(question, values, len(sizes)) for values in (residual, residual**2, open_ended))
+    pairs, variance = (items * (items - 1)).sum(), squares.sum() / max(items.sum(), 1)
+    return float(np.clip((total**2 - squares).sum() / pairs / variance, 0.0, 0.95)) if pairs and variance > FLAT else 0.0
+
+
+def isotonic(totals: Floats, weights: Floats) -> Floats:
+    """Weighted least-squares fits to totals / weights that never decrease, by pool-adjacent-violators.
+
+    Args:
+        totals, weights: shape (..., n). Places of weight 0 take no part.
+
+    Returns:
+        shape (..., n). A place of weight 0 has the value of the place before it, 0 if there is none.
+
+    >>> isotonic(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, 3.0]))
+    array([0.5, 0.5, 1. ])
+    """
+    if totals.ndim == 1:
+        weighted = weights > 0
+        return np.append(0.0, _fit(totals[weighted], weights[weighted]))[np.cumsum(weighted)]
+    places = totals.shape[-1]
+    rows, weighed = (column.reshape(math.prod(totals.shape[:-1]), places) for column in (totals, weights))
+    parts = [_fits(rows[at : at + TOGETHER], weighed[at : at + TOGETHER]) for at in range(0, len(rows), TOGETHER)]
+    return np.concatenate([np.empty((0, places)), *parts]).reshape(totals.shape)
+
+
+def _fit(totals: Floats, weights: Floats) -> Floats:
+    from scipy.optimize import isotonic_regression  # slow to load: half as long as all of the server
+
+    return np.asarray(isotonic_regression(totals / weights, weights=weights).x if len(totals) else totals)
+
+
+def _fits(totals: Floats, weights: Floats) -> Floats:
+    """``isotonic`` of several rows, shape (rows, n), as one fit: each row stands above all of the one before it."""
+    weighted = weights > 0
+    if not weighted.any():
+        return np.zeros_like(totals)
+    sums, sizes = totals[weighted], weights[weighted]
+    blocks = _block_ends(sums, sizes, np.nonzero(weighted)[0])
+    firsts = blocks[:-1]
+    values = np.repeat(np.add.reduceat(sums, firsts) / np.add.reduceat(sizes, firsts), np.diff(blocks))
+    # The value at each place is that of the last place up to it that takes part, and 0 before the first one of its row.
+    before = np.cumsum(weighted, axis=-1)
+    return np.where(before > 0, np.append(0.0, values)[np.cumsum(weighted).reshape(weighted.shape)], 0.0)
+
+
+def _blocks(totals: Floats, weights: Floats) -> tuple[Ints, Floats, Floats]:
+    """The blocks of the isotonic fit of each row: the row, the weight and the total of each block, shape (blocks,) each."""
+    weighted = weights > 0
+    sums, sizes, row = totals[weighted], weights[weighted], np.nonzero(weighted)[0]
+    if not len(sums):
+        return row, sizes, sums
+    firsts = _block_ends(sums, sizes, row)[:-1]
+    return row[firsts], np.add.reduceat(sizes, firsts), np.add.reduceat(sums, firsts)
+
+
+def _block_ends(sums: Floats, sizes: Floats, row: Ints) -> Ints:
+    """Where the blocks of the fits begin, and the end of the last one, if each row stands above all of the one before it."""
+    from scipy.optimize import isotonic_regression
+
+    means = sums / sizes
+    fit = isotonic_regression(means + row * (2 * np.abs(means).max() + 1), weights=sizes)
+    ends: Ints = fit.blocks
+    return ends

@@ -1,0 +1,178 @@
+"""Sessions of people: orders, steps, erasure, and the run that comes of them against a slow definition."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from data.play_sessions.every_clue import Answer
+from data.play_sessions.session_definition import Session, SessionError, SessionQuestion
+from data.play_sessions.session_run import collect, session_responses
+from data.play_sessions.sessions import add_answer, create_session, digest, join, read_state
+from data.store import open_store
+from data.store.run_tags import tags_of
+from tests.helpers.bundle_factory import put, write
+from tests.helpers.run_tables import stored_rows
+
+SOON = datetime.now(UTC) + timedelta(days=1)
+ANN, BEN, CAT = (letter * 32 for letter in "abc")
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(tmp_path / "store", threads=1)
+    put(opened, write(tmp_path / "toy"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def secret(store, log):
+    return create_session(log, store.snapshot(), "toy", 20, 2, SOON, "Be kind.")
+
+
+def play(log, secret, player, guesses, most=100):
+    """Answer as ``guesses`` says, by clue, at most some steps; what was answered, by the texts that were shown."""
+    state = join(log, secret, player)
+    shown = []
+    while not state.done and len(shown) < most:
+        answer = Answer(guesses[state.clue], 0.25 * (1 + state.clue), state.clue == 1)
+        shown.append((tuple(state.clues), answer))
+        state = add_answer(log, secret, player, state.step, answer)
+    return shown, state
+
+
+def test_each_question_comes_at_each_place_equally_often():
+    questions = tuple(SessionQuestion(f"q{index}", ("a",), "b") for index in range(5))
+    session = Session("toy", questions, 15, SOON.isoformat(), "", "seed")
+    orders = [[question.question_id for question in session.order(place)] for place in range(15)]
+    assert all(sorted(order) == [f"q{index}" for index in range(5)] for order in orders)
+    for position in range(5):
+        assert set(Counter(order[position] for order in orders).values()) == {3}
+    assert orders[0] != orders[5]  # a block of its own order
+
+
+def test_a_clue_is_shown_after_the_one_before_is_answered(log, secret):
+    shown, state = play(log, secret, ANN, ["Paris", "Nile", "Paris"])
+    assert state.done and state.last is not None
+    assert Counter(len(clues) for clues, _ in shown) == {1: 2, 2: 2, 3: 1}
+
+
+def test_a_step_that_comes_again_keeps_its_answer(log, secret):
+    first = join(log, secret, ANN)
+    add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
+    again = add_answer(log, secret, ANN, 0, Answer("Rome", 1, False))
+    assert (first.step, again.step) == (0, 1)
+    (row,) = log.answers(digest(secret))
+    assert '"Paris"' in row.answer
+
+
+def test_a_step_ahead_is_refused(log, secret):
+    join(log, secret, ANN)
+    with pytest.raises(SessionError) as caught:
+        add_answer(log, secret, ANN, 1, Answer("Paris", 0.5, True))
+    assert caught.value.code == "no_step"
+
+
+def test_a_full_session_lets_its_players_come_back(log, secret):
+    join(log, secret, ANN)
+    join(log, secret, BEN)
+    with pytest.raises(SessionError) as caught:
+        join(log, secret, CAT)
+    assert caught.value.code == "full" and join(log, secret, ANN).joined
+
+
+def test_a_session_that_has_ended_takes_nothing(store, log):
+    secret = create_session(log, store.snapshot(), "toy", 1, 2, datetime.now(UTC) - timedelta(seconds=1), "")
+    with pytest.raises(SessionError) as caught:
+        join(log, secret, ANN)
+    assert caught.value.code == "ended"
+
+
+def test_a_session_from_before_there_were_modes_goes_on(log):
+    """As the first version of sessions wrote it."""
+    questions = '[{"question_id":"q1","clues":["This city","has a tower"],"answer":"Paris"}]'
+    document = f'{{"dataset":"toy","questions":{questions},"players":2,"until":"{SOON.isoformat()}","consent":"","seed":"ab"}}'
+    log.add_session(digest("s" * 32), document)
+    join(log, "s" * 32, ANN)
+    answer = '{"guess":"Rome","confidence":0.5,"buzz":false,"shown_ms":1.5,"received_ms":2.5}'
+    log.add_answer(digest("s" * 32), digest(ANN), 0, answer)
+    state = add_answer(log, "s" * 32, ANN, 1, Answer("Paris", 1, True))
+    assert state.mode == "every-clue" and [part.guess for part in state.last.answers] == ["Rome", "Paris"]
+    assert session_responses(log, "s" * 32)["guess"].to_list() == ["Rome", "Paris"]
+
+
+def test_a_link_that_nobody_made_opens_nothing(log):
+    with pytest.raises(SessionError) as caught:
+        read_state(log, "x" * 32, ANN)
+    assert caught.value.code == "unknown_session"
+
+
+def test_a_dataset_without_questions_has_no_session(store, log):
+    with pytest.raises(SessionError):
+        create_session(log, store.snapshot(), "nowhere", 5, 5, SOON, "")
+
+
+def test_the_run_of_people_holds_what_they_answered(store, log, secret):
+    given = {"P001": play(log, secret, ANN, ["Rome", "Paris", "Paris"])[0], "P002": play(log, secret, BEN, ["Nile"] * 3)[0]}
+    collect(store, secret)
+    ((run, model, respondents),) = store.snapshot().rows("select run, model, respondents from runs where dataset = 'toy'")
+    assert (model, respondents) == ("People, 2 players", True)
+    snapshot = store.snapshot()
+    texts = dict(snapshot.rows("select (question_id, clue), text from clues where dataset = 'toy'"))
+    right = {"q1": "Paris", "q2": "Nile"}
+    expected = sorted(
+        (question, clue, sample, answer.guess, answer.confidence, float(answer.guess == right[question]))
+        for sample, shown in given.items()
+        for clues, answer in shown
+        for (question, clue), text in texts.items()
+        if text == clues[-1] and clue == len(clues) - 1
+    )
+    assert len(expected) == 10
+    sql = "select question_id, clue, sample, guess, confidence, correct from responses where run = $run"
+    assert sorted(stored_rows(snapshot, sql, {"run": run})) == expected
+
+
+def test_collecting_again_changes_nothing(store, log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    collect(store, secret)
+    version = store.version()
+    collect(store, secret)
+    assert store.version() == version
+
+
+def test_a_question_that_was_left_is_not_collected(log, secret):
+    _, state = play(log, secret, ANN, ["Paris"] * 3, most=4)
+    responses = session_responses(log, secret)
+    assert not state.done and responses["question_id"].n_unique() == 1
+
+
+def test_an_erased_player_is_in_no_later_run(log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    play(log, secret, BEN, ["Paris"] * 3)
+    assert log.erase(digest(secret), digest(ANN)) and not log.erase(digest(secret), digest(ANN))
+    assert session_responses(log, secret)["sample"].unique().to_list() == ["P002"]
+    with pytest.raises(SessionError) as caught:
+        add_answer(log, secret, ANN, 0, Answer("Paris", 0.5, True))
+    assert caught.value.code == "not_joined"
+
+
+def test_a_player_who_is_set_aside_is_left_out_with_the_reason(store, log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    play(log, secret, BEN, ["Nile"] * 3)
+    collect(store, secret, set_aside={"P002": "too fast"})
+    ((run, model),) = store.snapshot().rows("select run, model from runs where dataset = 'toy'")
+    assert model == "People, 1 player" and tags_of(store.snapshot().connection, run) == {"set aside P002": "too fast"}
+    assert {
+        sample for (sample,) in stored_rows(store.snapshot(), "select sample from responses where run = $run", {"run": run})
+    } == {"P001"}
+    collect(store, secret)  # nothing was deleted
+    assert ("People, 2 players",) in store.snapshot().rows("select model from runs where dataset = 'toy'")
+
+
+def test_nobody_is_set_aside_who_did_not_play(store, log, secret):
+    play(log, secret, ANN, ["Paris"] * 3)
+    with pytest.raises(SessionError) as caught:
+        collect(store, secret, set_aside={"P007": "too fast"})
+    assert caught.value.code == "unknown_player"
+    assert store.snapshot().rows("select count(*) from runs where dataset = 'toy'") == [(0,)]

@@ -1,0 +1,104 @@
+"""Tokens: made once, kept as a hash, found again, revoked."""
+
+import hashlib
+import json
+import multiprocessing
+import stat
+
+import pytest
+
+from data.store.access_record import TokenError, Tokens
+from data.store.register import FolderRegister
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    return Tokens(FolderRegister(tmp_path / "store"))
+
+
+def test_a_token_is_found_by_itself_alone_and_never_kept(tokens):
+    made = {name: tokens.create(name) for name in ("ann", "bob")}
+    for name, token in made.items():
+        assert tokens.find(token).name == name
+        assert tokens.find(token).digest == hashlib.sha256(token.encode()).hexdigest()
+        for wrong in (token[:-1], token + "x", token.upper(), "", "\ud800", "é" * 10_000):
+            assert tokens.find(wrong) is None
+    kept = b"".join(path.read_bytes() for path in tokens.register.folder.iterdir())
+    assert not any(token.encode() in kept or token.removeprefix("clueline_").encode() in kept for token in made.values())
+    assert all(len(token) >= 9 + 43 for token in made.values())  # 256 bits take 43 characters of 6 bits
+
+
+def test_nobody_else_may_read_the_file(tokens):
+    tokens.create("ann")
+    assert stat.S_IMODE((tokens.register.folder / "tokens.json").stat().st_mode) == 0o600
+
+
+def test_revoked_is_said_and_another_object_sees_it_at_once(tokens):
+    token = tokens.create("ann")
+    other = Tokens(tokens.register)
+    assert other.find(token).revoked_at is None
+    tokens.revoke("ann")
+    assert other.find(token).revoked_at
+    assert [(token.name, bool(token.revoked_at)) for token in other.all()] == [("ann", True)]
+
+
+def test_a_name_means_one_token_for_good(tokens):
+    tokens.create("ann")
+    with pytest.raises(TokenError, match="'ann' already"):
+        tokens.create("ann")
+    tokens.revoke("ann")
+    with pytest.raises(TokenError, match="'ann' and was revoked"):
+        tokens.create("ann")
+    with pytest.raises(TokenError, match="was revoked at"):
+        tokens.revoke("ann")
+    tokens.create("bob")
+    with pytest.raises(TokenError, match="no token 'carl'; there are: bob"):
+        tokens.revoke("carl")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "-a", ".a", "a\n", "a/b", "é", "x" * 65, "open"])
+def test_a_bad_name_is_refused(tokens, name):
+    with pytest.raises(TokenError, match="cannot be a token's name"):
+        tokens.create(name)
+    assert tokens.all() == []
+
+
+def test_a_damaged_file_is_said_and_left_alone(tokens):
+    tokens.create("ann")
+    path = tokens.register.folder / "tokens.json"
+    path.write_text("[{}]")
+    for ask in (tokens.all, lambda: tokens.find("x"), lambda: tokens.create("bob")):
+        with pytest.raises(TokenError, match="cannot be read"):
+            ask()
+    assert path.read_text() == "[{}]"
+
+
+def test_tokens_of_versions_before_rights_are_kept(tokens):
+    """Their file is read as it is, and written anew with the first change."""
+    secret = tokens.create("ann")
+    path = tokens.register.folder / "tokens.json"
+    (ann,) = tokens.all()
+    fields = {name: getattr(ann, name) for name in ("name", "digest", "made_at", "revoked_at")}
+    path.write_text(json.dumps([fields]))
+    before = path.read_bytes()
+    assert tokens.find(secret) == ann and ann.right == "upload"
+    assert path.read_bytes() == before
+    tokens.create("bob", "read")
+    assert tokens.find(secret) == ann and json.loads(path.read_bytes())["format"] == 2
+
+
+def _make(folder, names):
+    for name in names:
+        Tokens(FolderRegister(folder)).create(name)
+
+
+def test_many_processes_lose_none(tokens):
+    names = [[f"p{process}-{index}" for index in range(10)] for process in range(4)]
+    context = multiprocessing.get_context("spawn")
+    running = [context.Process(target=_make, args=(tokens.register.folder, some)) for some in names]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(300)
+        assert process.exitcode == 0
+    assert {token.name for token in tokens.all()} == {name for some in names for name in some}

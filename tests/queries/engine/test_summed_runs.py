@@ -1,0 +1,114 @@
+"""Totals by cluster of questions against the rows that they come from."""
+
+import shutil
+
+import msgspec
+import numpy as np
+import pytest
+
+from data.importing.ingest import import_paths
+from data.importing.staging import ImportOptions
+from data.store import open_store
+from queries.engine.gather_evidence import gather
+from queries.engine.metric_intervals import difference_tests, metric_intervals
+from queries.engine.summed_runs import SummedRuns, measured_runs
+from queries.leaderboard import leaderboard
+from queries.metrics import CATALOGUE, METRICS, Conventions
+from queries.selection import Selection
+
+QUESTIONS, RUNS, CLUES = 1_200, 4, 2
+OF_SUMS = [metric for metric in METRICS if metric.pairs is None and "whole distribution" not in metric.needs]
+CHOSEN = [(Conventions(), OF_SUMS), (Conventions("width10+1", beta=2.0), [CATALOGUE[key] for key in ("ece", "hmr", "max_ce")])]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A store with a dataset of 1,200 questions. One of six runs answered half of them, and one 30."""
+    folder = tmp_path_factory.mktemp("many")
+    bundle = folder / "many"
+    (bundle / "responses").mkdir(parents=True)
+    chance = np.random.default_rng(5)
+    ids = [f"q{number:04}" for number in range(QUESTIONS)]
+    (bundle / "dataset.json").write_text('{"dataset": "many", "title": "Many", "kind": "incremental"}')
+    lines = [f"{name},{name},{chance.random():.3f}" for name in ids]
+    (bundle / "questions.csv").write_text("\n".join(["question_id,answer,difficulty", *lines]))
+    lines = [f"{name},{clue},one two three" for name in ids for clue in range(CLUES)]
+    (bundle / "clues.csv").write_text("\n".join(["question_id,clue,text", *lines]))
+    for run in range(RUNS + 2):
+        answered = {RUNS: ids[::2], RUNS + 1: ids[:30]}.get(run, ids)
+        lines = [
+            f"model {run},{name},{clue},guess,{(confidence := round(chance.random(), 2))},{int(chance.random() < confidence)}"
+            for name in answered
+            for clue in range(CLUES)
+        ]
+        text = "\n".join(["model,question_id,clue,guess,confidence,correct", *lines])
+        (bundle / "responses" / f"{run}.csv").write_text(text)
+    store = open_store(folder / "store")
+    import_paths(store, [bundle], ImportOptions())
+    return store
+
+
+ALL = Selection("many", common=False)
+
+
+@pytest.mark.parametrize(("conventions", "metrics"), CHOSEN, ids=["every metric of sums", "other bins"])
+def test_totals_give_what_rows_give(many, conventions, metrics):
+    snapshot, selection = many.snapshot(), ALL.replace(conventions=conventions)
+    summed, rows = measured_runs(snapshot, selection, metrics), gather(snapshot, selection, metrics)
+    assert isinstance(summed, SummedRuns)
+    assert summed.runs == rows.runs and len(rows.runs) == RUNS + 2
+    assert [summed.run_facts(run) for run in range(RUNS + 2)] == [rows.run_facts(run) for run in range(RUNS + 2)]
+    for metric in metrics:
+        close = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
+        assert summed.values(metric) == pytest.approx(rows.values(metric), **close), metric.key
+        assert summed.questions_with(metric).tolist() == rows.questions_with(metric).tolist()
+        assert summed.replicates(metric) == pytest.approx(rows.replicates(metric), **close), metric.key
+        for ends, expected in zip(metric_intervals(summed, metric), metric_intervals(rows, metric), strict=True):
+            assert ends == pytest.approx(expected, **close), metric.key
+        assert difference_tests(summed, metric) == pytest.approx(difference_tests(rows, metric), **close), metric.key
+
+
+def test_totals_are_sums_over_rows(many):
+    """Digits do not depend on who else was asked for: the sums of a run by itself are those beside others."""
+    snapshot, brier = many.snapshot(), CATALOGUE["brier"]
+    together = measured_runs(snapshot, ALL, [brier])
+    run = together.runs[1].run
+    assert measured_runs(snapshot, ALL.on_runs([run]), [brier]).values(brier)[0] == together.values(brier)[1]
+    rows = gather(snapshot, ALL.on_runs([run]), [brier])
+    assert rows.sums["confidence_sq"].sum() == pytest.approx(together.cluster_totals.totals(brier)["confidence_sq"][1], rel=1e-12)
+
+
+def test_letters_need_the_same_questions(many):
+    snapshot, brier = many.snapshot(), CATALOGUE["brier"]
+    summed = measured_runs(snapshot, ALL, [brier])
+    assert not summed.same_questions
+    assert measured_runs(snapshot, ALL.on_runs([run.run for run in summed.runs[:RUNS]]), [brier]).same_questions
+
+
+def test_no_file_is_read_for_totals_in_memory(many, tmp_path):
+    shutil.copytree(many.url, tmp_path / "store")
+    snapshot = open_store(tmp_path / "store").snapshot()
+    metrics = [CATALOGUE["brier"], CATALOGUE["ece"]]
+    expected = measured_runs(snapshot, ALL, metrics)
+    shutil.rmtree(tmp_path / "store" / "objects")
+    again = measured_runs(snapshot, ALL, metrics)
+    assert again.values(CATALOGUE["ece"]).tolist() == expected.values(CATALOGUE["ece"]).tolist()
+
+
+def test_what_needs_items_or_few_questions_is_gathered(many):
+    snapshot, brier = many.snapshot(), [CATALOGUE["brier"]]
+    for selection, metrics in (
+        (ALL, [CATALOGUE["auroc"]]),
+        (ALL.replace(conventions=Conventions("mass15")), [CATALOGUE["ece"]]),
+        (ALL.replace(revealed=(0.0, 0.6)), brier),
+        (ALL.replace(difficulty=(0.0, 0.3)), brier),
+    ):
+        assert not isinstance(measured_runs(snapshot, selection, metrics), SummedRuns)
+
+
+def test_rows_that_do_not_fit_memory_are_let_go(many):
+    """Of a small memory, the totals are what remains: the leaderboard is the same, digit by digit."""
+    metrics = [CATALOGUE[key] for key in ("brier", "ece", "ece_debiased", "hmr")]
+    small = open_store(many.url, capacity=1_000_000).snapshot()
+    expected = leaderboard(many.snapshot(), ALL, metrics, True)
+    assert msgspec.json.encode(leaderboard(small, ALL, metrics, True)) == msgspec.json.encode(expected)

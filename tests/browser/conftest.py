@@ -6,8 +6,9 @@ from tests.helpers.page_visits import Tabs, Visit
 from tests.helpers.serving import BROWSERS, FLAGS, chromium
 
 # Our scripts are compiled once per process (tests.helpers.page_visits.Tabs). Chromium would still parse them for each page, in
-# another thread, which takes up to a tenth of what a page takes.
-NO_STREAMING = "--js-flags=--no-script-streaming"
+# another thread, which takes up to a tenth of what a page takes. It would also optimize what runs often, which pays only on pages
+# that stay open for longer than a test.
+JAVASCRIPT = "--js-flags=--no-script-streaming --no-opt"
 
 
 def pytest_collection_modifyitems(items):
@@ -23,7 +24,7 @@ def browser():
         pytest.skip(f"no Chromium: set CHROMIUM_PATH to the path of one, or put {', '.join(BROWSERS)} on the PATH")
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=path, args=[*FLAGS, NO_STREAMING])
+        launched = driver.chromium.launch(executable_path=path, args=[*FLAGS, JAVASCRIPT])
         yield launched
         launched.close()
 

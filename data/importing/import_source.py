@@ -152,7 +152,9 @@ class Incoming:
         try:
             return set(self.file.columns)
         except Refused as refused:
-            self.unreadable = refused
+            problem = self.unreadable.problems[0] if self.unreadable else None
+            if not problem or (problem.line or 1) == 1:  # a document over many lines says better where it breaks
+                self.unreadable = refused
             return set()
 
 

@@ -72,14 +72,21 @@ def reader_for(incoming: Incoming, key: str | None) -> Reader:
     matches = [reader for reader in readers().values() if reader.recognises(incoming)]
     if len(matches) == 1:
         return matches[0]
-    if not matches and incoming.unreadable:
+    if not matches and incoming.unreadable and not isinstance(incoming.document, dict):
         raise incoming.unreadable
     if matches:
         keys = ", ".join(sorted(reader.FORMAT.key for reader in matches))
         raise refuse(incoming.name, f"several formats fit: {keys}", hint="format")
-    content = (
-        "it has no dataset.json, which makes a bundle"
-        if incoming.folder
-        else f"its columns: {', '.join(incoming.file.columns)[:300]}"
+    raise refuse(
+        incoming.name, f"the format is not recognised ({_content(incoming)}); this version reads: {known}", hint="format"
     )
-    raise refuse(incoming.name, f"the format is not recognised ({content}); this version reads: {known}", hint="format")
+
+
+def _content(incoming: Incoming) -> str:
+    """What a path holds that no reader recognises, in words."""
+    if incoming.folder:
+        names = sorted(str(path.relative_to(incoming.folder)) for path in incoming.folder.rglob("*") if path.is_file())
+        return f"it has no dataset.json, which makes a bundle; it holds: {', '.join(names)[:300] or 'nothing'}"
+    if isinstance(incoming.document, dict):
+        return f"its keys: {', '.join(map(str, incoming.document))[:300]}"
+    return f"its columns: {', '.join(incoming.file.columns)[:300]}"

@@ -350,7 +350,7 @@ def spoilt(content):
         ),
         (
             zipped({"questions.csv": "question_id\n"}),
-            "the format is not recognised (it has no dataset.json, which makes a bundle)",
+            "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: questions.csv)",
         ),
         (zipped({"a": "x", "a/b": "y"}), "the zip is damaged or cut short"),
         (spoilt(zipped({"dataset.json": json.dumps(bundles.FACTS) * 20})), "the zip is damaged or cut short"),
@@ -370,7 +370,7 @@ def test_zips(toy_store, tmp_path, content, reason):
 NEW = bundles.FACTS | {"dataset": "new"}
 KINDS = "must be one of: incremental, single, lifeeval, votes"
 FACTS = {
-    "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle)")]),
+    "missing": (None, [("", None, None, None, "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: ")]),
     "no JSON": ('{"dataset": "new",\n kind}', [("/dataset.json", 2, None, None, "this is no JSON: Expecting property name enclosed in double quotes, at character 2")]),
     "no object": ("[1]", [("/dataset.json", None, None, None, "must be one JSON object")]),
     "nothing said": ("{}", [("/dataset.json", None, "dataset", None, "this is required"), ("/dataset.json", None, "kind", None, "this is required")]),

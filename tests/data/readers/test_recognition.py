@@ -5,6 +5,7 @@ import json
 import pytest
 
 from data.importing.import_source import Incoming
+from data.importing.report import Refused
 from data.importing.staging import open_staging
 from data.readers import readers
 from tests.helpers import bundle_factory as bundles
@@ -84,6 +85,22 @@ def test_one_reader_recognises_a_file(store, tmp_path, key, make):
     with open_staging(store) as staging:
         incoming = Incoming(path, staging)
         assert [name for name, reader in readers().items() if reader.recognises(incoming)] == [key]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("answers.json", '{\n "a": {"judge_response": {}},\n "b": 1\n}', "the format is not recognised (its keys: a, b)"),
+        ("answers.json", '{\n "a": {"judge_response": {}},\n', "this is no JSON: Expecting property name"),
+        ("folder/answers.csv", "question_id\n",
+         "the format is not recognised (it has no dataset.json, which makes a bundle; it holds: answers.csv)"),
+    ],
+)  # fmt: skip
+def test_what_no_reader_recognises_is_described(store, tmp_path, name, text, reason):
+    path = write(tmp_path / "in" / name, text)
+    with pytest.raises(Refused) as refused:
+        bundles.put(store, path if path.parent.name == "in" else path.parent)
+    assert refused.value.problems[0].reason.startswith(reason)
 
 
 def test_every_format_has_a_file_here():

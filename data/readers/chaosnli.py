@@ -115,7 +115,7 @@ def _part(file: TableFile) -> Part:
     row = file.first_row
     uid, example = str(row.get("uid")), row.get("example")
     example = example if isinstance(example, dict) else {}
-    counts = row.get("label_count", row.get("probs"))
+    counts = None if example else row.get("label_count", row.get("probs"))
     if "obs1" in example or "hyp1" in example or (isinstance(counts, list) and len(counts) == len(ALPHA_NLI.labels)):
         return ALPHA_NLI
     source = str(example.get("source", "")).partition("_")[0]
@@ -160,6 +160,12 @@ def _read_items(file: TableFile, staging: Staging, options: ImportOptions) -> No
          f"must hold {_listed(part.example)}"),
     ):  # fmt: skip
         staging.report_rows("items_with_votes", column, f"s.{value}", literal(reason), f"where {condition}")
+    votes = " ".join(f"when {literal(letter)} then label_count[{nth}]" for nth, letter in enumerate(part.labels, start=1))
+    outvoted = f"len(label_count) = {size} and case majority_label {votes} end < list_max(label_count)"
+    (count,) = staging.connection.execute(f"select count(*) from items_with_votes where {outvoted}").fetchall()[0]
+    if count:
+        reason = "have a majority_label that fewer people chose than another; it is kept as the answer"
+        staging.report.warnings.append(f"{file.name}: {count:,} items {reason}")
     cases = " ".join(f"when {literal(letter)} then {literal(name)}" for letter, name in part.labels.items())
     staging.add(
         "questions",

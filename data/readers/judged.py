@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate
+from data.importing.evaluation_log import EvaluationLog, NothingToCalibrate, number
 from data.importing.import_source import Incoming
 from data.importing.report import Problem, refuse
 from data.importing.staging import ImportOptions, Staging
@@ -57,7 +57,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         incoming.name, dataset, title=TITLES.get(dataset, dataset), source="Answers with a judge's verdicts (HLE, BrowseComp)",
         model=None, percent=True,
     )  # fmt: skip
-    stated = sure = 0
+    stated = sure = above_one = 0
     for question, answer in document.items():
         place = f"question {question}"
         if not isinstance(answer, dict):
@@ -66,12 +66,15 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
         confidence = _add(log, question, answer, place, options)
         stated += confidence is not None
         sure += str(confidence) in (str(MOST), f"{MOST}.0")
+        above_one += not 0 <= (number(confidence) or 0) <= 1
     if document and not stated and not log.problems:
         raise NothingToCalibrate(log.name)
     if sure:
         staging.report.warnings.append(
             f"{log.name}: {sure:,} of {stated:,} confidences are {MOST}, which the judge also writes for answers that state none"
         )
+    if stated > 1 and not above_one:
+        staging.report.warnings.append(f"{log.name}: no confidence exceeds 1, of {MOST} that are sure; are these shares of 1?")
     log.add_to(staging, options)
 
 

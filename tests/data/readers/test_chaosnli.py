@@ -59,6 +59,19 @@ def reported(store, *paths, **options):
     return [(problem.line, problem.column, problem.reason) for problem in refused.value.problems]
 
 
+def test_a_majority_label_that_was_outvoted_is_warned_of(store, tmp_path):
+    report = bundles.put(store, write(tmp_path / "items.jsonl", [item("a#1", majority_label="c"), item("b#2"), item("c#3")]))
+    assert report.warnings == [
+        "items.jsonl: 1 items have a majority_label that fewer people chose than another; it is kept as the answer"
+    ]
+
+
+def test_two_counts_of_an_inference_item_are_too_few(store, tmp_path):
+    path = write(tmp_path / "items.jsonl", [item("a#1", label_count=[60, 40], label_counter=...)])
+    reason = "must be three numbers: votes for entailment, neutral, contradiction"
+    assert reported(store, path) == [(1, "label_count", reason)]
+
+
 def test_items(store, items):
     report = bundles.put(store, items, dataset="nli")
     assert report.lines == [

@@ -71,8 +71,8 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     for file in files:
         with staging.report.collecting():
             document = file.document
-            if file.unreadable and document is None:
-                raise file.unreadable
+            if document is None and (file.unreadable or file.name.lower().endswith(".qbj")):
+                raise file.unreadable or refuse(file.name, "this is no JSON document in UTF-8")
             if isinstance(document, dict) and _is_packet(document):
                 packets[Path(file.name).stem] = (file, document)
             elif isinstance(document, dict) and _matches(document):

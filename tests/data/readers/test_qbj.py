@@ -127,6 +127,13 @@ def test_bad_games_are_named(store, write, game, reason):
     assert reason in str(refused.value)
 
 
+def test_a_game_that_cannot_be_read_is_not_passed_over(store, write):
+    folder = write()
+    (folder / "game.qbj").write_text(json.dumps(GAME), encoding="utf-16")
+    with pytest.raises(Refused, match=r"open/game.qbj: this is no JSON document in UTF-8"):
+        bundles.put(store, folder)
+
+
 def test_games_without_questions_are_refused(store, write):
     path = write() / "game.qbj"
     for dataset, reason in ((None, "which dataset"), ("open", "import their packets")):

@@ -223,6 +223,9 @@ def _add(log: EvaluationLog, instance: str, trial: str | None, item: Item) -> No
         log.skip(ELICITATION, NO_ANSWER)
         log.add_answer(instance, ELICITATION, place, failed=True, sample=trial)
         return
+    asked = {f"{state.get('reference_index')} {state.get('request_mode') or 'original'}" for state in item.states}
+    if len(asked) < len(item.states):
+        log.problems.append(Problem(log.name, None, None, None, "two requests ask the same of this instance", row=place))
     if answer.correct is None:
         log.problems.append(Problem(log.name, None, "references", None, "no reference is tagged as correct", row=place))
     log.add_answer(

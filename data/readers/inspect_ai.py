@@ -179,21 +179,21 @@ def _add_runs(log: EvaluationLog, samples: list[Sample], staging: Staging) -> No
 def _scorers(log: EvaluationLog, samples: list[Sample], staging: Staging) -> list[str]:
     """Names of the scorers that say whether answers are right, in the order of the log."""
     names = list(dict.fromkeys(name for sample in samples for name in sample.scores))
-    usable = []
+    usable, unusable = [], []
     for name in names:
         scores = [sample.scores[name] for sample in samples if name in sample.scores]
         wrong = [score.value for score in scores if not score.unscored and score.correct is None]
         if wrong:
             example = json.dumps(wrong[0], ensure_ascii=False)[:60]
-            staging.report.warnings.append(
-                f"{log.name}: scorer {name} was left out: its values, such as {example}, do not lie between 0 and 1"
-            )
+            unusable.append((name, f"its values, such as {example}, do not lie between 0 and 1"))
         elif all(score.unscored for score in scores):
-            staging.report.warnings.append(f"{log.name}: scorer {name} was left out: it scored no sample")
+            unusable.append((name, "it scored no sample"))
         else:
             usable.append(name)
     if not usable:
-        raise refuse(log.name, "no scorer of this log says whether the answers are right")
+        reasons = "".join(f"; {name}: {reason}" for name, reason in unusable)
+        raise refuse(log.name, f"no scorer of this log says whether the answers are right{reasons}")
+    staging.report.warnings += [f"{log.name}: scorer {name} was left out: {reason}" for name, reason in unusable]
     return usable
 
 

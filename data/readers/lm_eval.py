@@ -203,9 +203,8 @@ def _samples(file: TableFile, staging: Staging) -> Iterator[Sample]:
     generated: list[int] = []
     read = 0
     for line, row in _rows(file, staging):
-        if KEYS - row.keys():
-            missing = ", ".join(sorted(KEYS - row.keys()))
-            staging.report.problems.append(Problem(file.name, line, missing, None, "this key is missing"))
+        if missing := [key for key in sorted(KEYS) if row.get(key) is None]:
+            staging.report.problems.append(Problem(file.name, line, ", ".join(missing), None, "this key is missing"))
             continue
         logarithms = likelihoods(row["filtered_resps"])
         if logarithms is None:

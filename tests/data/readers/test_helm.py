@@ -102,6 +102,12 @@ def test_failed_requests_and_perturbed_instances(store, tmp_path):
     assert report.warnings == ["run: 1 requests about perturbed instances were left out"]
 
 
+@pytest.mark.parametrize("states", [[joint(A), joint(A, "B")], [*separate(A, -1.0, -2.0), *separate(A, -2.0, -1.0)]])
+def test_two_answers_to_one_request_are_refused(store, tmp_path, states):
+    with pytest.raises(Refused, match="run, instance a: two requests ask the same of this instance"):
+        put(store, tmp_path, states)
+
+
 def test_trials_are_samples(store, tmp_path):
     put(store, tmp_path, [joint(A), joint(A, train_trial_index=1)])
     assert rows(store, "select sample from responses order by 1") == [("0",), ("1",)]
@@ -149,9 +155,8 @@ def test_many_references_cost_their_number(store, tmp_path):
         first = instance("a", references=["same"] * count)
         for reference in first["references"]:
             reference["tags"] = ["correct"]
-        folder = write_helm(
-            tmp_path / f"run-{count}", [state(first), *(state(instance("a", references=())) for _ in range(count))]
-        )
+        others = (state(instance("a", references=()), request_mode=f"{n}") for n in range(count))
+        folder = write_helm(tmp_path / f"run-{count}", [state(first), *others])
         before = time.process_time()
         bundles.put(store, folder, dataset=f"of-{count}")
         return time.process_time() - before

@@ -181,6 +181,7 @@ def test_older_and_other_writings_of_a_line(store, tmp_path):
         ([sample(0, [-1.0], filtered_resps=[["Paris", "France"]])], GENERATED),
         ([sample(0, [-1.0], options=("Paris",))], ONE_LIKELIHOOD),
         ([sample(0, [-1.0, -2.0], filtered_resps=...)] * 2, None),
+        ([sample(None, [-1.0, -2.0])], "this key is missing"),
         ([sample(0, [-1.0, -2.0]), sample(1, [-1.0], filtered_resps=["x"])],
          "no pairs of a log-likelihood and whether it is the greedy choice"),
         ([sample(0, [-1.0, -2.0], filtered_resps=[["-1", "False"]] * 3)],

@@ -139,6 +139,8 @@ def _read_resolutions(
             )
             answer = YES if number(row["resolved_to"]) == 1 else NO
             log.add_question(f"{base} {date}", text, answer, place, str(row["source"]) if row.get("source") else None)
+    if left_out == len(document["resolutions"]) > 0:
+        raise refuse(name, f"none of its {left_out:,} questions is resolved to yes or no")
     if left_out:
         staging.report.warnings.append(f"{name}: {left_out:,} questions are not resolved to yes or no, and were left out")
     log.add_questions_to(staging, options)
@@ -163,7 +165,8 @@ def _read_forecasts(name: str, document: dict[str, Any], staging: Staging, optio
         if not isinstance(row, dict) or row.get("id") is None:
             log.problems.append(Problem(name, None, "id", None, "a forecast has an id", row=place))
             continue
-        forecaster = f"{stated}: {row['user_id']}" if row.get("user_id") else None
+        user = row.get("user_id")
+        forecaster = None if user in (None, "") else f"{stated}: {user}" if stated else str(user)
         base, date = _base(row), str(row.get("resolution_date") or "")[:10]
         if not date or date == "N/A":
             date = latest.get(base, "")

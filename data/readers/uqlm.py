@@ -6,6 +6,7 @@ text, and the responses are graded against its answers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,7 +61,7 @@ def read(incoming: Incoming, staging: Staging, options: ImportOptions) -> None:
     for scorer in scorers:
         for nth, question in questions.items():
             place, score = f"prompt {nth + 1}", data[scorer][nth]
-            if score is None or responses[nth] is None:
+            if _is_missing(score) or responses[nth] is None:
                 log.skip(scorer, "no score" if responses[nth] is not None else "no response")
                 log.add_answer(question, scorer, place, failed=True)
             else:
@@ -74,7 +75,7 @@ def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -
     for column, values in data.items():
         if column in NO_SCORERS or not isinstance(values, list) or len(values) != count:
             continue
-        scores = [number(value) for value in values if value is not None and not isinstance(value, str)]
+        scores = [number(value) for value in values if not _is_missing(value)]
         if not scores or None in scores or any(isinstance(value, str) for value in values):
             continue
         if all(score is not None and 0 <= score <= 1 for score in scores):
@@ -84,6 +85,11 @@ def _scorers(name: str, data: Mapping[str, Any], count: int, staging: Staging) -
     if not scorers:
         raise NothingToCalibrate(name)
     return scorers
+
+
+def _is_missing(score: object) -> bool:
+    """Whether a scorer gave none: a judge whose words cannot be read gives NaN."""
+    return score is None or (isinstance(score, float) and math.isnan(score))
 
 
 def _text(prompt: object) -> str:

@@ -76,6 +76,12 @@ def test_a_folder_may_hold_sets_of_each_kind(store, resolved, tmp_path, zipped):
     assert report.repaired == {"forecasts that a forecaster later changed, of which the last counts": 1}
 
 
+def test_forecasters_of_a_set_without_a_model_have_their_own_names(store, resolved, tmp_path):
+    made = forecasts(("GDP", "2024-08-01", 0.5, 0), ("GDP", "2024-08-01", 0.75, 1))
+    bundles.put(store, resolved, write(tmp_path / "f.json", {key: made[key] for key in made if key != "model"}))
+    assert rows(store, "select model from runs order by 1") == [("0",), ("1",)]
+
+
 def test_combinations_have_a_key_of_their_own(store, tmp_path):
     pairs = [
         {"id": ["a", "b"], "direction": signs, "source": "fred", "resolution_date": "2024-08-01"} for signs in ([1, -1], [1, 1])
@@ -98,6 +104,7 @@ def test_combinations_have_a_key_of_their_own(store, tmp_path):
         (forecasts((None, "2024-08-01", 0.5)), "a forecast has an id"),
         (forecasts(("GDP", "2024-08-01", 0.5), due="2025-01-01"),
          "there is no dataset 'forecastbench-2025-01-01' to answer; import the resolution set of this round first, or beside it"),
+        (resolutions(("GDP", "2024-08-01", 0.4, False)), "none of its 1 questions is resolved to yes or no"),
         (resolutions(("GDP", None, 1.0, True)), "a resolution has an id and a resolution_date"),
     ],
 )  # fmt: skip

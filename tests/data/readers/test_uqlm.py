@@ -1,6 +1,7 @@
 """Results of UQLM: one run for each scorer, graded here."""
 
 import json
+import math
 
 import pytest
 
@@ -36,6 +37,13 @@ def test_each_scorer_is_a_run(store, put):
     ]  # fmt: skip
     assert rows(store, "select distinct model, dataset from runs") == [("gpt", "towns")]
     assert report.warnings == ["result.json: logprob was left out: its values do not lie between 0 and 1"]
+
+
+def test_a_judge_that_could_not_be_read_gave_no_score(store, put):
+    """It writes NaN, as json.dump does for numpy's."""
+    report = put(result(PROMPTS, ["Paris", "Rhine"], judge_1=[0.5, math.nan], judge_2=[math.nan] * 2))
+    assert rows(store, ANSWERS) == [("judge_1", "q1", "Paris", 0.5, 1.0), ("judge_1", "q2", None, 0.0, 0.0)]
+    assert [dict(skipped) for skipped in report.skipped.values()] == [{"no score": 1}]
 
 
 def test_prompts_as_messages_and_a_single_line(store, put):

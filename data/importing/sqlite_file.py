@@ -18,14 +18,15 @@ class Database:
     """The tables of a database.
 
     Attributes:
-        tables: name -> its columns. Views are no tables.
+        tables: name -> its columns, in small letters, since SQLite takes no notice of case. Views are no tables.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         names = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
         self.tables = {
-            name: {row[1] for row in connection.execute("select * from pragma_table_info(?)", (name,))} for name in names
+            name.lower(): {row[1].lower() for row in connection.execute("select * from pragma_table_info(?)", (name,))}
+            for name in names
         }
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -44,6 +45,10 @@ def open_database(path: Path, name: str) -> Iterator[Database]:
         path: of the file; nothing is written to it or beside it.
         name: what reports call it.
     """
+    changes = path.with_name(f"{path.name}-wal")
+    if changes.is_file() and changes.stat().st_size:  # which SQLite would read, and write beside them
+        reason = f"its last changes stand in {changes.name} beside it; close the program that has it open, or vacuum it"
+        raise refuse(name, reason)
     try:
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
         try:

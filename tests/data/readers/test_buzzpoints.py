@@ -162,6 +162,24 @@ def test_files_that_cannot_be_used_are_refused(store, write, spoil, reason):
     assert reason in problem.reason
 
 
+def test_changes_that_stand_beside_the_file_are_not_overlooked(store, write):
+    """A program that writes in SQLite's WAL mode leaves its last changes in another file while it is open."""
+    path = write()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("pragma journal_mode = wal")
+        database.execute("insert into buzz values (9, 2, 1, 21, 3, 10)")
+        database.commit()
+        with pytest.raises(Refused, match=r"buzzes.db: its last changes stand in buzzes.db-wal beside it"):
+            bundles.put(store, path)
+    bundles.put(store, path)
+    assert ("21", "game 1", 3, 0, True) in rows(store, BUZZES)
+
+
+def test_names_of_tables_may_have_capitals(store, write):
+    bundles.put(store, write(schema=SCHEMA.replace("table buzz ", "table Buzz ").replace("buzz_position", "Buzz_Position")))
+    assert len(rows(store, BUZZES)) == 4
+
+
 def test_nothing_is_written_beside_the_file(store, write):
     path = with_statement(write(), "pragma user_version = 3")
     before = path.read_bytes(), sorted(path.parent.iterdir())
